@@ -21,6 +21,8 @@ from api.models.actions import (
     OldBan,
     Reload,
     Reloaded,
+    Restart,
+    Restarted,
 )
 from api.operator import Operator
 from api.problems import described, message_of
@@ -151,3 +153,24 @@ async def reload(request: Request) -> Reloaded:
     Status 409 means that a file has a mistake and nothing has changed.
     """
     return await carried_out(request, "reload", await given_in(request, Reload), Reloaded)
+
+
+@actions.post(
+    "/restart", summary="Restart the gateway's programs", **takes(ADMINISTRATORS, Restart, 409)
+)
+async def restart(request: Request) -> Restarted:
+    """Restart the broker, the bridge and the other programs. For administrators.
+
+    Readings that arrive meanwhile wait at their sensors or are lost by them; no acknowledged
+    message is. 409: this gateway was not started by systemd.
+    """
+    return await carried_out(request, "restart", await given_in(request, Restart), Restarted)
+
+
+@actions.post("/reboot", summary="Restart the machine", **takes(ADMINISTRATORS, Restart, 409))
+async def reboot(request: Request) -> Restarted:
+    """Shut the machine down in order, and start it again. For administrators.
+
+    409: this gateway was not started by systemd.
+    """
+    return await carried_out(request, "reboot", await given_in(request, Restart), Restarted)

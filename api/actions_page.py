@@ -17,7 +17,18 @@ from api.admission import ADMINISTRATORS, OPERATORS, VIEWERS
 from api.consequences import consequences_of
 from api.control_socket import BrokerProblem
 from api.forms import FormRefused, form_of, is_same_secret
-from api.models.actions import Banned, Kick, Kicked, Lifted, NewBan, OldBan, Reload, Reloaded
+from api.models.actions import (
+    Banned,
+    Kick,
+    Kicked,
+    Lifted,
+    NewBan,
+    OldBan,
+    Reload,
+    Reloaded,
+    Restart,
+    Restarted,
+)
 from api.models.topics import Cleared, ClearRetained, Published, PublishMessage
 from api.page import rendered
 from api.problems import mend_of, status_of
@@ -33,6 +44,8 @@ _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
     "ban": (NewBan, Banned),
     "lift_ban": (OldBan, Lifted),
     "reload": (Reload, Reloaded),
+    "restart": (Restart, Restarted),
+    "reboot": (Restart, Restarted),
     "publish": (PublishMessage, Published),
     "clear_retained": (ClearRetained, Cleared),
 }
@@ -78,6 +91,18 @@ async def ask_lift_ban(request: Request, kind: _Value, value: _Value) -> Respons
 async def ask_reload(request: Request) -> Response:
     """Show the confirmation page for reloading the configuration."""
     return _asked(request, "reload", {})
+
+
+@actions_page.get("/actions/restart", dependencies=[Depends(ADMINISTRATORS)])
+async def ask_restart(request: Request) -> Response:
+    """Ask for confirmation before restarting the gateway's programs."""
+    return _asked(request, "restart", {})
+
+
+@actions_page.get("/actions/reboot", dependencies=[Depends(ADMINISTRATORS)])
+async def ask_reboot(request: Request) -> Response:
+    """Ask for confirmation before restarting the machine."""
+    return _asked(request, "reboot", {})
 
 
 @actions_page.get("/actions/publish", dependencies=[Depends(OPERATORS)])
@@ -126,6 +151,18 @@ async def do_lift_ban(request: Request) -> Response:
 async def do_reload(request: Request) -> Response:
     """Reload the configuration after a submitted form, and show the result."""
     return await _done(request, "reload")
+
+
+@actions_page.post("/actions/restart", dependencies=[Depends(ADMINISTRATORS)])
+async def do_restart(request: Request) -> Response:
+    """Restart the gateway's programs."""
+    return await _done(request, "restart")
+
+
+@actions_page.post("/actions/reboot", dependencies=[Depends(ADMINISTRATORS)])
+async def do_reboot(request: Request) -> Response:
+    """Restart the machine."""
+    return await _done(request, "reboot")
 
 
 def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from api import limits
 from api.conditional import ConditionalGet
-from api.models.actions import Kick, NewBan, OldBan, Reload
+from api.models.actions import Kick, NewBan, OldBan, Reload, Restart
 from api.models.alarms import Acknowledge
 from api.models.sensors import ChangeSensor, DetectPort, SaveSensor
 from api.models.topics import ClearRetained, PublishMessage
@@ -18,7 +18,7 @@ from api.problems import ProblemDetail
 from api.shielding import Shield
 
 _GIVEN = (
-    *(Kick, NewBan, OldBan, Reload, Acknowledge, PublishMessage, ClearRetained),
+    *(Kick, NewBan, OldBan, Reload, Restart, Acknowledge, PublishMessage, ClearRetained),
     *(DetectPort, SaveSensor, ChangeSensor, SetPassword, RemoveUser),
 )
 """Models of action arguments, whose schemas FastAPI does not add to OpenAPI by itself."""

@@ -26,6 +26,7 @@ _STATUS_OF_CODE: Final = {
     "wrong_password": 403,
     "read_only": 409,
     "refused": 409,
+    "unavailable": 409,
     "invalid": 422,
     "busy": 503,
     "bridge_away": 503,
@@ -47,6 +48,8 @@ _MEND_OF_CODE: Final = {
     "wrong_password": "Enter the password with which you log in.",
     "read_only": "Use `oncegate passwd` on the gateway. To change users here, keep the file where "
     "the broker's user may write, such as its data directory.",
+    "unavailable": "Restart it where it was started: stop `oncegate up` with Ctrl-C and start it "
+    "again, or restart the container.",
     "busy": "Try again in a moment.",
     "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
     "oncegate-bridge` shows why it stopped.",

@@ -67,6 +67,10 @@ class Reload(Given):
     """Arguments of a reload: an empty object, `{}`."""
 
 
+class Restart(Given):
+    """Arguments of a restart: none, `{}`."""
+
+
 class Kicked(Reported):
     kicked: bool
 
@@ -96,3 +100,10 @@ class Reloaded(Reported):
     needs_restart: list[str]
     """Keys that take effect when the whole gateway restarts."""
     connections_ended: Count
+
+
+class Restarted(Reported):
+    """Result of a restart of the gateway's programs, or of the machine."""
+
+    requested: bool
+    """True: systemd carries it out now, and this page is away meanwhile."""

@@ -84,6 +84,21 @@ async def test_a_file_with_a_mistake_changes_nothing_and_the_mistake_is_named(
         assert at.counted == {"refused": 1}
 
 
+@pytest.mark.parametrize("command", ["restart", "reboot"])
+async def test_a_restart_is_requested_where_systemd_waits_for_requests(
+    tmp_path: Path, command: str
+) -> None:
+    async with site(tmp_path) as at, at.program("administrator") as program:
+        refused = await program.post(f"/api/v1/{command}", json={})
+        assert refused.status_code == 409
+        assert "where it was started" in refused.json()["detail"]
+        requests = at.broker.read().gateway.control_socket.parent / "requests"
+        requests.mkdir()
+        answer = await program.post(f"/api/v1/{command}", json={})
+        assert answer.json() == {"requested": True}
+        assert [each.name for each in requests.iterdir()] == [command]
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

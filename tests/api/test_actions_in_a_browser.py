@@ -15,6 +15,8 @@ PAGES = (
     "actions/kick?client_id=probe",
     "actions/ban?kind=client&value=probe",
     "actions/reload",
+    "actions/restart",
+    "actions/reboot",
     "bans",
 )
 

@@ -52,6 +52,24 @@ async def test_a_reload_shows_what_waits_and_a_mistake_with_its_mend(tmp_path: P
         assert "oncegate check-config" in refused.text
 
 
+@pytest.mark.parametrize("command", ["restart", "reboot"])
+async def test_an_administrator_restarts_with_a_form_that_says_what_happens(
+    tmp_path: Path, command: str
+) -> None:
+    async with site(tmp_path) as at, at.browser("carl") as browser:
+        assert f"/actions/{command}" in (await browser.get("/system")).text
+        refused = await sent(browser, f"/actions/{command}")
+        assert refused.status_code == 409
+        assert "stop <code>oncegate up</code> with Ctrl-C" in refused.text
+        requests = at.broker.read().gateway.control_socket.parent / "requests"
+        requests.mkdir()
+        asked = await browser.get(f"/actions/{command}")
+        assert "essages that were acknowledged are kept" in asked.text
+        done = await sent(browser, f"/actions/{command}")
+        assert "This page answers again in" in done.text
+        assert [each.name for each in requests.iterdir()] == [command]
+
+
 @pytest.mark.parametrize(
     ("more", "origin", "status"),
     [

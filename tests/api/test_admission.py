@@ -138,6 +138,8 @@ def test_who_may_act_is_listed_here() -> None:
         "POST /api/v1/ban": Role.OPERATOR,
         "POST /api/v1/lift-ban": Role.OPERATOR,
         "POST /api/v1/reload": Role.ADMINISTRATOR,
+        "POST /api/v1/restart": Role.ADMINISTRATOR,
+        "POST /api/v1/reboot": Role.ADMINISTRATOR,
         "POST /api/v1/alarms/acknowledge": Role.OPERATOR,
         "POST /alarms/acknowledge": Role.OPERATOR,
         **dict.fromkeys(SENSORS, Role.OPERATOR),
@@ -165,6 +167,10 @@ def test_who_may_act_is_listed_here() -> None:
         ),
         "GET /actions/reload": Role.ADMINISTRATOR,
         "POST /actions/reload": Role.ADMINISTRATOR,
+        "GET /actions/restart": Role.ADMINISTRATOR,
+        "POST /actions/restart": Role.ADMINISTRATOR,
+        "GET /actions/reboot": Role.ADMINISTRATOR,
+        "POST /actions/reboot": Role.ADMINISTRATOR,
     }
 
 

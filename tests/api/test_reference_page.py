@@ -10,7 +10,14 @@ from tests.api.contract_broker import ContractBroker
 from tests.api.logging_in import log_in, page_with_users
 from tests.api.page_reader import Reader
 
-ACTIONS = {"/api/v1/kick", "/api/v1/ban", "/api/v1/lift-ban", "/api/v1/reload"} | {
+ACTIONS = {
+    "/api/v1/kick",
+    "/api/v1/ban",
+    "/api/v1/lift-ban",
+    "/api/v1/reload",
+    "/api/v1/restart",
+} | {
+    "/api/v1/reboot",
     "/api/v1/alarms/acknowledge",
     "/api/v1/serial/detect",
     "/api/v1/serial/save",

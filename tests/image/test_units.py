@@ -87,7 +87,9 @@ def test_systemd_finds_a_mistake_in_a_unit(installed: Path) -> None:
     assert "NoNewPrivilege" in analyze(installed, "verify", broken.name)
 
 
-@pytest.mark.parametrize("name", [*SERVICES, "identity", "restart", "reboot", *(f"{name}acme" for name in OF_TENANTS)])
+@pytest.mark.parametrize(
+    "name", [*SERVICES, "identity", "restart", "reboot", *(f"{name}acme" for name in OF_TENANTS)]
+)
 def test_a_service_is_exposed_to_little(installed: Path, name: str) -> None:
     shown = analyze(
         installed,
