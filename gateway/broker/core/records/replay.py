@@ -96,29 +96,28 @@ class Replay:
         session = self.state.numbers.get(record.session) if record.session else None
         if session is None and record.session:
             self._note_unknown(record, blob)
-        if isinstance(record, Contents):
-            self._contents(record, session)
-        elif isinstance(record, Exchange):
-            self._exchange(record, session)
-        elif isinstance(record, Place):
-            self._place(record, session)
-        elif isinstance(record, Dropped):
-            if record.position != NEVER_QUEUED:
-                self._skip(session, record.message, record.position)
-        elif isinstance(record, Retained):
-            self._retained(record)
-        elif isinstance(record, WillSet):
-            self._will_set(
-                record, session or Session(record.session, blob.names[record.session], False)
-            )
-        elif isinstance(record, BrokerStarted):
-            self.state.time.run_began(blob.gateway_ms, self.next_message)
-        elif isinstance(record, Connected):
-            self._connected(record, session, blob)
-        elif isinstance(record, Ended):
-            self._ended(record, session, blob)
-        elif session is not None:
-            self._session_changed(record, session)
+        match record:
+            case Contents():
+                self._contents(record, session)
+            case Exchange():
+                self._exchange(record, session)
+            case Place():
+                self._place(record, session)
+            case Dropped():
+                self._dropped(record, session)
+            case Retained():
+                self._retained(record)
+            case WillSet():
+                client_id = blob.names[record.session]
+                self._will_set(record, session or Session(record.session, client_id, False))
+            case BrokerStarted():
+                self.state.time.run_began(blob.gateway_ms, self.next_message)
+            case Connected():
+                self._connected(record, session, blob)
+            case Ended():
+                self._ended(record, session, blob)
+            case _ if session is not None:
+                self._session_changed(record, session)
 
     def _note_unknown(self, record: Record, blob: Blob) -> None:
         self.lost.note(record, blob.names.get(record.session, ""))
@@ -224,6 +223,10 @@ class Replay:
             delivery = self._delivery(session, number, flags, position)
             message = delivery.message
             self.state.message_queued(delivery, 0 if message is None else message.size_bytes())
+
+    def _dropped(self, record: Dropped, session: Session | None) -> None:
+        if record.position != NEVER_QUEUED:
+            self._skip(session, record.message, record.position)
 
     def _delivery(self, session: Session, number: int, flags: int, position: int) -> Delivery:
         delivery = Delivery(session, self.messages.get(number), number, flags, position)
