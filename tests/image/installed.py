@@ -162,6 +162,45 @@ def test_with_operators_the_page_alone_reaches_where_it_acts(gateway: Gateway) -
     machine.said("systemctl", "reload", "oncegate-broker")
 
 
+def test_an_administrator_s_restart_is_carried_out_by_systemd(gateway: Gateway) -> None:
+    machine = gateway.machine
+    written = machine.root / "etc/oncegate/gateway.toml"
+    before, processes = written.read_text(), gateway.processes()
+    text = before.replace("[api]\n", '[api]\nadministrators = ["ben"]\n')
+    written.write_text(text + '\n[access]\npassword_file = "/etc/oncegate/passwords"\n')
+    machine.said("systemctl", "reload", "oncegate-broker")
+    time.sleep(2 * UPKEEP_SECONDS)
+    # What a reboot would end is the test: here its unit leaves a trace instead.
+    drop_in = machine.root / "etc/systemd/system/oncegate-reboot.service.d"
+    drop_in.mkdir(parents=True)
+    trace = "ExecStart=\nExecStart=/usr/bin/rm -f /run/oncegate/requests/reboot\n"
+    (drop_in / "test.conf").write_text(
+        f"[Service]\n{trace}ExecStart=/usr/bin/touch /run/oncegate/requests/rebooted\n"
+    )
+    machine.said("systemctl", "daemon-reload")
+    ask = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); "
+        "s.connect('/run/oncegate/operate.sock'); s.sendall(sys.argv[1].encode()); "
+        "print(s.recv(4096).decode())"
+    )
+    as_page = ["setpriv", "--reuid=oncegate-api", "--regid=oncegate-api"]
+    as_page += ["--groups=oncegate-operate", "/usr/bin/python3", "-c", ask]
+    for command in ("reboot", "restart"):
+        who = '"by": "ben", "role": "administrator", "from": "192.0.2.7"'
+        said = machine.said(*as_page, f'{{"command": "{command}", {who}}}\n')
+        assert '"requested": true' in said, said
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while any(new in (processes[name], 0) for name, new in gateway.processes().items()):
+        assert time.monotonic() < deadline, gateway.journal()
+        time.sleep(0.5)
+    gateway.wait_until_running()
+    assert machine.said("ls", "/run/oncegate/requests") == "rebooted"
+    shutil.rmtree(drop_in)
+    machine.said("systemctl", "daemon-reload")
+    written.write_text(before)
+    machine.said("systemctl", "reload", "oncegate-broker")
+
+
 def test_a_board_on_a_line_is_read(gateway: Gateway) -> None:
     machine = gateway.machine
     machine.said("install", "-d", "-o", "oncegate-bridge", "/run/board")
