@@ -23,6 +23,10 @@ from gateway.broker.wire.decoder import Decoder
 from gateway.broker.wire.malformed import Malformed
 from gateway.broker.wire.packets import Packet
 
+# Names of this module: for each packet of plain Python an attribute of the class costs too much.
+AUTHENTICATING: Final = ConnectionState.AUTHENTICATING
+CLOSED: Final = ConnectionState.CLOSED
+
 REFUSED_CONNECTIONS_MAX: Final = 64
 """Connections beyond `max_connections` kept until CONNECT can be answered with 0x03, at most."""
 
@@ -124,7 +128,7 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
     work = core.state.work
     units = SLICE_UNITS
     for index, packet in enumerate(packets):
-        if connection.state is ConnectionState.AUTHENTICATING:
+        if connection.state is AUTHENTICATING:
             connection.undecided.extend(packets[index:])
             return
         if connection.behind or (index and work.spent + index > units):
@@ -135,13 +139,13 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
         violation = dispatch.receive(core, connection, packet, now)
         if violation is not None:
             end_for(core, connection, violation, now)
-        if not connection.is_open:
+        if connection.state is CLOSED:
             return
     work.spent += len(packets)
     malformed = connection.decoder.error
     if malformed is None or connection.behind:
         return
-    if connection.state is not ConnectionState.AUTHENTICATING:
+    if connection.state is not AUTHENTICATING:
         if malformed.reason == wrong.UNSUPPORTED_PROTOCOL:
             # [MQTT-3.1.2-2]
             connection.version = 4  # the answer that every client understands since 3.1
