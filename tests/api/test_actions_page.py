@@ -53,7 +53,7 @@ async def test_a_reload_shows_what_waits_and_a_mistake_with_its_mend(tmp_path: P
 
 
 @pytest.mark.parametrize("command", ["restart", "reboot"])
-async def test_an_administrator_restarts_with_a_form_that_says_what_happens(
+async def test_an_administrator_restarts_with_a_form_that_names_the_effect(
     tmp_path: Path, command: str
 ) -> None:
     async with site(tmp_path) as at, at.browser("carl") as browser:

@@ -35,6 +35,7 @@ LONGER_FUNCTIONS = {
     "gateway/broker/core/rules/publish/admission.py: refusal_of": 46,
     "gateway/broker/core/rules/connect/admit.py: admit": 50,
     "gateway/broker/core/rules/deliver/deliver.py: deliver_qos0": 44,
+    "gateway/broker/core/rules/dispatch.py: receive": 42,
     "gateway/broker/core/rules/publish/publish.py: receive_publish": 50,
     "gateway/broker/core/sessions/connection.py: __init__": 70,
     "gateway/broker/core/sessions/session.py: __init__": 62,

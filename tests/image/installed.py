@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
-from gateway.broker.server.event_loop.event_loop import UPKEEP_SECONDS
 from tests.image.installed_gateway import DEADLINE_SECONDS, SERVICES, WATCHDOG_SECONDS, Gateway
+from tests.image.installed_requests import asked, person, rebooting_in_vain
 from tests.image.machine import Machine, make_root
 from tests.image.packages import ROOT, SUITES, newer_than, package_of, run
 
@@ -141,64 +140,22 @@ def test_the_page_sees_its_own_history_alone_and_acts_for_operators_alone(gatewa
 
 def test_with_operators_the_page_alone_reaches_where_it_acts(gateway: Gateway) -> None:
     machine, operate = gateway.machine, "/run/oncegate/operate.sock"
-    written = machine.root / "etc/oncegate/gateway.toml"
-    before = written.read_text()
-    set_password(machine.root / "etc/oncegate/passwords", "ben", b"secret")
-    machine.said("chown", "root:oncegate-broker", "/etc/oncegate/passwords")
-    machine.said("chmod", "640", "/etc/oncegate/passwords")
-    text = before.replace("[api]\n", '[api]\noperators = ["ben"]\n')
-    written.write_text(text + '\n[access]\npassword_file = "/etc/oncegate/passwords"\n')
-    machine.said("systemctl", "reload", "oncegate-broker")
-    time.sleep(2 * UPKEEP_SECONDS)
-    mode = machine.said("stat", "-c", "%a %U %G", operate)
-    assert mode == "660 oncegate-broker oncegate-operate"
-    connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
-    for name, group in (("api", "operate"), ("bridge", "control"), ("upload", "control")):
-        as_service = ["setpriv", f"--reuid=oncegate-{name}", f"--regid=oncegate-{name}"]
-        as_service += [f"--groups=oncegate-{group}", "/usr/bin/python3", "-c", connect, operate]
-        said = machine.said(*as_service, check=False)
-        assert ("PermissionError" in said) is (name != "api"), said
-    written.write_text(before)
-    machine.said("systemctl", "reload", "oncegate-broker")
+    with person(gateway, "operator"):
+        mode = machine.said("stat", "-c", "%a %U %G", operate)
+        assert mode == "660 oncegate-broker oncegate-operate"
+        connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+        for name, group in (("api", "operate"), ("bridge", "control"), ("upload", "control")):
+            as_service = ["setpriv", f"--reuid=oncegate-{name}", f"--regid=oncegate-{name}"]
+            as_service += [f"--groups=oncegate-{group}", "/usr/bin/python3", "-c", connect, operate]
+            said = machine.said(*as_service, check=False)
+            assert ("PermissionError" in said) is (name != "api"), said
 
 
 def test_an_administrator_s_restart_is_carried_out_by_systemd(gateway: Gateway) -> None:
-    machine = gateway.machine
-    written = machine.root / "etc/oncegate/gateway.toml"
-    before, processes = written.read_text(), gateway.processes()
-    text = before.replace("[api]\n", '[api]\nadministrators = ["ben"]\n')
-    written.write_text(text + '\n[access]\npassword_file = "/etc/oncegate/passwords"\n')
-    machine.said("systemctl", "reload", "oncegate-broker")
-    time.sleep(2 * UPKEEP_SECONDS)
-    # What a reboot would end is the test: here its unit leaves a trace instead.
-    drop_in = machine.root / "etc/systemd/system/oncegate-reboot.service.d"
-    drop_in.mkdir(parents=True)
-    trace = "ExecStart=\nExecStart=/usr/bin/rm -f /run/oncegate/requests/reboot\n"
-    (drop_in / "test.conf").write_text(
-        f"[Service]\n{trace}ExecStart=/usr/bin/touch /run/oncegate/requests/rebooted\n"
-    )
-    machine.said("systemctl", "daemon-reload")
-    ask = (
-        "import socket, sys; s = socket.socket(socket.AF_UNIX); "
-        "s.connect('/run/oncegate/operate.sock'); s.sendall(sys.argv[1].encode()); "
-        "print(s.recv(4096).decode())"
-    )
-    as_page = ["setpriv", "--reuid=oncegate-api", "--regid=oncegate-api"]
-    as_page += ["--groups=oncegate-operate", "/usr/bin/python3", "-c", ask]
-    for command in ("reboot", "restart"):
-        who = '"by": "ben", "role": "administrator", "from": "192.0.2.7"'
-        said = machine.said(*as_page, f'{{"command": "{command}", {who}}}\n')
-        assert '"requested": true' in said, said
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while any(new in (processes[name], 0) for name, new in gateway.processes().items()):
-        assert time.monotonic() < deadline, gateway.journal()
-        time.sleep(0.5)
-    gateway.wait_until_running()
-    assert machine.said("ls", "/run/oncegate/requests") == "rebooted"
-    shutil.rmtree(drop_in)
-    machine.said("systemctl", "daemon-reload")
-    written.write_text(before)
-    machine.said("systemctl", "reload", "oncegate-broker")
+    with person(gateway, "administrator"), rebooting_in_vain(gateway):
+        before = gateway.processes()
+        assert asked(gateway, "reboot", "restart") == {"rebooted"}
+        gateway.wait_for_other_processes(before)
 
 
 def test_a_board_on_a_line_is_read(gateway: Gateway) -> None:

@@ -45,6 +45,14 @@ class Gateway:
             assert time.monotonic() < deadline, self.journal()
             time.sleep(0.5)
 
+    def wait_for_other_processes(self, before: dict[str, int]) -> None:
+        """Wait until every service has another process than before, and all answer."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while any(new in (before[name], 0) for name, new in self.processes().items()):
+            assert time.monotonic() < deadline, self.journal()
+            time.sleep(0.5)
+        self.wait_until_running()
+
     def stop(self) -> None:
         """Stop all; a target is stopped before the services that belong to it."""
         self.machine.said("systemctl", "stop", "oncegate.target")

@@ -58,7 +58,10 @@ class Output:
         if not connection.greeted:
             self._send_after_connack(connection, frame)
             return
-        self._outgoing(connection).append(frame)
+        outgoing = connection.outgoing
+        if outgoing.is_empty():
+            self.effects.writes.append(connection)
+        outgoing.append(frame)
         connection.forwarded_bytes += len(frame)
 
     def _outgoing(self, connection: Connection) -> PacketBuffer:

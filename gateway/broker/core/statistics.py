@@ -108,15 +108,6 @@ class Statistics:
         if count:
             self.count_error(REASON, count)
 
-    def count_received(self, qos: int) -> None:
-        """Count an accepted PUBLISH."""
-        if qos == 0:
-            self.received_qos0 += 1
-        elif qos == 1:
-            self.received_qos1 += 1
-        else:
-            self.received_qos2 += 1
-
     def publishes_received_total(self) -> int:
         """Return the number of received PUBLISH packets, including refused and repeated ones."""
         accepted = self.received_qos0 + self.received_qos1 + self.received_qos2

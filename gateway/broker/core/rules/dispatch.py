@@ -50,11 +50,17 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
         return _receive_first(core, connection, packet, now)
     if kind == kinds.PUBLISH:
         received = cast(Publish, packet)
-        # First, because the topic alias of a deferred packet counts too.
-        violation = admission.violation_of(core, connection, received)
-        if violation is not None:
-            return violation
         limits = core.limits
+        if (
+            received.properties is not None
+            or received.retain
+            or received.qos > limits.maximum_qos
+            or len(received.topic) >= limits.max_topic_levels
+        ):
+            # First, because the topic alias of a deferred packet counts too.
+            violation = admission.violation_of(core, connection, received)
+            if violation is not None:
+                return violation
         if (
             limits.disk_full
             or limits.queues_refuse

@@ -30,7 +30,10 @@ class PacketBuffer:
     def append(self, packets: bytes) -> None:
         """Append one packet, or several joined ones."""
         if len(packets) <= COPIED_BYTES_MAX:
-            self._writer().write(packets)
+            tail = self._tail
+            if tail is None:
+                tail = self._tail = BytesWriter()
+            tail.write(packets)
         else:
             self._end_tail()
             self._parts.append(packets)

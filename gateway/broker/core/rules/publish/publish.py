@@ -47,13 +47,13 @@ def receive_publish(
         return None
     session.received_messages += 1
     statistics = core.statistics
-    statistics.count_received(packet.qos)
     statistics.publish_bytes_received += len(packet.payload)
     if statistics.observe is not None:
         statistics.published(
             session, packet.topic, packet.payload, packet.qos, packet.retain, False
         )
     if packet.qos == 0:
+        statistics.received_qos0 += 1
         keeps = route.persistent and core.limits.mqueue_store_qos0
         if route.plain and not (packet.retain or route.logged or keeps):
             _forward(core, route, connection.version, packet)
@@ -71,6 +71,7 @@ def receive_publish(
 def _acknowledge(
     core: Core, connection: Connection, packet_id: int, route: Route, recorded: bool
 ) -> None:
+    core.statistics.received_qos1 += 1
     # Before the deliveries of the same batch: a client that subscribes to its own messages must
     # not get PUBACK after them, because its Nagle algorithm would wait for it.
     if recorded:
