@@ -179,7 +179,7 @@ def _gateways(
 ) -> list[Row]:
     """Return the shown gateways, worst first.
 
-    `troubled` lists gateways with problems of other kinds.
+    `troubled` lists gateways that are silent or have a sensor with a problem.
     """
     first = f"CASE WHEN known.{among(troubled)} THEN 0 ELSE 1 END, " if troubled else ""
     worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, troubled=first)

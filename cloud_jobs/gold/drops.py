@@ -76,7 +76,8 @@ def discard(made: Tables, first: int, through: int) -> None:
 
     Args:
         made: the gold tables.
-        first: first batch of the run. Earlier runs have marked older deliveries of older ends.
+        first: first batch of the run. Earlier runs have handled the deliveries and session ends
+            before it.
         through: last batch of the run. The changed rows get this batch number.
     """
     new = F.col("batch").between(first, through)

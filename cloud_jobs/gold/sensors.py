@@ -61,7 +61,11 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 
 
 def anchors(series_days: DataFrame) -> DataFrame:
-    """Return the last reading of each day that is not computed again, in the format of `placed`."""
+    """Return the last reading of each day in `series_days`, in the format of `placed`.
+
+    These days are not computed again. Their last readings are compared with the first ones of the
+    next day.
+    """
     nothing = F.lit(None)
     return series_days.select(
         *SERIES, "unit", "batch", nothing.cast("long").alias("sequence"),

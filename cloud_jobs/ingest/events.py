@@ -33,7 +33,7 @@ def first_of_each(candidates: DataFrame) -> DataFrame:
 
 
 def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Select the candidates that are not in the table yet, each event once."""
+    """Select the candidate events that are not stored in the table yet, each event once."""
     known = events.where(ranges).select(*KEY)
     return (
         first_of_each(candidates).join(known, list(KEY), "left_anti").select(*EVENTS.fieldNames())
@@ -41,8 +41,10 @@ def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> Data
 
 
 def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Select candidates that contradict the table: same identity as a stored event, different
-    contents."""
+    """Select the candidate events that contradict a stored event.
+
+    Both have the same identity, but different contents.
+    """
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(
         *KEY, F.struct(*contents).alias("known"), F.col("segment_name").alias("known_segment")

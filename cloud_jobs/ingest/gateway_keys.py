@@ -149,7 +149,7 @@ def commit(
 ) -> list[dict[str, Any]] | None:
     """Write keys to the table. Rows of known keys are replaced.
 
-    Return the written rows if all of them were appended, or None if some replaced others.
+    Return the written rows if all of them were new, or None if some replaced existing rows.
     """
     there = {(row.gateway, row.public_key) for row in known.rows}
     rows = rows_of(keys, batch)

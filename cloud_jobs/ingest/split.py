@@ -30,7 +30,8 @@ Message = tuple[str, str, int]
 
 
 class Origin(NamedTuple):
-    """Origin of a trusted file with events, and the outline of its contents."""
+    """Gateway, store, start, clock and day of a trusted file, and the outline (summary) of its
+    contents."""
 
     gateway: str
     store: str
