@@ -1,9 +1,9 @@
 """Keeper of the bridge's MQTT session: connects, lets the outbox publish, and reconnects.
 
-The session uses MQTT 3.1.1 with clean session 0. The broker's session and the outbox belong
-together through the session's name (`session_name.py`). If the broker still had a packet identifier
-from other readings, it would drop a new reading as a duplicate. If the broker has lost the session,
-the bridge abandons it and begins a session with a new name.
+The session uses MQTT 3.1.1 with clean session 0. The session's name (`session_name.py`) links the
+broker's session to the outbox. With any other session, the broker might still have a packet
+identifier from other readings, and would drop a new reading as a duplicate. If the broker has lost
+the session, the bridge begins a session with a new name.
 """
 
 import asyncio

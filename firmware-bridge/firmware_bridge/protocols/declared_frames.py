@@ -125,7 +125,7 @@ class DeclaredFrames(AskedSettings):
 
 
 class DeclaredDecoder(ScanningDecoder):
-    """Decoder of frames with the declared form."""
+    """Decoder of the frames that the settings declare."""
 
     def __init__(self, settings: DeclaredFrames) -> None:
         super().__init__(settings.start_bytes)

@@ -72,7 +72,7 @@ _NUMBERS: Final = {
 
 
 def _numbers_of_series() -> dict[str, tuple[str, str]]:
-    """Return the labels that are numbered by tariff, quadrant or phase, with names and units."""
+    """Return name and unit for each label with the number of a tariff, quadrant or phase."""
     found: dict[str, tuple[str, str]] = {}
     for number in range(1, 11):
         found[f"EASF{number:02}"] = (f"energy_import_t{number}", "Wh")

@@ -19,7 +19,7 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
-    """Return the segments that are not in the chain although another one with their number is.
+    """Return the segments to reject: another segment with the same number is in the chain.
 
     The result maps file names to reasons.
 

@@ -1,6 +1,6 @@
 """Open messages at one moment of the log, by session: held, queued and in flight.
 
-All of this corresponds to data on the gateway's disk at that moment, so the gateway's disk also
+Each entry corresponds to data on the gateway's disk at that moment, so the size of that data also
 bounds the audit's memory. A message is forgotten when its last use has ended. `epoch` is the number
 of breaks before an event was recorded. Events before the latest break prove nothing on their own,
 because the state may have changed in the break.
