@@ -1,8 +1,8 @@
-"""The compiled core of a checkout: built while `oncegate up` first runs, and used by later starts.
+"""The compiled broker core of a source checkout, built by the first `oncegate up` for later starts.
 
 A build is stored in `build/core/KEY` of the checkout. The key is a digest of everything that the
-build depends on, so a changed source has another key, and an outdated build is never used.
-Installed packages contain their compiled extensions and do not use this module.
+build depends on. Changed sources have another key, so an outdated build is never used. Installed
+packages contain their compiled extensions and do not use this module.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUILD_SCRIPT: Final = "hatch_build.py"
-"""Exists only in a checkout; `python hatch_build.py KEY` builds the core."""
+"""The script that builds the core, as `python hatch_build.py KEY`. It exists only in a checkout."""
 SWITCH: Final = "ONCEGATE_COMPILE"
-"""`0`: neither build nor use a compiled core."""
+"""Environment variable. The value `0` disables building and using a compiled core."""
 
 _PACKAGES: Final = ("gateway/broker/wire", "gateway/broker/core")
 _KEY_CHARACTERS: Final = 16
@@ -36,7 +36,7 @@ def sources_in(root: Path) -> list[Path]:
 
 
 def key_of(root: Path = ROOT) -> str:
-    """Return a digest of the sources, the Python version and the processor type."""
+    """Return the key of a build: a digest of sources, Python version and processor type."""
     digest = hashlib.sha256(f"{sys.version}\0{platform.machine()}\0".encode())
     for path in sources_in(root):
         content = (root / path).read_bytes()
@@ -46,12 +46,15 @@ def key_of(root: Path = ROOT) -> str:
 
 
 def folder_of(key: str, root: Path = ROOT) -> Path:
-    """Return the folder for the build with this key. It may not exist yet."""
+    """Return the folder for the build with this key. The folder may not exist yet."""
     return root / "build" / "core" / key
 
 
 def use(package_path: list[str], root: Path = ROOT) -> None:
-    """Import `gateway.broker.{wire,core}` from the current build, if it exists."""
+    """Import `gateway.broker.wire` and `gateway.broker.core` from the current build, if it exists.
+
+    `package_path`, the `__path__` of `gateway.broker`, is extended.
+    """
     if not is_wanted(root):
         return
     built = folder_of(key_of(root), root)

@@ -1,16 +1,16 @@
-"""The session log: events of the journal, exported from the device in sealed segments.
+"""The session log: events of the journal, exported from the device in sealed segment files.
 
-This package turns the broker's journal into sealed segments (docs/formats/session-log.md) and
-uploads them to their target. It runs in its own process, which may crash, starve or be killed at
-any moment without losing or duplicating an event. Only the broker writes the journal; this package
-reads it, and reports its progress through the control socket.
+This package converts the journal of the broker to sealed segments (docs/formats/session-log.md) and
+uploads them to their target. It runs in a separate process, which may crash, get no CPU time or be
+killed at any moment without losing or duplicating an event. Only the broker writes the journal.
+This package reads it, and reports its progress through the control socket.
 
     main.py          the composition root: exporter, uploader and control link in one process
     export/          journal -> segments
-    segments/        the files themselves
+    segments/        the segment files
     upload/          segments -> target
-    control_link.py  reports to the broker: status, and what the journal may drop
-    priority.py      CPU and disk priorities below the broker's
+    control_link.py  reports to the broker: status, and which events are exported
+    priority.py      CPU and disk priorities lower than the broker's
     faults.py        current failures, for the status and the log
     settings.py      settings and limits
     waiting.py       waits that can end early

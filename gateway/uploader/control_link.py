@@ -1,10 +1,12 @@
-"""Connection to the broker: reports the status once a second, and what the journal may drop.
+"""Connection to the broker: reports the status once a second, and which events are exported.
 
-The broker may be absent, restarting or replaced. The link keeps trying and delays nothing else.
+The broker may be absent, restarting or replaced. The link then retries and does not delay the
+export or the upload.
 
-`exported` allows the broker to drop events. It is sent only after events of the broker's current
-boot have been sealed: a boot's id is random, so having it proves that the segments come from this
-broker's own database, not from one that it has since replaced.
+The command `exported` allows the broker to remove events from its journal. It is sent only after
+events of the broker's current boot have been sealed. The identifier of a boot is random: if a
+segment contains it, the segments come from the journal of this broker, and not from one that has
+been replaced since.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ Record = dict[str, object]
 
 
 class ControlLink:
-    """Reports to the broker while it is reachable."""
+    """Sends reports to the broker while the broker is reachable."""
 
     def __init__(
         self, socket: Path, *, status: Callable[[], Record], on_broker: Callable[[], None]
@@ -43,12 +45,12 @@ class ControlLink:
         self._refusal = Fault("reporting to the broker")
 
     def sealed(self, head: Head) -> None:
-        """Record the newest sealed segment."""
+        """Record the newest sealed segment, to be reported to the broker."""
         self._head = head
         self._changed.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Connect and report until ``stop`` is set; then report once more."""
+        """Connect to the broker and send reports until ``stop`` is set. Then send a last report."""
         while not stop.is_set():
             try:
                 await self._serve_connection(stop)

@@ -1,4 +1,4 @@
-"""Current failures: one log line when a fault begins, and one when it ends."""
+"""Current failures for the status, with one log line when a failure begins and one when it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class Fault:
-    """Something that can fail, and the sentence that the status shows meanwhile."""
+    """An operation that can fail, and its current error message for the status."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -23,9 +23,9 @@ class Fault:
         self.since_ms: int | None = None
 
     def begin(self, sentence: str, kind: str) -> None:
-        """Set the fault for the status, and log it if it is new.
+        """Set the error message, and log it if the failure is new.
 
-        ``kind`` names the cause: a new sentence of the same kind only changes the status.
+        ``kind`` names the cause. A new message with the same kind is not logged again.
         """
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
@@ -34,24 +34,24 @@ class Fault:
         self.sentence, self._kind = sentence, kind
 
     def show(self, sentence: str) -> None:
-        """Change the sentence in the status. The caller has logged it."""
+        """Set the error message without logging it, because the caller has logged it."""
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
         self.sentence = sentence
 
     def end(self) -> None:
-        """Clear the fault, and log its end."""
+        """Clear the error message, and log that the operation works again."""
         if self.sentence is not None:
             logger.info("%s works again", self._what)
         self.sentence = self.since_ms = None
 
     def begin_with(self, problem: OSError | sqlite3.Error) -> None:
-        """Set the fault from an exception."""
+        """Set the error message from an exception."""
         self.begin(sentence_of(problem), kind_of(problem))
 
 
 def sentence_of(problem: Exception) -> str:
-    """Return a sentence about a failure, with the fix."""
+    """Return a sentence about a failure, with the fix if one is known."""
     if descriptors.ran_out(problem):
         return f"{line_of(problem)}: raise the limit of open files (LimitNOFILE of the service)"
     if is_full(problem):
@@ -64,5 +64,5 @@ def sentence_of(problem: Exception) -> str:
 
 
 def kind_of(problem: Exception) -> str:
-    """Return a name for the cause of a failure, without details."""
+    """Return a short name for the cause of a failure: the exception's type and error number."""
     return f"{type(problem).__name__} {getattr(problem, 'errno', None)}"

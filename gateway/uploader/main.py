@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
-    """Another process exports from this data directory. The message names it."""
+    """Another process exports from this data directory. The message contains its process id."""
 
 
 def _nothing() -> None:
-    """Do nothing: default for callbacks."""
+    """Do nothing. This is the default for callbacks."""
 
 
 async def serve(
@@ -36,12 +36,12 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Export and upload until ``stop`` is set. Return when everything is sealed and reported.
+    """Export and upload until ``stop`` is set, then seal and report everything, and return.
 
     ``journal`` is called on this thread, and may raise `OSError` and `sqlite3.Error`. ``ready`` is
     called when this process has locked the log. ``alive`` is called after each step of the
-    exporter, including failed ones, since retrying is part of its work. Raises `LogInUse`, and
-    `OSError` if the data directory cannot be used at all.
+    exporter, even after one that failed, because failed steps are retried. Raises `LogInUse` if
+    another process has locked the log, and `OSError` if the data directory cannot be used at all.
     """
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)
@@ -83,7 +83,7 @@ class _SessionLog:
         self._uploader.wake()
 
     def _make_room(self) -> None:
-        """Delete uploaded segments when the disk is full, before anything else."""
+        """Delete uploaded segments when the disk is full."""
         self._uploader.prune_all()
 
     def _status(self) -> Record:
@@ -107,7 +107,10 @@ class _SessionLog:
 
 @contextmanager
 def _only_one(log_dir: Path) -> Iterator[None]:
-    """Reject a second exporter, which would write a second chain. Raises LogInUse."""
+    """Hold the lock of the log folder, so that no second process exports to it.
+
+    Raises LogInUse if another process holds the lock.
+    """
     with ProcessLock(log_dir / "lock") as lock:
         try:
             lock.take()

@@ -1,12 +1,12 @@
-"""CPU and I/O priorities of `oncegate upload`, lower than the broker's.
+"""CPU and I/O priorities of `oncegate upload`, which are lower than those of the broker.
 
-The uploader may take hours, while clients wait for the broker's next commit. The systemd unit has
-the same values (image/systemd/oncegate-upload.service), because a service may not change its
-priority there. A process that has them already changes nothing.
+The uploader may take hours, but clients wait for the broker's next commit. The systemd unit sets
+the same values (image/systemd/oncegate-upload.service), because it does not allow the process to
+change its own priority. If the process already has these priorities, nothing is changed.
 
-The I/O priority is the lowest of the best-effort class, not the idle class: a commit of the broker
-may wait for data of this process, because both share the file system's journal, and an idle process
-can be delayed for seconds. Of the kernel's schedulers, BFQ honours it.
+The I/O priority is the lowest of the best-effort class, not the idle class. Both processes share
+the file system's journal, so a commit of the broker may wait for data from this process. An idle
+process can be delayed for seconds. Among the kernel's I/O schedulers, only BFQ uses this priority.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gateway.process.files.disk_errors import line_of
 from gateway.process.system_calls import call
 
 NICENESS: Final = 10
-"""From -20 to 19. At 10 a process gets a tenth of the CPU time of one at 0."""
+"""From -20 to 19. A process at 10 gets a tenth of the CPU time of a process at 0."""
 
 IO_CLASS_BEST_EFFORT: Final = 2
 IO_LEVEL: Final = 7
@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 
 
 def lower_priority() -> None:
-    """Lower the priorities of the calling thread, and of threads it starts.
+    """Lower the priorities of the calling thread, and of threads that it starts.
 
-    If the system does not allow it, this is logged, and the process works without it.
+    If the system does not allow this, a warning is logged and the priorities are unchanged.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -51,9 +51,9 @@ def lower_priority() -> None:
 
 
 def io_priority_of(thread: int) -> tuple[int, int]:
-    """Return the class and level of a thread's I/O priority. Thread 0 is the calling one.
+    """Return the class and level of a thread's I/O priority. Thread 0 is the calling thread.
 
-    Raises OSError.
+    Raises OSError if the system call fails.
     """
     priority = call("ioprio_get", _WHO_PROCESS, thread, 0)
     return priority >> _CLASS_SHIFT, priority & ((1 << _CLASS_SHIFT) - 1)

@@ -6,121 +6,131 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SEGMENT_BYTES_MAX = 8_000_000
-"""Uncompressed bytes of a segment: the format's limit (docs/formats/session-log.md)."""
+"""Maximum uncompressed size of a segment, as in the format (docs/formats/session-log.md)."""
 
 SEGMENT_BYTES_MIN = 1_000_000
-"""Smallest allowed limit: the longest line without its payload (client id and topic of 65,535
-bytes, each byte escaped to six) must always fit, with header and footer."""
+"""Lowest value that can be configured as the limit. The longest line without its payload (client id
+and topic of 65,535 bytes, each byte escaped to six) must always fit, with header and footer."""
 
 LINE_BYTES_MAX = 1 << 20
-"""One event, at most: readers reject longer lines (docs/formats/session-log.md). A payload that
-does not fit is replaced by its hash."""
+"""Maximum length of one event's line: readers reject longer lines (docs/formats/session-log.md). A
+payload that does not fit is replaced by its hash."""
 
 PAGE_BYTES = 256 << 10
-"""Journal read per page: some 20 ms of work, so that reports and uploads continue in between."""
+"""Size of a page read from the journal: some 20 ms of work, so that reports and uploads continue
+between pages."""
 
 PAGE_BYTES_MAX = 64 << 20
-"""A page grows up to this if nothing in it can be decoded, to get past the damage."""
+"""Maximum size of a page. A page is enlarged if nothing in it can be decoded, to skip the
+damage."""
 
 CHUNK_BYTES = 256 << 10
-"""Lines encoded before they are compressed: limits memory, and is large enough to be cheap."""
+"""Size of the lines encoded before they are compressed. This limits memory, and is large enough to
+be efficient."""
 
 TOPICS_REMEMBERED_MAX = 10_000
-"""Topics with a cached payload policy, at most: more than a gateway's sensors have, about 1 MB."""
+"""Maximum number of topics with a cached payload policy: more than a gateway's sensors have, about
+1 MB."""
 
 HEADS_KEPT = 8
-"""Chain heads remembered: this many damaged newest segments can be set aside and written again."""
+"""Number of chain heads that are stored. Up to this many damaged segments at the end of the chain
+can be moved to log/damaged and written again."""
 
 BOOTS_KEPT = 64
-"""Boots remembered: more starts than a journal can contain without a checkpoint between them."""
+"""Number of boots that are stored: more starts than a journal can contain without a checkpoint
+between them."""
 
 DAMAGED_FILES_MAX = 16
-"""Files kept in log/damaged for people to examine, not counting segments: a dying card must not
-fill up with copies of damaged data."""
+"""Maximum number of files in log/damaged, without segments: an SD card that fails must not fill up
+with copies of damaged data."""
 
 DAMAGED_RETRY_SECONDS = (60.0, 3600.0)
-"""First and longest wait before a segment in log/damaged is read again: a card may recover after a
-reset, and reading a bad block takes it many seconds."""
+"""First and longest wait before a segment in log/damaged is read again. An SD card may recover
+after a reset, and reading a bad block takes many seconds."""
 
 SEGMENTS_RECALLED_MAX = 2_000
-"""Newest segments from which a lost log/chain.json is rebuilt: more than a journal waiting for its
-export has boots, and at most a megabyte of names."""
+"""Number of newest segments from which a lost log/chain.json is rebuilt: more than the boots in a
+journal that waits for its export. Their names take at most a megabyte."""
 
 DAMAGED_TRIED_MAX = 1_000
-"""Segments in log/damaged that are retried in one pass, oldest first: each may be 8 MB on a card
-that reads slowly."""
+"""Maximum number of segments in log/damaged that are retried in one pass, the oldest first. Each
+may have 8 MB and be read slowly."""
 
 CHAIN_TRIES_MAX = 6
-"""Starts of the exporter with an unreadable log/chain.json before it counts as damaged: half a
-minute with EXPORT_RETRY_SECONDS."""
+"""Number of attempts to read log/chain.json before it counts as damaged: half a minute with
+EXPORT_RETRY_SECONDS."""
 
 KEY_TRIES_MAX = CHAIN_TRIES_MAX
-"""Starts of the exporter with an unreadable log/signing-key before it counts as damaged: a bus
-reset must not cost the gateway its key."""
+"""Number of attempts to read log/signing-key before it counts as damaged: after a short fault of
+the SD card the gateway must not need a new key."""
 
 PUBLIC_KEYS_KEPT = 16
-"""Public keys in log/signing-key.pub: one for each loss of the key."""
+"""Maximum number of public keys in log/signing-key.pub: a key is added whenever the previous one
+was lost."""
 
 EXPORT_RETRY_SECONDS = (1.0, 30.0)
-"""First and longest wait after a failure of journal or disk: sealing must resume soon after it."""
+"""First and longest wait after a failure of the journal or the disk. Sealing must resume soon after
+the failure ends."""
 
 UPLOAD_RETRY_SECONDS = (1.0, 300.0)
-"""First and longest wait after a failure of the target: a restored connection is used within 5
-min."""
+"""First and longest wait after a failure of the upload target: a restored connection is used within
+5 min."""
 
 PRUNED_SHARE = 100
-"""log/sent is checked and pruned in steps of a hundredth of its limits, because a check lists
-files."""
+"""Divisor of the limits of log/sent: old segments are removed in steps of a hundredth of the
+limits, because a check lists all files."""
 
 UPLOAD_RESCAN_SECONDS = 60.0
-"""log/sealed is listed at least this often, even if the exporter reports nothing new."""
+"""Longest time between two listings of log/sealed, even if the exporter reports nothing new."""
 
 UPLOAD_SECONDS_MAX = 600.0
-"""Time limit of one request: 8 MB at 110 kbit/s, the slowest modem link that could ever keep up."""
+"""Timeout of one request: 8 MB at 110 kbit/s, the slowest modem link that is fast enough for the
+session log."""
 
 CONNECT_SECONDS_MAX = 20.0
-"""Time limit for connecting to the target: after this a retry is better than waiting."""
+"""Timeout for connecting to the upload target. After that, a retry is better than waiting."""
 
 FREE_BYTES_MAX, FREE_SHARE = 64 << 20, 64
-"""If the target is on the same disk, no segment is started with less than this share of the disk
-free, at most 64 MiB: it would free nothing, and the broker's commits are more important than its
-log."""
+"""If the upload target is on the same disk, no segment is started with less than a 64th of the disk
+free, at most 64 MiB. The upload would free no space, and the broker's commits are more important
+than its log."""
 
 RESERVE_BYTES_MAX, RESERVE_SHARE = 1 << 20, 64
-"""Size of log/reserve: a segment of the smallest size, compressed, with a margin."""
+"""Size of log/reserve: a compressed segment of the smallest size, with a margin."""
 
 RESERVE_STEP_BYTES = 64 << 10
-"""Bytes freed at a time: a small segment, or the state of the chain."""
+"""Number of bytes freed per step: enough for a small segment, or for log/chain.json."""
 
 DRAIN_SECONDS_MAX = 2.0
-"""When stopping, the journal is still exported for this long; the rest follows at the next
-start."""
+"""Maximum time for which the journal is still exported when stopping. The rest follows after the
+next start."""
 
 FAREWELL_SECONDS_MAX = 5.0
-"""When stopping, sealed segments are still uploaded for this long."""
+"""Maximum time for which sealed segments are still uploaded when stopping."""
 
 REPORT_SECONDS = 1.0
 """Interval of status reports to the broker."""
 
 ANSWER_SECONDS_MAX = 10.0
-"""Time limit for an answer of the control socket: a commit on a slow card takes a second or two."""
+"""Timeout for an answer from the control socket: a commit on a slow SD card takes a second or
+two."""
 
 SENTENCE_CHARACTERS_MAX = 300
-"""Characters of a library's error message, at most: enough for a person, without pages of XML in
-the status."""
+"""Maximum length of a library's error message in the status: enough for a person, without pages of
+XML."""
 
 
 class SettingsError(ValueError):
-    """A setting is out of range. The message names it and what is allowed."""
+    """A setting is out of range. The message contains its name and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLogSettings:
-    """Settings of the session log: its directory, its division into segments, and its target.
+    """Settings of the session log: its directory, the size of its segments, and the upload target.
 
     ``target`` is a URL: ``file:///...``, ``s3://...``, ``gs://...``, ``az://...``,
-    ``http(s)://...``. ``payload_topics`` are MQTT topic filters: payloads of matching topics are
-    included in the log.
+    ``http(s)://...``. ``payload_topics`` are MQTT topic filters: payloads of messages to matching
+    topics are included in the log.
     """
 
     gateway: str
@@ -135,7 +145,7 @@ class SessionLogSettings:
     checksum_header: bool = True
     poll_seconds: float = 0.25
     free_bytes_min: int | None = None
-    """None: depends on the size of the disk."""
+    """Minimum free space in bytes, or None for a share of the disk."""
 
     def __post_init__(self) -> None:
         if not SEGMENT_BYTES_MIN <= self.segment_bytes_max <= SEGMENT_BYTES_MAX:

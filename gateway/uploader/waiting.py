@@ -7,7 +7,7 @@ import random
 
 
 async def happened_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for the event. Return False if the time is over first."""
+    """Wait for an event. Return False if it does not happen within ``seconds``."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -17,7 +17,7 @@ async def happened_within(event: asyncio.Event, seconds: float) -> bool:
 
 
 async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:
-    """Wait until one of two events happens or the time is over."""
+    """Wait until one of two events happens, for at most ``seconds``."""
     waits = [asyncio.create_task(event.wait()) for event in (one, other)]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -27,8 +27,9 @@ async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float
 
 
 class Backoff:
-    """Waits that double between two limits, with jitter so that a fleet does not retry at the same
-    time.
+    """Waiting times that double between two limits.
+
+    They are randomised, so that a fleet of gateways does not retry at the same time.
     """
 
     def __init__(self, limits_seconds: tuple[float, float]) -> None:

@@ -1,8 +1,8 @@
-"""Decision about what is removed first when the disk runs short. Pure.
+"""Decides which files are removed first when the disk runs short. Performs no I/O.
 
-The order: copies that the target has; damaged files that were set aside; the journal's spare file;
-then, by age of their events, sealed segments that exist nowhere else; and the journal as far as the
-tables cover it.
+The order is: copies that the upload target has; damaged files kept for examination; the journal's
+spare file; then, by age of their events, sealed segments without another copy and journal files
+whose state the database tables contain.
 """
 
 from collections.abc import Iterable
@@ -14,75 +14,82 @@ MIB = 1 << 20
 # The limits of log, damaged files and reserve are divided by the number of brokers on the file
 # system. The minimum of free space is not: it is the same for all.
 FREE_SHARE, FREE_BYTES_MAX = 32, 128 * MIB
-"""Default of `free_min`: a 32nd of the file system, at most 128 MiB. This lets the database grow by
-the contents of 8 MiB of journal, many times over."""
+"""Default of `free_min`: a 32nd of the file system, at most 128 MiB. This is many times the space
+that the database needs for the contents of 8 MiB of journal."""
 
 LOG_SHARE = 2
 """Default of `log_max`: half of the file system. The rest is for tables, outbox and journal."""
 
 DAMAGED_SHARE, DAMAGED_BYTES_MAX = 16, 256 * MIB
-"""Default of `damaged_max`: a sixteenth of the file system, at most 256 MiB. People who examine
-them want the latest."""
+"""Default of `damaged_max`: a sixteenth of the file system, at most 256 MiB. The latest damaged
+files are kept, because people want to examine those."""
 
 LOG_FILES_MAX, LOG_FILES_SHARE = 1_000_000, 2
-"""Default of `log_max_files`: two years of a segment per minute, 4 GB of the smallest, but at most
-half of the file system's inodes."""
+"""Default of `log_max_files`: two years with one segment per minute, 4 GB of the smallest segments,
+but at most half of the file system's inodes."""
 
 DAMAGED_FILES_MAX = 1_000
-"""Files and folders set aside as damaged, at most: each is checked every minute."""
+"""Maximum number of damaged files and folders kept for examination: each is checked every
+minute."""
 
 RESERVE_SHARE, RESERVE_BYTES_MAX = 32, 4 * MIB
-"""`reserve`: one file of the journal, enough for the ends of some ten thousand deliveries."""
+"""Default of `reserve`: a 32nd of the file system, at most one file of the journal, which is enough
+to complete some ten thousand deliveries."""
 
 
 class Kind(IntEnum):
-    """Kinds of removable items. Lower numbers are removed first."""
+    """Kinds of files that may be removed. Kinds with lower numbers are removed first."""
 
     SENT = 0
-    """In log/sent: its target has it."""
+    """A segment in log/sent, which the upload target has."""
     DAMAGED = 1
-    """Set aside for people to examine."""
+    """A damaged file that is kept for people to examine."""
     SPARE = 2
-    """Blocks kept for the journal's next file."""
+    """A file of allocated blocks that the journal's next file will use."""
     SEGMENT = 3
-    """The only copy of part of the session log: sealed and not sent, or in the default target,
-    `uploaded`, where it waits for the job that turns it into tables."""
+    """The only copy of part of the session log. It is sealed and not uploaded yet, or it is in the
+    default target `uploaded` and waits for the job that converts it to tables."""
     JOURNAL = 4
-    """A file of the journal that the tables cover, not exported yet."""
+    """A journal file whose state the database tables contain, but which is not exported yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One removable item."""
+    """A file or folder that may be removed."""
 
     kind: Kind
     path: str
-    """Relative to the data directory."""
+    """Path relative to the data directory."""
     size_bytes: int
     age: int
-    """Lowest is removed first within a kind: the number of an event, or a time."""
+    """Number of an event, or a time. Within a kind, the item with the lowest value is removed
+    first."""
     first_sequence: int = 0
     last_sequence: int = 0
-    """Number of the last event in it; 0 if it has none."""
+    """Number of the last event in the item, or 0 if it contains no events."""
     count: int = 1
-    """Number of files. With more than one this is only a total, and is not removed as a whole."""
+    """Number of files. An item with more than one file only counts in totals, and is not
+    removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Configured limits in bytes. None: depends on the size of the file system."""
+    """Configured limits in bytes. A limit of None depends on the size of the file system."""
 
     free_min: int | None = None
     log_max: int | None = None
     damaged_max: int | None = None
     reserve: int | None = None
     brokers_count: int = 1
-    """The gateway's broker and those of its tenants, which share the disk."""
+    """Number of brokers that share the disk: the gateway's own broker and those of its tenants."""
     log_max_files: int | None = None
-    """Number of segments, at most."""
+    """Maximum number of segments."""
 
     def of_disk(self, total_bytes: int, total_files: int = 0) -> "Rules":
-        """Return the limits for a file system of this size. `total_files` 0: no limit on files."""
+        """Return the limits for a file system with this size and number of inodes.
+
+        `total_files` is 0 if the file system does not limit the number of files.
+        """
         free_min = _given(self.free_min, min(FREE_BYTES_MAX, total_bytes // FREE_SHARE))
         share_bytes = total_bytes // self.brokers_count
         return Rules(
@@ -106,10 +113,10 @@ def _given(configured: int | None, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Limits in bytes and numbers of files."""
+    """Limits for one file system, in bytes and numbers of files."""
 
     free_min: int
-    """Minimum of free space: with less, nothing new is accepted."""
+    """Minimum free space in bytes. With less, the broker accepts no new data."""
     log_max: int
     damaged_max: int
     reserve: int
@@ -118,18 +125,19 @@ class Rules:
 
     @property
     def room_is_made_below(self) -> int:
-        """Free space below which items are removed, so that the minimum is not reached."""
+        """Free space in bytes below which files are removed, so that the minimum is not reached."""
         return 2 * self.free_min
 
     @property
     def taken_again_from(self) -> int:
-        """Free space required before new data is accepted again, which prevents flapping at the
-        minimum.
+        """Free space in bytes from which new data is accepted again after the disk was full.
+
+        It is larger than the minimum, so that the state does not alternate quickly.
         """
         return self.free_min + self.free_min // 2
 
     def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
-        """Return True if no new data may be accepted."""
+        """Return True if no new data may be accepted. `was_full` is the previous result."""
         return free_bytes < (self.taken_again_from if was_full else self.free_min)
 
 
@@ -137,7 +145,7 @@ _LOG = (Kind.SENT, Kind.SEGMENT)
 
 
 def is_room_needed(items: Iterable[Item], free_bytes: int, rules: Rules) -> bool:
-    """Return True if something must be removed."""
+    """Return True if files must be removed, to free space or because a limit is exceeded."""
     found = list(items)
     return free_bytes < rules.room_is_made_below or any(
         excess > 0
@@ -149,7 +157,7 @@ def is_room_needed(items: Iterable[Item], free_bytes: int, rules: Rules) -> bool
 
 
 def removals_of(items: Iterable[Item], free_bytes: int, rules: Rules) -> list[Item]:
-    """Return the items to remove, in order. The newest segment is always kept."""
+    """Return the files to remove, in order. The newest segment is never removed."""
     in_order = sorted(items, key=lambda item: (item.kind, item.age, item.path))
     removals: dict[Item, None] = {}
     for kinds, bytes_max, files_max in _bounds(rules):
@@ -181,7 +189,7 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return the items that exceed the limits of several kinds together, in order."""
+    """Return the items that must be removed to stay within the limits, in order."""
     excess_bytes, excess_files = _excess_of(counted, bytes_max, files_max)
     removals: dict[Item, None] = {}
     for item in _without_newest_segment(counted):
@@ -194,7 +202,7 @@ def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, N
 
 
 def _without_newest_segment(in_order: list[Item]) -> list[Item]:
-    """Return the items without the newest segment, to which the next one will refer."""
+    """Return the items without the newest segment, because the next segment will refer to it."""
     newest = max((item.last_sequence for item in in_order if item.kind == Kind.SEGMENT), default=0)
     return [
         item

@@ -1,4 +1,4 @@
-"""Removable files in the data directory, and their removal."""
+"""Lists the files in the data directory that may be removed, and removes them."""
 
 import os
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ LOG_FOLDERS = {
     # A segment that cannot be read now is tried again: it counts as unsent.
     "log/damaged": Kind.SEGMENT,
 }
-"""Folders of segments, with the kind of the files in each."""
+"""Folders with segments, and the kind of the files in each folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +31,48 @@ class Disk:
     """Size and free space of a file system."""
 
     total_bytes: int
-    """0: the file system does not report it."""
+    """Size in bytes, or 0 if the file system does not report it."""
     free_bytes: int
-    """Available to us: without the part reserved for the administrator."""
+    """Available space in bytes, without the part that is reserved for the administrator."""
     total_files: int
-    """Inodes; 0: the file system creates them on demand."""
+    """Number of inodes, or 0 if the file system creates them on demand."""
 
 
 def disk_of(folder: Path) -> Disk:
-    """Return size and free space of a file system. Raises OSError."""
+    """Return size and free space of the file system that contains `folder`.
+
+    Raises OSError if the file system cannot be queried.
+    """
     disk = os.statvfs(folder)
     return Disk(disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize, disk.f_files)
 
 
 class Inventory:
-    """Removable files except the journal. Only folders that have changed are listed again."""
+    """Lists the files that may be removed, except those of the journal.
+
+    Only folders that have changed since the last call are listed again.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
         self._folders = {name: SegmentFolder(data_dir / name) for name in LOG_FOLDERS}
 
     def totals(self) -> list[Item]:
-        """List everything, with the segments of each subfolder as one item. Raises OSError."""
+        """Return all removable files, with the segments of each subfolder as one item.
+
+        Raises OSError if a folder cannot be listed.
+        """
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
             items += [self._whole(each, kind) for each in self._folders[name].look()]
         return items
 
     def items(self, oldest_count: int) -> list[Item]:
-        """List everything, with the oldest segments of each folder as separate items.
+        """Return all removable files, with the oldest segments of each folder as separate items.
 
-        At most `oldest_count` per folder; the rest is one item per subfolder. Files that are
-        removed meanwhile are skipped. Raises OSError.
+        At most `oldest_count` segments per folder are separate. The other segments of a subfolder
+        form one item. Files that are removed meanwhile are skipped. Raises OSError if a folder
+        cannot be listed.
         """
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
@@ -76,7 +86,7 @@ class Inventory:
         return items
 
     def _others(self) -> list[Item]:
-        """List damaged files other than segments, and the spare file."""
+        """Return the damaged files that are not segments, and the journal's spare file."""
         data_dir = self._data_dir
         paths = [
             path
@@ -131,7 +141,7 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _item_of(data_dir: Path, path: Path, kind: Kind) -> list[Item]:
-    """Return one item for a file or a whole folder; empty if it does not exist."""
+    """Return a list with one item for a file or a folder, or an empty list if it does not exist."""
     try:
         status = path.lstat()
         size_bytes = status.st_blocks * 512
@@ -143,7 +153,10 @@ def _item_of(data_dir: Path, path: Path, kind: Kind) -> list[Item]:
 
 
 def remove(data_dir: Path, item: Item) -> bool:
-    """Remove an item. Return False if it did not exist. Raises OSError."""
+    """Remove a file or folder. Return False if it did not exist.
+
+    Raises OSError if it cannot be removed.
+    """
     path = data_dir / item.path
     try:
         if path.is_dir() and not path.is_symlink():

@@ -1,7 +1,7 @@
-"""Hooks: a Python module of the operator that observes the broker.
+"""Hooks: a Python module, written by the operator, that observes the broker.
 
-The module receives every event in a thread of its own, through a bounded queue. Whatever it does
-(raise, hang, fall behind, fail to load), it neither breaks nor delays the broker. It receives only
-events that a power cut cannot undo. Such modules import the names of `gateway.hooks`;
-docs/hooks.md is its documentation.
+The module receives events in a separate thread, through a bounded queue. It cannot break or delay
+the broker, even if it raises an exception, hangs, is too slow or cannot be loaded. It receives only
+events that a power cut cannot undo. Such a module imports the names in `gateway.hooks`. See
+docs/hooks.md.
 """

@@ -1,8 +1,8 @@
-"""Passing of events from the core to an observer: held until durable, bounded, errors contained.
+"""Passes events from the broker core to the observer in the operator's module.
 
-The core appends events on the event loop's thread. They are held until their batch is durable, and
-then passed to the observer's thread. When the limit is reached, new events are dropped and counted,
-so the broker never waits. Exceptions raised by the module are counted too.
+The core appends events on the event loop's thread. They are kept until their batch is durable, and
+then passed to the observer's thread. If the limit is reached, new events are dropped and counted,
+so the broker never waits. Exceptions that the observer raises are counted too.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ from gateway.broker.core.events import (
 logger = logging.getLogger(__name__)
 
 WAITING_EVENTS_MAX: Final = 10_000
-"""Events waiting for the observer, at most: a second of a busy gateway."""
+"""Maximum number of events that wait for the observer: about a second of a busy gateway."""
 
 WAITING_BYTES_MAX: Final = 16 * 1024 * 1024
-"""The same in bytes: an observer that hangs must not fill the memory with payloads."""
+"""Maximum size of the waiting events in bytes: an observer that hangs must not fill the memory."""
 
 EVENT_BYTES: Final = 256
-"""Size of an event without its topic and payload."""
+"""Assumed size of an event in bytes, without its topic and payload."""
 
 STOP_SECONDS: Final = 2.0
-"""How long the broker waits for the observer when it stops."""
+"""Maximum time that the broker waits for the observer when it stops."""
 
 METHODS: Final[dict[type, str]] = {
     Connected: "connected",
@@ -57,19 +57,19 @@ Weighed = tuple[int, Event]
 
 
 class Hooks:
-    """One observer module and its thread."""
+    """The operator's observer module and the thread in which it runs."""
 
     def __init__(self, module: str, broker: Broker) -> None:
         self.module = module
         self.problem: str | None = None
-        """Why the module could not be loaded, in one sentence."""
+        """Why the module could not be loaded, as one sentence, or None."""
         self.lost = 0
         self.failed = 0
         self._broker = broker
         self._statistics = broker.statistics
         self._held_back: deque[tuple[int, Weighed]] = deque()
         self._queue: SimpleQueue[list[Weighed] | None] = SimpleQueue()
-        # Each of these four is written by only one thread.
+        # Each of these four counters is written by only one thread.
         self._accepted = 0
         self._accepted_bytes = 0
         self._done = 0
@@ -77,18 +77,21 @@ class Hooks:
         self._thread = threading.Thread(target=self._run, name="hooks", daemon=True)
 
     def start(self) -> None:
-        """Load the module in its thread. A module that is slow or fails delays no client."""
+        """Start the thread, which loads the module.
+
+        A slow or invalid module does not delay clients.
+        """
         self._statistics.observe = self.observe
         self._thread.start()
 
     def waiting(self) -> int:
-        """Return the number of events that wait for the observer."""
+        """Return the number of events that the observer has not received yet."""
         return self._accepted - self._done
 
     # -- on the loop's thread
 
     def observe(self, event: Event) -> None:
-        """Receive an event from the core."""
+        """Accept an event from the core, or drop and count it if too many events are waiting."""
         weight_bytes = _weight_of(event)
         if (
             self.waiting() >= WAITING_EVENTS_MAX
@@ -105,7 +108,7 @@ class Hooks:
         self._held_back.append((self._broker.batch.batch_number, (weight_bytes, event)))
 
     def release(self) -> None:
-        """Pass on events that are durable by now, or need no commit."""
+        """Pass events to the observer's thread if they are durable or need no commit."""
         if self.problem is not None:
             self._statistics.observe = None
             self._held_back.clear()
@@ -124,7 +127,7 @@ class Hooks:
             self._queue.put(ready)
 
     async def stop(self) -> None:
-        """Deliver the remaining events to the observer, within STOP_SECONDS."""
+        """Deliver the remaining events to the observer, for at most STOP_SECONDS."""
         self._statistics.observe = None
         self._queue.put(None)
         loop = asyncio.get_running_loop()
@@ -138,7 +141,7 @@ class Hooks:
             )
 
     def status(self) -> dict[str, Any]:
-        """Return `hooks` as described in docs/formats/control-socket.md."""
+        """Return the `hooks` object of the status, as in docs/formats/control-socket.md."""
         return {
             "module": self.module,
             "told": self._done,
@@ -200,7 +203,7 @@ class Hooks:
 
 
 def _problem_of(call: Callable[[], object]) -> BaseException | None:
-    """Call foreign code and return the exception that it raised, or None."""
+    """Call code of the observer module. Return the exception that it raised, or None."""
     try:
         call()
     except BaseException as problem:  # noqa: BLE001 - it may raise anything, even SystemExit
@@ -209,7 +212,7 @@ def _problem_of(call: Callable[[], object]) -> BaseException | None:
 
 
 def _sentence_of(problem: BaseException) -> str:
-    """Return the exception and its location in one line, without a traceback."""
+    """Return an exception and its location in one line, without a traceback."""
     place = ""
     trace = problem.__traceback__
     while trace is not None:
@@ -231,6 +234,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if a count should be logged, so that many failures cause few lines."""
+    """Return True if the count is 1, 10, 100 and so on. Only these failures are logged."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

@@ -1,4 +1,4 @@
-"""The interface that a hook module may implement."""
+"""The interface that the operator's hook module may implement."""
 
 from gateway.broker.core.events import (
     Connected,
@@ -13,23 +13,23 @@ from gateway.broker.core.events import (
 
 
 class Observer:
-    """Observes the broker. Inherit from it, and override the methods for the events that you need.
+    """Base class for observers. Override the methods for the events that you need.
 
-    All methods are called in one thread, one after another, in the order of the events. They may
-    take their time: if the queue fills up meanwhile, only this observer loses events.
+    All methods are called in one thread, one after another, in the order of the events. They may be
+    slow: if the queue fills up meanwhile, only this observer loses events.
     """
 
     def connected(self, event: Connected) -> None:
-        """Handle a client that connected."""
+        """Handle the connection of a client to the broker."""
 
     def disconnected(self, event: Disconnected) -> None:
-        """Handle a client's DISCONNECT."""
+        """Handle a client's DISCONNECT packet."""
 
     def lost(self, event: Lost) -> None:
-        """Handle a connection that ended without DISCONNECT."""
+        """Handle a connection that ended without a DISCONNECT packet."""
 
     def subscribed(self, event: Subscribed) -> None:
-        """Handle a subscription that was added or replaced."""
+        """Handle a subscription that a client added or replaced."""
 
     def unsubscribed(self, event: Unsubscribed) -> None:
         """Handle a subscription that a client removed."""
@@ -38,7 +38,7 @@ class Observer:
         """Handle a message that was forwarded to its subscribers."""
 
     def delivered(self, event: Delivered) -> None:
-        """Handle a message that reached one client."""
+        """Handle a message that was delivered to one client."""
 
     def dropped(self, event: Dropped) -> None:
         """Handle a message that will not reach a client."""

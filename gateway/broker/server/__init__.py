@@ -1,4 +1,4 @@
-"""The environment of the core: sockets, clock, batches and their commits, control sockets.
+"""Everything around the broker core: sockets, clocks, commits to disk and control sockets.
 
-All side effects happen here. All decisions are made in the core.
+All side effects happen in this package. All protocol decisions are made in the core.
 """

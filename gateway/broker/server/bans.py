@@ -1,7 +1,8 @@
-"""Bans while the broker runs: added by operators or for flapping, listed, lifted and expired.
+"""Bans while the broker runs. Operators add bans, and flapping clients are banned automatically.
 
-A ban takes effect immediately: matching connections end, and new ones are rejected. A thread of its
-own then writes it to disk, since SD cards are slow.
+A ban takes effect immediately: matching connections are closed, and new ones are rejected. A
+separate thread then writes the ban to disk, because SD cards are slow. Bans can be lifted, and they
+may expire.
 """
 
 import asyncio
@@ -24,11 +25,13 @@ from gateway.process.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 FLAPPING_BANS_MAX: int = 1_000
-"""Concurrent bans for flapping, at most; beyond that the oldest one ends. An attacker with many
-client identifiers must not use up the room for manual bans."""
+"""Maximum number of concurrent bans for flapping (connecting and disconnecting too often). At the
+limit, a new ban replaces the oldest one. An attacker with many client identifiers must not use
+up the space for manual bans."""
 
 RETRY_SECONDS = 60.0
-"""Time until the next attempt after a failed write, as on a full disk."""
+"""Time until the next attempt after writing the bans has failed, for example because the disk is
+full."""
 
 
 class TooManyBans(Exception):
@@ -36,7 +39,7 @@ class TooManyBans(Exception):
 
 
 class Bans:
-    """All active bans, and their effects."""
+    """The active bans of a broker. Enforces them and stores them on disk."""
 
     def __init__(
         self, event_loop: EventLoop, addresses: AddressLimits, configuration: Configuration
@@ -53,7 +56,10 @@ class Bans:
         self.set_flapping(configuration.flapping)
 
     def load(self) -> None:
-        """Load and apply the bans of the last run. An unusable file is set aside."""
+        """Load and apply the bans of the last run.
+
+        Rename the file if it is damaged, and start without bans.
+        """
         try:
             bans = bans_file.load(self._path)
         except BansFileError as error:
@@ -79,19 +85,19 @@ class Bans:
         self._ban_ms = int(settings.ban_time * 1000)
 
     def listed(self) -> list[Ban]:
-        """Return the active bans, oldest first."""
+        """Return the active bans, in the order in which they were added."""
         return list(self._bans.values())
 
     # -- manual
 
     async def add(self, ban: Ban) -> tuple[int, bool]:
-        """Add a ban and end the matching connections.
+        """Add a ban and close the matching connections.
 
         Returns:
-            The number of ended connections, and whether the ban is on disk.
+            The number of closed connections, and True if the ban was written to disk.
 
         Raises:
-            TooManyBans: the list is full.
+            TooManyBans: the list of bans is full.
         """
         key = (ban.kind, ban.value)
         if key not in self._bans and len(self._bans) >= bans_file.BANS_MAX:
@@ -100,7 +106,11 @@ class Bans:
         return ended, await self._write()
 
     async def lift(self, kind: Kind, value: str) -> tuple[Ban, bool] | None:
-        """Lift a ban. Return it, and whether that is on disk. None: there is no such ban."""
+        """Lift a ban.
+
+        Return the lifted ban, and True if the change was written to disk. Return None if the ban
+        does not exist.
+        """
         ban = self._bans.pop((kind, value), None)
         if ban is None:
             return None
@@ -132,7 +142,7 @@ class Bans:
     def _ban_flapping(self, client_id: str, address: str, time_ms: int) -> None:
         origin = address_in(address)
         if origin is None or self._addresses.is_exempt(origin):
-            return  # the bridge, or another program on this machine
+            return  # the client is the bridge, or another program on this machine
         if len(self._bans) >= bans_file.BANS_MAX:
             return
         flapping = [key for key, ban in self._bans.items() if ban.source is Source.FLAPPING]
@@ -147,7 +157,7 @@ class Bans:
     # -- effects of a ban
 
     def time_ms(self) -> int:
-        """Return the time used for the expiry of bans, in milliseconds since 1970."""
+        """Return the wall-clock time for the expiry of bans, in milliseconds since 1970."""
         return self._event_loop.wall_clock.shown()[0]
 
     def _begin(self, ban: Ban) -> int:
@@ -156,7 +166,7 @@ class Bans:
         self._apply()
         ended = 0
         detail = f"banned: {ban.reason}" if ban.reason else "banned"
-        # 5.0 section 2.4: "Banned" is only allowed in CONNACK.
+        # MQTT 5.0 section 2.4: the reason "Banned" is only allowed in CONNACK.
         violation = Violation(BANNED_REASON, ADMINISTRATIVE_ACTION, detail)
         networks = BannedNetworks([network_of(ban.value)] if ban.kind is Kind.ADDRESS else [])
         for connection, channel in list(self._event_loop.channels.items()):
@@ -179,7 +189,7 @@ class Bans:
     # -- on disk
 
     async def _write(self) -> bool:
-        """Write all bans to disk. Return False on failure."""
+        """Write all bans to disk. Return False if the write failed."""
         bans = self.listed()
         self._is_unwritten = False
         try:
@@ -195,7 +205,7 @@ class Bans:
         self._writing = None
 
     async def stop(self) -> None:
-        """Write unsaved bans and end the thread."""
+        """Write bans that are not on disk yet, and end the thread."""
         if self._writing is not None:
             await self._writing
         if self._is_unwritten:

@@ -1,4 +1,4 @@
-"""Users in a database, created from the configuration. Needs an optional dependency."""
+"""Creation of the database source of users from `[access.mysql]`. Needs an optional package."""
 
 import ssl
 from pathlib import Path
@@ -16,7 +16,10 @@ PASSWORD_BYTES_MAX = 4_096
 
 
 def database_users_of(mysql: Mysql) -> DatabaseUsers:
-    """Return the users of `[access.mysql]`. Raises AccessFileError."""
+    """Return the source of users for `[access.mysql]`.
+
+    Raises AccessFileError if the password file or the CA file cannot be used.
+    """
     host, port = (None, 3306) if mysql.server is None else host_and_port_of(mysql.server)
     server = Server(
         host=host,

@@ -1,8 +1,8 @@
-"""Monitoring of disk space, once a second, and removal of files when it is short.
+"""Monitoring of free disk space once a second, and removal of old files when space is short.
 
-Below the minimum no new data is accepted (`core/rules/publish/full_disk.py`). Above it, files are
-removed in time (`disk_budget/budget.py` decides which). A thread lists the folders and removes
-files, since SD cards are slow.
+Below the minimum, the broker accepts no new data (`gateway/broker/core/rules/publish/full_disk.py`).
+Files are removed before that point is reached: `gateway/broker/disk_budget/budget.py` decides which
+ones. A separate thread lists the folders and removes the files, because SD cards are slow.
 """
 
 import asyncio
@@ -24,33 +24,34 @@ from gateway.process.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 60.0
-"""Interval at which sizes are checked while there is enough space; below `room_is_made_below`,
-every tick."""
+"""Interval of the check of file sizes while there is enough space. Below `room_is_made_below` the
+check runs every second."""
 
 REMOVALS_MAX = 100
-"""Files removed per round, at most: a card takes some milliseconds to free the blocks of one."""
+"""Maximum number of files removed per round: an SD card takes some milliseconds to free the blocks
+of one file."""
 
 RESERVE_RETRY_SECONDS = 5.0
-"""Time until the next attempt after the reserve could not be created."""
+"""Time until the next attempt after the reserve file could not be created."""
 
 
 @dataclass
 class Round:
-    """Result of one check of the folders."""
+    """The result of one check of the folders: the files to remove."""
 
     removals: list[Item]
 
 
 class Housekeeping:
-    """The part of the space budget that runs in the broker."""
+    """Monitors the disk space of a running broker, and removes files to stay within the limits."""
 
     def __init__(self, event_loop: EventLoop, data_dir: Path, limits: Limits) -> None:
         self.limits = limits
         self.disk = Disk(0, 0, 0)
-        """At the latest check; all 0 before the first."""
+        """Size and free space at the latest check. All values are 0 before the first check."""
         self.full_since_ms: int | None = None
         self.removed: Counter[str] = Counter()
-        """Files removed for lack of space, by kind."""
+        """The number of files removed for lack of space, by kind."""
         self._event_loop = event_loop
         self._data_dir = data_dir
         self._inventory = Inventory(data_dir)
@@ -60,17 +61,17 @@ class Housekeeping:
         self._next_look = 0.0
         self._next_reserve = 0.0
         self._waits = False
-        """True if there was no space for a batch at the last tick."""
+        """True if there was no space for a batch of records at the last check."""
 
     @property
     def rules(self) -> Rules:
-        """The limits for this file system."""
+        """The space limits for the file system of the data directory."""
         return self.limits.of_disk(self.disk.total_bytes, self.disk.total_files)
 
     def prepare(self) -> None:
-        """Allocate the reserve before clients are accepted, in case the disk fills up soon after.
+        """Allocate the reserve file before clients are accepted, while the disk has space.
 
-        Blocks while it writes. If the disk has no space for it, the reserve is created later.
+        Blocks while it writes. If the disk has no space for the reserve, it is created later.
         """
         try:
             self.disk = disk_of(self._data_dir)
@@ -81,7 +82,10 @@ class Housekeeping:
             logger.warning("the reserve for a full disk could not be made: %s", line_of(error))
 
     def tick(self) -> None:
-        """Check the free space, and start whatever is necessary."""
+        """Check the free space. Start to remove files or to create the reserve if needed.
+
+        Called once a second.
+        """
         try:
             self.disk = disk_of(self._data_dir)
         except OSError as error:
@@ -128,7 +132,7 @@ class Housekeeping:
         return "deliveries stop when the journal finds no room, for there is no reserve"
 
     def _note_wait(self, waits: bool) -> None:
-        """Log once when even deliveries cannot be written, because the reserve is used up."""
+        """Log once when the reserve is used up, so that not even deliveries can be recorded."""
         if waits and not self._waits:
             logger.error(
                 "no room for the journal, %d bytes are free: deliveries and acknowledgements wait",
@@ -163,7 +167,10 @@ class Housekeeping:
         self._begin(lambda: Round(self._removals(journal, free_bytes, rules)))
 
     def _removals(self, journal: list[Item], free_bytes: int, rules: Rules) -> list[Item]:
-        """List the folders and return what is to be removed in this round."""
+        """List the folders and return the files to remove in this round.
+
+        `journal` are the journal files that may be removed.
+        """
         if not is_room_needed(self._inventory.totals() + journal, free_bytes, rules):
             return []
         items = self._inventory.items(REMOVALS_MAX) + journal
@@ -171,7 +178,7 @@ class Housekeeping:
         return list(islice(removals, REMOVALS_MAX))
 
     def _decided(self, decided: Round) -> None:
-        """Log which data will be missing, and only then remove it."""
+        """Log which events will be missing from the session log, and only then remove the files."""
         removals = decided.removals
         if not removals:
             return
@@ -191,7 +198,7 @@ class Housekeeping:
         )
         files = [item for item in removals if item.kind != Kind.JOURNAL]
         self.removed.update(item.kind.name.lower() for item in removals)
-        self._next_look = 0.0  # there may be more than one round can remove
+        self._next_look = 0.0  # there may be more files than one round can remove
         self._event_loop.schedule()
         if files:
             self._begin(lambda: self._remove(files))
@@ -208,7 +215,7 @@ class Housekeeping:
             and rules.reserve > 0
             and not self._event_loop.limits.disk_full
             and not self._event_loop.store.journal.has_reserve()
-            # Creating it must not make it necessary to remove something.
+            # Creating the reserve must not make it necessary to remove files.
             and self.disk.free_bytes - rules.reserve > rules.room_is_made_below
         )
 
@@ -219,7 +226,7 @@ class Housekeeping:
     # -- the status
 
     def status(self) -> dict[str, Any]:
-        """Return `disk` of the status."""
+        """Return the `disk` object of the broker's status."""
         rules = self.rules
         return {
             "total_bytes": self.disk.total_bytes,
@@ -233,14 +240,14 @@ class Housekeeping:
         }
 
     async def stop(self) -> None:
-        """Wait for the running work."""
+        """Wait for running file operations, and end the thread."""
         if self._working is not None:
             await asyncio.wait([self._working])
         self._thread.shutdown()
 
 
 def ranges_of(items: Any) -> list[tuple[int, int]]:
-    """Return the events of some segments as few ranges, by merging consecutive segments."""
+    """Return the first and last event numbers of segment files, with adjacent ranges merged."""
     ranges: list[tuple[int, int]] = []
     for item in items:
         if ranges and ranges[-1][1] + 1 == item.first_sequence:

@@ -1,4 +1,4 @@
-"""Conversion of the configuration to limits of the core and of disk space."""
+"""Conversion of the configuration to limits for the broker core and for disk space."""
 
 import os
 from collections.abc import Callable
@@ -14,18 +14,18 @@ from gateway.configuration import Configuration
 from gateway.process.files import descriptors
 
 CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
-"""Path at which a container sees its own control group."""
+"""The file in which a container finds the memory limit of its control group."""
 
 MEMORY_SHARE = 8
-"""An eighth of the machine's memory for the queues of clean sessions: 64 MiB of 512."""
+"""The queues of clean sessions may use one eighth of the machine's memory: 64 of 512 MiB."""
 
 QUEUE_MEMORY_BYTES_MIN = 16 << 20
 QUEUE_MEMORY_BYTES_MAX = 256 << 20
-"""Upper limit of the default: more only makes messages older."""
+"""Upper bound of the default memory for queues: with more, queued messages would only get older."""
 
 
 def apply_limits(limits: Limits, configuration: Configuration) -> None:
-    """Set all limits of the core from `[mqtt]` and `[[queues]]`."""
+    """Set all limits of the broker core from `[mqtt]` and `[[queues]]`."""
     mqtt = configuration.mqtt
     limits.max_inflight = mqtt.max_inflight
     limits.max_mqueue_len = mqtt.max_mqueue_len or NO_LIMIT
@@ -72,13 +72,16 @@ def memory_bytes(limit_file: Path = CGROUP_LIMIT) -> int:
 
 
 def queue_memory_of(memory_total_bytes: int) -> int:
-    """Return the default memory limit of clean sessions' queues, from the machine's memory."""
+    """Return the default memory limit in bytes for the queues of clean sessions."""
     share = memory_total_bytes // MEMORY_SHARE
     return max(QUEUE_MEMORY_BYTES_MIN, min(share, QUEUE_MEMORY_BYTES_MAX))
 
 
 def bound_by_files(configuration: Configuration) -> str | None:
-    """Return a message for log and page if the limit of open files limits connections, or None."""
+    """Return a warning if the limit on open files allows fewer connections than configured.
+
+    Return None if it does not. The warning is shown in the log and on the status page.
+    """
     configured = configuration.mqtt.max_connections
     most = descriptors.connections_within(configured)
     if most == configured:
@@ -93,7 +96,10 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return a function that returns a client's `WhenFull` policy; None if none is configured."""
+    """Return a function that returns the `WhenFull` policy for a client identifier.
+
+    Return None if `[[queues]]` configures no policies.
+    """
     policies = [
         (ClientPattern(each.client), WhenFull[each.when_full.upper()])
         for each in configuration.queues
@@ -107,7 +113,7 @@ def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | No
 
 
 def space_limits_of(configuration: Configuration) -> SpaceLimits:
-    """Return the disk space limits from `[disk]`."""
+    """Return the disk space limits that `[disk]` configures."""
     disk = configuration.disk
     return SpaceLimits(
         disk.free_min,

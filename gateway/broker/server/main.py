@@ -1,6 +1,4 @@
-"""Composition root of the broker: creates it from the configuration, runs it, and stops it in
-order.
-"""
+"""Composition root of the broker: builds its parts, runs them, and stops them in order."""
 
 import asyncio
 import logging
@@ -57,13 +55,13 @@ async def serve(
     ready: Callable[[], None] | None = None,
     reload: ReadConfiguration | None = None,
 ) -> None:
-    """Run the broker until `stop` is set.
+    """Run the broker until `stop` is set. Call `ready` once the broker accepts clients.
 
     Raises:
         DataDirectoryInUse: another broker uses the data directory.
         AccessFileError: the users or the access rules cannot be used.
         CertificateError: a listener's certificate cannot be used.
-        StoreFailed: a commit failed; nothing untrue has been sent.
+        StoreFailed: a commit failed. No data that is not on disk has been acknowledged.
         OSError: a listener's address cannot be used.
     """
     try:
@@ -82,7 +80,7 @@ async def serve(
 
 
 class RunningBroker:
-    """A running broker."""
+    """A running broker with all its parts. Starts and stops them."""
 
     def __init__(
         self,
@@ -133,7 +131,7 @@ class RunningBroker:
     async def start(
         cls, configuration: Configuration, reload: ReadConfiguration | None
     ) -> "RunningBroker":
-        """Recover the store, continue the state of the last run, and start listening."""
+        """Recover the store, restore the state of the last run, and start the broker."""
         loop = asyncio.get_running_loop()
         users, rules = users_of(configuration), rules_of(configuration)
         revoked = revoked_by(configuration.listeners)
@@ -172,7 +170,7 @@ class RunningBroker:
         return running
 
     def configuration(self) -> dict[str, Any]:
-        """Return the configuration in force, for people."""
+        """Return the current configuration in the form that is shown to people."""
         return shown_configuration(self.reloading.configuration, self.reloading.needs_restart)
 
     async def _listen(self, configuration: Configuration) -> None:
@@ -180,7 +178,7 @@ class RunningBroker:
         await self.listening.start(configuration.listeners)
 
     async def until(self, stop: asyncio.Event) -> None:
-        """Run the periodic work until asked to stop, or until the store fails."""
+        """Run the periodic work until `stop` is set or the store fails."""
         loop = asyncio.get_running_loop()
         ends = [
             loop.create_task(stop.wait()),
@@ -210,10 +208,10 @@ class RunningBroker:
         )
 
     def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle an exception raised by a callback of the event loop.
+        """Handle an exception that a callback of the event loop raised.
 
-        Network errors only end a connection. Anything else is a bug: continuing could acknowledge
-        data that a restart would not find.
+        A network error only ends one connection. Any other exception is a bug and stops the broker:
+        if it continued, it could acknowledge data that a restart would not find.
         """
         error = context.get("exception")
         if error is not None and descriptors.ran_out(error):
@@ -225,7 +223,7 @@ class RunningBroker:
             self.event_loop.committer.halt(error)
 
     async def stop(self) -> None:
-        """Stop accepting, end all connections, and commit everything."""
+        """Stop accepting clients, close all connections, and commit all data."""
         self.status.state = "stopping"
         self.service.stopping()
         self.listening.close()

@@ -1,9 +1,10 @@
-"""Expiry of proofs for users that are in no list: those of tokens, certificates and proxies.
+"""Expiry of authentication for users that are in no list.
 
-No source reports when such a user is removed. A stored session therefore continues to receive
-messages for `sessions_outlive_proof` after its user's last proof has expired. Then the user counts
-as removed: the session receives nothing until its client returns with a proof. An open connection
-counts as a proof.
+Such users come from tokens, certificates and proxies, and no source reports when one of them is
+removed. Therefore the last login is used: a stored session continues to receive messages for
+`sessions_outlive_proof` after its user's authentication expired. Then the user counts as removed,
+and the session receives nothing until its client logs in again. A user with an open connection
+counts as authenticated.
 """
 
 from collections.abc import Mapping
@@ -12,21 +13,22 @@ from typing import Final
 from gateway.broker.core.broker import Broker
 
 DAY_MS: Final = 86_400_000
-"""Expiry times are rounded up to days, so that a device with hourly tokens changes its line once a
-day."""
+"""One day. Expiry times are rounded up to days: a device with hourly tokens then changes the stored
+file only once a day."""
 
 LOOK_SECONDS: Final = 10.0
-"""Interval of checks for expired proofs."""
+"""Interval of the check for users whose authentication has expired."""
 
 Ends = Mapping[str, int | None]
-"""In milliseconds of gateway time; None: a database proved the user, and is queried regularly."""
+"""Expiry times by user name, in milliseconds of gateway time. None marks a user from a database,
+which is queried regularly instead."""
 
 
 class ProofEnds:
-    """Stores when the proofs of users expire."""
+    """Stores when the authentication of each user expires."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
-        """Start with the expiry times stored by the last run."""
+        """Start with `ends`, the expiry times that the last run stored."""
         self._broker = broker
         self._time = broker.state.time
         self.ends: dict[str, int | None] = dict(ends)
@@ -42,15 +44,15 @@ class ProofEnds:
         has_database: bool,
         gone: frozenset[str] = frozenset(),
     ) -> None:
-        """Apply settings.
+        """Apply the current lists of users and the configured limit.
 
-        A user of a stored session without any record counts as proven until now: the session is
-        from an earlier version, or a power cut lost the record.
+        A user of a stored session without any record counts as authenticated until now: an earlier
+        version wrote the session, or a power cut lost the record.
 
         Args:
-            listed: users that are in a list; None: all are, or users are not authenticated.
-            outlived_seconds: how long sessions outlive a proof; None: unlimited.
-            has_database: a user may be in a database, which is queried.
+            listed: users that are in a list, or None if all users are, or are not authenticated.
+            outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
+            has_database: True if a user may be in a database, which is queried.
             gone: users known to be removed.
         """
         self._outlived_ms = None
@@ -66,7 +68,11 @@ class ProofEnds:
             self.ends.pop(name, None)
 
     def note(self, username: str, seconds: float | None, now: float) -> None:
-        """Record for how many seconds a user is proven; None: its source is queried regularly."""
+        """Record that a user is authenticated for the next `seconds`.
+
+        None means that the user's source is queried regularly. `now` is in seconds of the monotonic
+        clock.
+        """
         if username in self._listed:
             return
         if seconds is None:
@@ -78,7 +84,10 @@ class ProofEnds:
         self.ends[username] = end_ms if before is None else max(before, end_ms)
 
     def over(self, now: float) -> frozenset[str]:
-        """Return the users whose proof expired too long ago, and forget them."""
+        """Return the users whose authentication expired too long ago, and delete their records.
+
+        The check runs once per `LOOK_SECONDS`. Between checks the result is empty.
+        """
         if self._outlived_ms is None or now < self._looks_at:
             return frozenset()
         self._looks_at = now + LOOK_SECONDS
@@ -103,7 +112,7 @@ class ProofEnds:
         return frozenset(late - connected)
 
     def of_sessions(self) -> dict[str, int | None]:
-        """Return the expiry times to store, and forget users without sessions."""
+        """Return the expiry times to store on disk. Delete those of users without sessions."""
         owners = self._owners()
         self.ends = {name: end for name, end in self.ends.items() if name in owners}
         return dict(self.ends)

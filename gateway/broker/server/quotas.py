@@ -1,4 +1,4 @@
-"""Conversion of `[quotas]` and `[[user_quotas]]` to the core's quotas."""
+"""Conversion of `[quotas]` and `[[user_quotas]]` to quotas of the broker core."""
 
 import re
 
@@ -20,18 +20,19 @@ from gateway.configuration.quotas import UserQuota
 from gateway.process.files import descriptors
 
 DISK_SHARE = 8
-"""Default limit: an eighth of the disk for messages queued in sessions without a user."""
+"""Divisor of the disk size: by default, the messages queued for sessions without a user may occupy
+one eighth of the disk."""
 
 JOURNAL_SHARE = 8
-"""Default limit: an eighth of the session log's space per day for the journal data of clients
-without a user, so that they need a week to displace the data of others."""
+"""Divisor of the session log's disk space: by default, clients without a user may write one eighth
+of it to the journal per day. They then need a week to displace the data of others."""
 
 JOURNAL_BYTES_MIN = 1 << 20
-"""Minimum, however small the disk is."""
+"""Lower bound of the default journal limit, for small disks."""
 
 
 class ConfiguredQuotas(Quotas):
-    """The quota of each user, from the first table whose pattern matches the name."""
+    """Quotas by user name: the first table whose pattern matches the name applies."""
 
     def __init__(self, anonymous: Quota, tables: tuple[UserQuota, ...]) -> None:
         super().__init__()
@@ -39,7 +40,7 @@ class ConfiguredQuotas(Quotas):
         self._tables = [(pattern_of(table.user), table) for table in tables]
 
     def quota_of(self, username: str) -> Quota:
-        """Return the quota of a user, or of clients without one."""
+        """Return the quota of a user, or of clients without a user name."""
         if username == NO_USER:
             return self._anonymous
         if username == LOCAL_PROGRAMS:
@@ -51,7 +52,10 @@ class ConfiguredQuotas(Quotas):
 
 
 def quotas_of(configuration: Configuration) -> ConfiguredQuotas:
-    """Return all quotas. Without authentication all clients are equal and nothing is reserved."""
+    """Return the quotas of all users and of clients without a user name.
+
+    If users are not authenticated, all clients are equal and nothing is reserved for users.
+    """
     anonymous = Quota(ANONYMOUS)
     if configuration.authenticates:
         anonymous = _anonymous_of(configuration)
@@ -90,7 +94,7 @@ def _journal_bytes_per_day(configuration: Configuration) -> int:
 
 
 def quota_in(table: UserQuota) -> Quota:
-    """Return the quota that a table gives each matching user."""
+    """Return the quota that a `[[user_quotas]]` table gives to each matching user."""
     quota = Quota(USER)
     quota.connections = _or_unlimited(table.connections)
     quota.sessions = _or_unlimited(table.sessions)
@@ -112,5 +116,5 @@ def _or_unlimited(limit: int | None) -> int:
 
 
 def pattern_of(names: str) -> re.Pattern[str]:
-    """Return a regular expression for names in which `*` matches any characters."""
+    """Return a regular expression for a name pattern in which `*` matches any characters."""
     return re.compile(".*".join(re.escape(part) for part in names.split("*")), re.DOTALL)

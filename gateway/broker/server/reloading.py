@@ -1,7 +1,7 @@
-"""Reloading of configuration, users and access rules, and what still needs a restart.
+"""Reloading of configuration, users and access rules while the broker runs.
 
-First everything that can fail is done: reading, checking and binding. Then the changes are applied,
-which cannot fail.
+Everything that can fail comes first: reading and checking the files, and binding the listeners.
+Applying the changes comes last and cannot fail. Settings that need a restart are reported.
 """
 
 import asyncio
@@ -42,14 +42,14 @@ ReadConfiguration = Callable[[], Configuration]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that a reload needs, read and validated."""
+    """Everything that a reload applies, already read and validated."""
 
     configuration: Configuration
-    """The new configuration; values that need a restart are unchanged."""
+    """The new configuration, in which settings that need a restart still have their old values."""
     changes: Changes
     users: PasswordFile | None
     authenticator: Authenticator | None
-    """For changed sources of users; None: they are unchanged."""
+    """An authenticator for the changed sources of users, or None if the sources are unchanged."""
     source_files: SourceFiles
     rules: FileRules | None
     quotas: ConfiguredQuotas
@@ -57,7 +57,7 @@ class Prepared:
 
 
 class Reloader:
-    """Replaces the configuration of a running broker."""
+    """Reloads the configuration of a running broker."""
 
     def __init__(
         self,
@@ -74,15 +74,16 @@ class Reloader:
         rules: FileRules | None = None,
     ) -> None:
         self.configuration = configuration
-        """The configuration in force."""
+        """The configuration that the broker uses now."""
         self.needs_restart: tuple[str, ...] = ()
-        """Keys of the last file read whose values need a restart."""
+        """The keys in the last file read whose new values need a restart."""
         self.note_signal: Callable[[str | None], None] = lambda _: None
-        """Called with the result of a reload at SIGHUP; None: success."""
+        """Called after a reload by SIGHUP with the error message, or with None if the reload
+        succeeded."""
         self.reloaded: Callable[[], None] = lambda: None
-        """Called after a reload that succeeded."""
+        """Called after a successful reload."""
         self.rules = rules
-        """The access rules in force; None: everything is allowed."""
+        """The current access rules, or None if everything is allowed."""
         self._read = read
         self._service = service
         self._event_loop = event_loop
@@ -92,16 +93,16 @@ class Reloader:
         self._bans = bans
         self._removed_users = removed_users
         self._source_files = source_files
-        """Digests of the files of the current sources."""
+        """Digests of the files that the current sources of users were created from."""
 
     def reload(self) -> dict[str, Any]:
         """Read configuration, users, rules and certificates again, and apply them.
 
         Returns:
-            The keys that took effect and those that wait, as in docs/formats/control-socket.md.
+            The changed keys and those that need a restart, as in docs/formats/control-socket.md.
 
         Raises:
-            ConfigurationError, AccessFileError: nothing has changed.
+            ConfigurationError, AccessFileError: a file is invalid. Nothing has changed.
         """
         if self._read is None:
             return _answer_of(Changes((), (), {}, ()), [], 0)
@@ -118,7 +119,11 @@ class Reloader:
         return answer
 
     def _prepared(self, wanted: Configuration) -> Prepared:
-        """Do everything that can fail. Raises ConfigurationError and AccessFileError."""
+        """Read and check everything, and bind new listeners, without changing the running broker.
+
+        Raises ConfigurationError or AccessFileError if a file is invalid or an address cannot be
+        bound.
+        """
         configuration = in_force(self.configuration, wanted)
         changes = changes_between(self.configuration, wanted)
         users = users_of(configuration)
@@ -127,7 +132,7 @@ class Reloader:
         rules = rules_of(configuration)
         try:
             quotas = quotas_of(configuration)
-            # Last, so that no bound socket has to be given up because of another mistake.
+            # Last, so that no bound socket has to be closed because of another error.
             listeners = self._listening.prepare(configuration.listeners)
         except OSError as error:
             where = "" if error.filename is None else f" at {error.filename}"
@@ -140,9 +145,9 @@ class Reloader:
     def _authenticator_of(
         self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
     ) -> Authenticator | None:
-        """Return an authenticator for changed sources of users; None if they are unchanged.
+        """Return an authenticator for changed sources of users, or None if they are unchanged.
 
-        Sources with unchanged settings and files are kept, with their caches.
+        A source whose settings and files are unchanged is reused with its cache.
         """
         before, after = self.configuration.access, configuration.access
         other = self._with_other_files(source_files) | {
@@ -164,15 +169,16 @@ class Reloader:
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
-        """Return the sources whose files have changed since they were loaded."""
+        """Return the names of the sources of users whose files changed since they were loaded."""
         before = self._source_files
         names = {*before, *source_files}
         return {name for name in names if before.get(name) != source_files.get(name)}
 
     def _apply(self, prepared: Prepared) -> tuple[list[str], int]:
-        """Apply a reload.
+        """Apply the prepared changes.
 
-        Return the keys of files that changed, and the number of ended connections.
+        Return the configuration keys of files whose contents changed, and the number of closed
+        connections.
         """
         configuration, event_loop = prepared.configuration, self._event_loop
         before, self.configuration = self.configuration, configuration
@@ -195,7 +201,10 @@ class Reloader:
         return contents, ended + revoked
 
     def _apply_rights(self, before: Configuration, prepared: Prepared) -> tuple[list[str], int]:
-        """Apply changed users and rules to existing sessions and connections."""
+        """Apply changed users and access rules to existing sessions and connections.
+
+        Return the configuration keys of changed files, and the number of closed connections.
+        """
         broker, configuration = self._event_loop.broker, prepared.configuration
         contents = [
             f"access.{name}" for name in sorted(self._with_other_files(prepared.source_files))
@@ -219,7 +228,7 @@ class Reloader:
         return contents, ended
 
     def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
-        """Replace the sources of users. Return the users who have to log in again."""
+        """Replace the sources of users. Return the names of the users who have to log in again."""
         event_loop, broker = self._event_loop, self._event_loop.broker
         access, files = prepared.configuration.access, prepared.source_files
         proofs_hold = not takes_keys_away(self._source_files, files) and all(
@@ -246,10 +255,7 @@ class Reloader:
         return frozenset(name for name in names if name is not None)
 
     def reload_on_signal(self) -> None:
-        """Reload at SIGHUP, like `reload`.
-
-        If there is a mistake, nothing changes and it is logged.
-        """
+        """Reload at SIGHUP. If a file is invalid, log the error and change nothing."""
         problem = None
         try:
             self.reload()

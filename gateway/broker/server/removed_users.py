@@ -1,11 +1,13 @@
-"""Removed users: stored sessions and pending wills of users that a source no longer has.
+"""Tracking of users that were removed from their source, and of their stored sessions.
 
-Such sessions receive nothing, and the wills are not published, until a source authenticates the
-user again. With only a password file, its list of users is sufficient. If other sources exist that
-cannot be listed (certificates, tokens, a database), a session's user may belong to one of those.
-Only users that were in the file and no longer are count as removed. They are stored across
-restarts, because the file may change while the broker is stopped. The certificates of stored
-sessions are stored too.
+The sessions of a removed user receive nothing, and pending wills are not published, until a source
+authenticates the user again. If the password file is the only source, its list of users is
+sufficient. Certificates, tokens and databases cannot be listed, so a session's user may come from
+there. With such sources, only users that were in the password file and no longer are count as
+removed.
+
+The names of known and removed users are stored on disk, because the password file may change while
+the broker is stopped. The certificates of stored sessions are stored with them.
 """
 
 import asyncio
@@ -26,27 +28,28 @@ logger = logging.getLogger(__name__)
 NO_USERS: Final[frozenset[str]] = frozenset()
 
 WRITE_SECONDS: Final = 600.0
-"""Interval of writes that only concern proofs of sessions: proofs lost in a power cut count as
-valid until the start."""
+"""Interval of writes for changes that only concern expiry times. If a power cut loses an expiry
+time, the user counts as authenticated until the next start."""
 
 CERTIFICATE_SECONDS: Final = 10.0
-"""Time from a login with a certificate to writing which one it was: one that is lost in a power cut
-is not searched in revocation lists. All sessions are visited at most this often."""
+"""Time from a login with a certificate until the certificate is recorded on disk. If a power cut
+loses the record, revocation lists are not applied to it. All sessions are examined at most this
+often."""
 
 
 class RemovedUsers:
-    """Reports removed users to the core."""
+    """Tracks removed users across restarts, and reports them to the broker core."""
 
     def __init__(self, data_dir: Path, broker: Broker) -> None:
-        """Load what the last run stored. An unusable file is set aside."""
+        """Load the users that the last run stored. Rename the file if it is damaged."""
         self._path = data_dir / FILE_NAME
         self._broker = broker
         self._users: frozenset[str] | None = None
-        """All existing users; None: unknown."""
+        """The names of all users, or None if they cannot be listed."""
         self._is_unwritten = False
         self._writes_at = 0.0
         self._certificates_at = float("inf")
-        """When to check for new certificates of sessions."""
+        """When to check for new certificates of sessions, in seconds of the monotonic clock."""
         self._loop = asyncio.get_running_loop()
         try:
             self._kept = load(self._path)
@@ -67,7 +70,10 @@ class RemovedUsers:
                 session.certificate = certificate
 
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
-        """Apply the current users of the password file. None: there is no file."""
+        """Apply the users of the password file.
+
+        `file` is None if no password file is configured.
+        """
         names = NO_USERS if file is None else file.usernames
         self._users = users_known(configuration, file)
         removed = (self._kept.removed | self._kept.known) - names
@@ -85,20 +91,23 @@ class RemovedUsers:
         self._keep(self._kept.known, self._kept.removed | {username})
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Record for how many seconds a user is proven; None: a list or a database has it."""
+        """Record that a user is authenticated for the next `seconds`.
+
+        None means that the user is in a list or in a database, which is queried regularly.
+        """
         now = self._loop.time()
         self.proof_ends.note(username, seconds, now)
         if seconds is not None:
             self._certificates_at = min(self._certificates_at, now + CERTIFICATE_SECONDS)
 
     def stop(self) -> None:
-        """Store the proofs of users and when they expire."""
+        """Store the known and removed users and the expiry times on disk."""
         kept = self._of_sessions(self._kept.known, self._kept.removed)
         if kept != self._kept:
             self._write(kept)
 
     def tick(self) -> None:
-        """Forget users that were authenticated again, and retry failed writes.
+        """Delete the records of users that logged in again, and retry failed writes.
 
         Called once a second.
         """
@@ -130,7 +139,7 @@ class RemovedUsers:
         self._broker.know_users(self._users, kept.removed)
 
     def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
-        """Return the data to store, including the current details of stored sessions."""
+        """Return the data to store: the given users, and details of the current sessions."""
         return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:
@@ -144,7 +153,7 @@ class RemovedUsers:
         self._kept = kept
         self._writes_at = self._loop.time() + WRITE_SECONDS
         try:
-            # Before any user of a reloaded file logs in, because it must be recorded as known.
+            # Before any user in a reloaded file logs in, who must be recorded as known.
             save(self._path, kept)
         except OSError as error:
             if not self._is_unwritten:

@@ -1,4 +1,4 @@
-"""Access rules and known users of a broker, from its configuration."""
+"""Access rules and known users of a broker, as its configuration defines them."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,10 @@ from gateway.configuration.whole import GATEWAY_TOPIC
 
 
 def rules_of(configuration: Configuration) -> FileRules | None:
-    """Return the access rules of a broker; None: everything is allowed.
+    """Return the access rules of a broker, or None if everything is allowed.
 
     Raises:
-        RulesFileError: the file is invalid, or does not let the bridge publish readings.
+        RulesFileError: the file is invalid, or does not allow the bridge to publish its readings.
     """
     file = rules_file_of(configuration)
     if file is None:
@@ -29,10 +29,10 @@ def rules_of(configuration: Configuration) -> FileRules | None:
 
 
 def rules_file_of(configuration: Configuration) -> RulesFile | None:
-    """Return the rules in `[access] rules_file`, or the default ones. Raises RulesFileError.
+    """Return the rules from `[access] rules_file` or the default rules, or None if none apply.
 
-    The default rules apply to a broker with users that is reachable from the network. None: no
-    rules.
+    The default rules apply to a broker that has users and is reachable from the network. Raises
+    RulesFileError if the file is invalid.
     """
     path = configuration.access.rules_file
     if path is not None:
@@ -50,7 +50,10 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
 
 
 def bridge_user_of(configuration: Configuration) -> str | None:
-    """Return the bridge's user at this broker; None: it has none, or uses another broker."""
+    """Return the user name of the bridge at this broker.
+
+    Return None if the bridge connects without a user, or to another broker.
+    """
     bridge = configuration.bridge
     if not configuration.access.sources:
         return None
@@ -60,13 +63,16 @@ def bridge_user_of(configuration: Configuration) -> str | None:
 
 
 def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
-    """Return all existing users. None: a certificate or another source may name others."""
+    """Return the names of all users, or None if they cannot be listed.
+
+    They cannot be listed if a certificate or a source other than the password file may name users.
+    """
     others = {*configuration.access.sources} - {"password_file"}
     return None if users is None or others or _proves_users(configuration) else users.usernames
 
 
 def _proves_users(configuration: Configuration) -> bool:
-    """Return True if a certificate can authenticate clients."""
+    """Return True if a listener authenticates clients by their certificate."""
     return any(listener.proves_users for listener in configuration.listeners)
 
 
@@ -92,8 +98,9 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
 
 
 def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
-    """Yield a topic of each kind that the bridge uses, the filter of that kind, and its
-    contents.
+    """Yield an example topic, a filter and a description for each kind of message.
+
+    These are the messages that the bridge publishes.
     """
     for port in configuration.serial:
         yield f"sensors/{_device_of(port)}/value", "sensors/#", "readings"
@@ -105,8 +112,9 @@ def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, 
 
 
 def _states_of(configuration: Configuration) -> list[str]:
-    """Return topic filters for the states of gateway, ports and devices that the bridge
-    publishes.
+    """Return filters for the topics in which the bridge publishes states.
+
+    These are the states of the gateway, the ports and the devices.
     """
     bridge = configuration.bridge
     filters = [] if bridge.availability_topic is None else [f"{bridge.availability_topic}/#"]
@@ -114,7 +122,7 @@ def _states_of(configuration: Configuration) -> list[str]:
 
 
 def _device_of(port: Serial) -> str:
-    """Return the name of one of a port's devices, as used in its topics."""
+    """Return the name of a device at a serial port, as the bridge writes it in topics."""
     if port.protocol.device_prefix is not None:
         return f"{port.protocol.device_prefix}0"
     return (*port.protocol.device_names, port.device or port.name)[0]

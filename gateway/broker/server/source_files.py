@@ -1,6 +1,4 @@
-"""Digests of the files named in `[access.jwt]` and `[access.mysql]`, to detect changes at a
-reload.
-"""
+"""Digests of the files that `[access.jwt]` and `[access.mysql]` name, to detect changes."""
 
 import hashlib
 import json
@@ -13,16 +11,18 @@ from gateway.broker.access.provider_keys import from_file
 from gateway.configuration import Configuration
 
 SourceFiles = Mapping[str, frozenset[str]]
-"""By the source's key in `[access]`: a text for each file, or for each key in a file of keys."""
+"""The key of each source in `[access]`, with a string that identifies the contents of each file, or
+each key in a file of keys."""
 
 _KEY: Final = "key "
 
 
 def source_files_of(configuration: Configuration) -> SourceFiles:
-    """Return digests of the contents of each source's files.
+    """Return digests of the contents of the files of each source of users.
 
-    An unreadable file has no contents; creating the source reports the reason. Call this before
-    creating the source, so that a change in between is detected.
+    An unreadable file has no digest. The error is reported when the source is created. Call this
+    function before creating the source: a file that changes meanwhile is then noticed at the next
+    reload.
     """
     access = configuration.access
     files: dict[str, frozenset[str]] = {}
@@ -35,7 +35,7 @@ def source_files_of(configuration: Configuration) -> SourceFiles:
 
 
 def takes_keys_away(before: SourceFiles, after: SourceFiles) -> bool:
-    """Return True if a key was removed from the provider's file."""
+    """Return True if a key was removed from the identity provider's key file."""
     gone = before.get("jwt", frozenset()) - after.get("jwt", frozenset())
     return any(each.startswith(_KEY) for each in gone)
 

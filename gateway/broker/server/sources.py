@@ -1,6 +1,6 @@
-"""Sources of users other than the password file, created from the configuration.
+"""Creation of the token source of users from `[access.jwt]`.
 
-This module is imported only if they are configured, since it needs optional dependencies.
+This module is imported only if the source is configured, because it needs an optional package.
 """
 
 import json
@@ -20,7 +20,10 @@ from gateway.configuration.jwt import Jwt, ProviderUrl
 
 
 def token_users_of(jwt: Jwt) -> TokenUsers:
-    """Return the source of users for `[access.jwt]`. Raises AccessFileError."""
+    """Return the source of users for `[access.jwt]`.
+
+    Raises AccessFileError if the key file or the CA file cannot be read.
+    """
     rules = TokenRules(
         issuer=jwt.issuer,
         audience=jwt.audience,

@@ -33,14 +33,14 @@ from gateway.process.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 JOURNAL_FILES = 8
-"""`max_journal` is divided into at least this many files."""
+"""Minimum number of files that share `max_journal`."""
 
 
 def users_of(configuration: Configuration) -> PasswordFile | None:
-    """Load the password file, if there is one.
+    """Load the password file, or return None if none is configured.
 
     Raises:
-        PasswordFileError: it cannot be used.
+        PasswordFileError: the file cannot be read, or is invalid.
     """
     path = configuration.access.password_file
     return None if path is None else PasswordFile.load(path)
@@ -51,10 +51,10 @@ def other_sources_of(
 ) -> dict[str, Source]:
     """Return the sources of users other than the password file, by their keys in `[access]`.
 
-    Those in `kept` are reused.
+    Sources in `kept` are reused.
 
     Raises:
-        AccessFileError: one of their files cannot be used.
+        AccessFileError: a file of a source cannot be used.
     """
     access = configuration.access
     sources: dict[str, Source] = dict(kept or {})
@@ -75,10 +75,10 @@ def authenticator_of(
     others: dict[str, Source],
     checks: Checks | None = None,
 ) -> Authenticator:
-    """Return an authenticator with the configured sources of users, in their order.
+    """Return an authenticator with the configured sources of users, in the configured order.
 
-    If `others` already contains the password file, it is not replaced. `checks` are taken over from
-    the authenticator that this one replaces.
+    A password file source in `others` is reused. `checks` are the running password checks of the
+    authenticator that is being replaced.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:
@@ -88,7 +88,7 @@ def authenticator_of(
 
 
 def store_of(configuration: Configuration) -> Store:
-    """Return the store of the data directory, not opened yet."""
+    """Return the store in the data directory. The store is not opened yet."""
     data_dir = configuration.gateway.data_dir
     # Beyond max_journal whole files are dropped, so no file may be a large part of it.
     limit = configuration.limits.max_journal // JOURNAL_FILES
@@ -99,7 +99,7 @@ def store_of(configuration: Configuration) -> Store:
 
 
 def opened_of(store: Store, configuration: Configuration) -> Opened:
-    """Recover the state of the last run.
+    """Open the store and recover the state of the last run.
 
     Raises:
         DataDirectoryInUse: another broker uses the data directory.
@@ -112,7 +112,10 @@ def opened_of(store: Store, configuration: Configuration) -> Opened:
 def broker_of(
     configuration: Configuration, opened: Opened, boot: bytes, authenticator: Authenticator
 ) -> Broker:
-    """Return the core with the recovered state."""
+    """Return the broker core with the recovered state.
+
+    `boot` is the random identifier of this run, 8 bytes.
+    """
     limits = Limits()
     apply_limits(limits, configuration)
     bound = bound_by_files(configuration)
@@ -129,9 +132,9 @@ def broker_of(
 
 
 def apply_rules(broker: Broker, rules: FileRules | None) -> None:
-    """Apply access rules to the recovered state before anything runs.
+    """Apply access rules to the recovered state before clients are accepted.
 
-    None: everything is allowed.
+    `rules` is None if everything is allowed.
     """
     broker.restrict(rules)
     name = "everything is allowed" if rules is None else rules.file.name
@@ -139,10 +142,10 @@ def apply_rules(broker: Broker, rules: FileRules | None) -> None:
 
 
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
-    """Assign the bridge's sessions to its user, since they may be older than the first users.
+    """Assign the bridge's sessions to its user, because they may be older than the first users.
 
-    A session without a user is refused to a client that names one. Without this, the bridge's
-    messages in flight would wait until an operator deletes the session.
+    A client with a user name is not allowed to resume a session without one. Unless the sessions
+    are assigned, the bridge's messages in flight would wait until an operator deletes the session.
     """
     user = bridge_user_of(configuration)
     if user is None:
@@ -154,7 +157,10 @@ def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> No
 
 
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
-    """Return the values that do not change while the process runs."""
+    """Return the values of the status that stay the same while the process runs.
+
+    `boot` is the random identifier of this run.
+    """
     return Identity(
         log_identity(configuration),
         boot.hex(),
@@ -165,7 +171,7 @@ def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Id
 
 
 def begin_run(event_loop: EventLoop, opened: Opened, identity: Identity) -> None:
-    """Log and record how the last run ended, and start the core with its state."""
+    """Log and record how the last run ended, and start the broker core with the recovered state."""
     broker = event_loop.broker
     _log_recovery(opened)
     for damage in opened.damage:

@@ -1,1 +1,1 @@
-"""Export of the broker's journal to sealed segments in log/sealed."""
+"""Export of the broker's journal to sealed segment files in log/sealed."""

@@ -1,9 +1,9 @@
-"""Exporter: turns the journal into sealed segments, in order and without gaps of its own.
+"""The exporter writes all events of the journal to sealed segment files, in order.
 
-`on_sealed` is called with durable segments, so the journal may drop their events. All events of a
-segment have the same boot, store and clock quality, and consecutive sequence numbers. After any
-failure, and at startup, the open segment is discarded, and the journal is read again from the last
-sealed one.
+`on_sealed` is called when a segment is durable, so that its events may be removed from the journal.
+All events of a segment have the same boot, store and clock quality, and consecutive sequence
+numbers. After any failure, and at startup, the unfinished segment is discarded, and the journal is
+read again from the end of the last sealed segment.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ logger = logging.getLogger(__name__)
 
 
 class Exporter:
-    """Exporter of one data directory.
+    """Exports the journal of one data directory.
 
-    `run` is its whole life; the attributes are for the status.
+    Start it with `run`. The attributes are for the status.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Exporter:
         self._signer: Signer | None = None
         self._reserve = Reserve(settings.log_dir)
         self._segment_bytes_max = settings.segment_bytes_max
-        """Size limit of the open segment: small while the disk is nearly full."""
+        """Maximum size of the unfinished segment. It is small while the disk is nearly full."""
         self._writer: SegmentWriter | None = None
         self._opened_seconds = 0.0
         self._is_loaded = False
@@ -89,22 +89,22 @@ class Exporter:
 
     @property
     def public_keys(self) -> list[str]:
-        """Public keys with which this gateway signs or has signed, newest last."""
+        """The public keys with which this gateway signs or has signed, the newest last."""
         return self._signing_key.public_keys
 
     @property
     def open_segment(self) -> dict[str, int]:
-        """Number of the open segment and of the events in it, for `open` in the status."""
+        """Number of the unfinished segment and count of its events, for `open` in the status."""
         if self._writer is None:
             return {"segment": self._chain.next_segment, "events": 0}
         return {"segment": self._writer.header.segment, "events": self._writer.count}
 
     def survey_soon(self) -> None:
-        """Check the journal's contents again, because the broker may have another database now."""
+        """Request another check of the journal, because the broker may have another database."""
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Export until ``stop`` is set, then export the rest (within a time limit), and seal."""
+        """Export until ``stop`` is set, then export the rest within a time limit, and seal."""
         backoff = Backoff(EXPORT_RETRY_SECONDS)
         while not stop.is_set():
             if self._on_step is not None:
@@ -133,7 +133,7 @@ class Exporter:
             self._begin_again(problem)
 
     async def _step(self) -> bool:
-        """Export one page of the journal. Return False if there was nothing new."""
+        """Export one page of the journal. Return False if there were no new events."""
         # Pages are short pieces of work; the event loop must run between them.
         await asyncio.sleep(0)
         if not self._is_loaded:
@@ -162,11 +162,12 @@ class Exporter:
             self._on_sealed(self._chain.head)
 
     async def _survey(self) -> None:
-        """Find events that the current position would skip, and go back to them.
+        """Find events that the export would skip, and continue with the first of them.
 
-        A replaced database counts from 1 again. A database that lost its last commits (because the
-        card did not honour fsync) uses some numbers twice. Both were written by a boot of which
-        nothing was exported yet, so the export continues at the first batch of an unknown boot.
+        A replaced database starts counting at 1 again. A database that lost its last commits
+        (because the SD card did not honour fsync) uses some numbers twice. In both cases an unknown
+        boot, of which nothing was exported, wrote the events. The export continues with its first
+        batch.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}
@@ -174,7 +175,7 @@ class Exporter:
             blobs = self._pages.headers_after(max(0, sequence))
             for blob in blobs:
                 if blob.boot in self._boots:
-                    # Only a limited number of boots is remembered: those before a known one were
+                    # Only a limited number of boots is stored: those before a known one were
                     # exported.
                     unknown.clear()
                 else:
@@ -185,7 +186,7 @@ class Exporter:
             await asyncio.sleep(0)
         if unknown:
             await self._go_to(next(iter(unknown.values())))
-            # The others come later, and are reached on the way.
+            # The export reaches the other boots later.
             self._boots.update(unknown)
         self._survey_due = False
 
@@ -233,7 +234,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Return True if these lines belong to the open segment."""
+        """Return True if events of this batch may be appended to the unfinished segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)
@@ -262,7 +263,7 @@ class Exporter:
             previous_sha256=self._chain.previous_sha256,
         )
         open_dir = self._settings.log_dir / "open"
-        # `_load` runs first: nothing is written unsigned.
+        # `_load` has run before, so every segment is signed.
         assert self._signer is not None
         return SegmentWriter(open_dir, header, first_sequence, self._signer)
 
@@ -281,7 +282,7 @@ class Exporter:
     def _begin_again(self, problem: OSError | sqlite3.Error) -> None:
         self.fault.begin_with(problem)
         if self._writer is not None:
-            # `Chain.load` removes what cannot be removed now.
+            # `Chain.load` removes a file that cannot be removed now.
             with contextlib.suppress(OSError):
                 self._writer.abandon()
             self._writer = None

@@ -1,4 +1,4 @@
-"""Disk space that the session log leaves free for the broker."""
+"""Check of the disk space that the session log must leave free for the broker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from gateway.uploader.settings import FREE_BYTES_MAX, FREE_SHARE
 
 
 def check_free_space(directory: Path, bytes_min: int | None) -> None:
-    """Raise `OSError` (ENOSPC) if less than ``bytes_min`` are free. None: a share of the disk."""
+    """Raise `OSError` (ENOSPC) if less than ``bytes_min`` are free.
+
+    The default is a share of the disk.
+    """
     disk = os.statvfs(directory)
     if bytes_min is None:
         bytes_min = min(FREE_BYTES_MAX, disk.f_blocks * disk.f_frsize // FREE_SHARE)
@@ -23,8 +26,9 @@ def check_free_space(directory: Path, bytes_min: int | None) -> None:
 
 
 def is_on_disk_of(url: str, directory: Path) -> bool:
-    """Return True if a target is a directory in the same file system, so that moving frees no
-    space.
+    """Return True if a target URL is a directory in the same file system as ``directory``.
+
+    Moving segments to such a target frees no space.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":

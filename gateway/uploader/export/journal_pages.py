@@ -1,4 +1,4 @@
-"""Reading of the journal in pages of batches. Damage does not stop the export."""
+"""Reads the journal in pages of batches. Damaged batches do not stop the export."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ logger = logging.getLogger(__name__)
 Taken = TypeVar("Taken")
 
 Journal = Callable[[int, int], list[bytes]]
-"""``journal(after_sequence, bytes_max)``: the blobs with events after a sequence number, in order,
-until ``bytes_max`` bytes are reached; may include the preceding blob. Raises `OSError` or
-`sqlite3.Error` if the journal cannot be read."""
+"""``journal(after_sequence, bytes_max)`` returns the encoded batches (blobs) with events after a
+sequence number, in order, until ``bytes_max`` bytes are reached. The result may include the
+preceding blob. Raises `OSError` or `sqlite3.Error` if the journal cannot be read."""
 
 
 class JournalPages:
-    """Reads pages of batches.
+    """Reads and decodes pages of batches.
 
-    A blob that cannot be decoded is kept in log/damaged and skipped, which leaves a gap in the
-    events.
+    A damaged batch is copied to log/damaged and skipped. This leaves a gap in the events.
     """
 
     def __init__(self, journal: Journal, log_dir: Path) -> None:
         self._journal = journal
         self._log_dir = log_dir
         self._bytes_max = PAGE_BYTES
-        # The last decoded blob and its end: an idle journal returns it each time.
+        # The last decoded blob and its last sequence number: an idle journal returns it each time.
         self._latest: tuple[bytes, int] = (b"", 0)
-        # Digests of the latest damaged blobs, which are read again until they are passed.
+        # Digests of the latest damaged blobs, which are read repeatedly and logged only once.
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
     def after(self, sequence: int) -> list[JournalBatch]:
-        """Return the next batches with events after ``sequence``; empty if there are none (yet)."""
+        """Return the next batches with events after ``sequence``, or an empty list at the end."""
         return self._page(sequence, self._batch_of)
 
     def headers_after(self, sequence: int) -> list[Blob]:
-        """Return the same blobs without decoding their events, to find out which boots wrote
-        them.
+        """Return the headers of the next encoded batches, without decoding their events.
+
+        The headers show which boots wrote the events.
         """
         return self._page(sequence, self._header_of)
 
@@ -58,11 +58,11 @@ class JournalPages:
             if found or is_all or self._bytes_max >= PAGE_BYTES_MAX:
                 self._bytes_max = PAGE_BYTES
                 return found
-            # A full page was all damaged: read further.
+            # The whole page was damaged: read a larger one.
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
-        """Return the blob's header; None if it is damaged or ends before ``sequence``."""
+        """Return an encoded batch's header, or None if it is damaged or before ``sequence``."""
         try:
             header = Blob(blob)
         except DamagedBlob as damage:
@@ -71,7 +71,7 @@ class JournalPages:
         return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
-        """Return the batch in a blob; None if it is damaged or ends before ``sequence``."""
+        """Return the decoded batch, or None if it is damaged or ends before ``sequence``."""
         if blob == self._latest[0] and self._latest[1] <= sequence:
             return None
         try:

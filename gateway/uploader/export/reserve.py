@@ -1,7 +1,8 @@
-"""Disk space reserved in advance, so that the session log can continue when the disk is full.
+"""A file that reserves disk space, so that the session log can continue when the disk is full.
 
-It is freed in steps, and the failed operation is retried immediately, since other programs may take
-the freed space. If the target is elsewhere, a small segment is enough to free the journal's space.
+The reserve is freed in steps. The failed operation is retried immediately after a step, because
+other programs may use the freed space. If the upload target is elsewhere, a small segment is
+enough: its upload frees space in the journal.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Reserve:
         self._path = log_dir / "reserve"
 
     def make(self) -> None:
-        """Allocate the reserve again if there is enough space."""
+        """Allocate the reserve file again if there is enough space."""
         disk = os.statvfs(self._path.parent)
         size_bytes = min(RESERVE_BYTES_MAX, disk.f_blocks * disk.f_frsize // RESERVE_SHARE)
         if self._size() >= size_bytes or self.is_tight():
@@ -40,7 +41,7 @@ class Reserve:
             logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
-        """Free a part of the reserve. Return False if it was used up."""
+        """Free a part of the reserve. Return False if the reserve was already empty."""
         size_bytes = self._size()
         with suppress(OSError):
             os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))
@@ -48,7 +49,7 @@ class Reserve:
         return False
 
     def is_tight(self) -> bool:
-        """Return True if so little space is free that segments should be small."""
+        """Return True if there is so little free space that segments should be small."""
         disk = os.statvfs(self._path.parent)
         return disk.f_bavail * RESERVE_SHARE < 4 * disk.f_blocks
 

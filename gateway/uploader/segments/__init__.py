@@ -1,1 +1,4 @@
-"""Segment files: naming, writing, verification and chaining (docs/formats/session-log.md)."""
+"""Segment files: names, writing, verification, and the chain of segments.
+
+Each segment refers to the previous one. See docs/formats/session-log.md.
+"""

@@ -1,10 +1,10 @@
-"""Head of the chain of segments: the newest sealed one, stored durably.
+"""The head of the chain of segments: the newest sealed segment, to which the next one refers.
 
-The files show it as long as they are on the device; `log/chain.json` keeps it after they were
-uploaded and pruned. It is written after a segment is sealed, so after a crash it can lack at
-most the newest segment. Both are compared at every start. In case of doubt, events are
-exported again: an event in two segments has one identity `(gateway, boot, sequence)`, so readers
-drop the repeat, while an event in none would be lost.
+The segment files show the head as long as they are on the device. `log/chain.json` stores it after
+the files were uploaded and removed. `log/chain.json` is written after a segment is sealed, so after
+a crash it can lack at most the newest segment. Both are compared at every start. In case of doubt,
+events are exported again. An event in two segments has the same identity `(gateway, boot,
+sequence)`, so readers drop the duplicate, but an event in no segment would be lost.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The properties of a sealed segment that the next one needs."""
+    """Properties of a sealed segment that the next segment needs."""
 
     gateway: str
     boot: str
@@ -51,7 +51,7 @@ class Head:
 
 
 class Chain:
-    """Heads of the newest segments, newest last, and the boots whose events were exported."""
+    """Heads of the newest segments, the newest last, and the boots whose events were exported."""
 
     def __init__(self, log_dir: Path, gateway: str) -> None:
         self._log_dir = log_dir
@@ -76,13 +76,14 @@ class Chain:
 
     @property
     def last_sequence(self) -> int:
-        """The last sealed sequence number. It also continues after a gateway gets a new id."""
+        """The last sealed sequence number. Numbering continues when the gateway gets a new id."""
         return self.head.last_sequence if self.head is not None else 0
 
     def load(self) -> None:
-        """Load state and files, set damaged newest segments aside, and repair the state.
+        """Load the state from log/chain.json, correct it from the segment files, and save it.
 
-        Raises `OSError`.
+        Damaged newest segments are moved to log/damaged. Raises `OSError` if the files cannot be
+        read or written.
         """
         for directory in ("open", "sealed", "sent"):
             make_folder(self._log_dir / directory)
@@ -102,34 +103,40 @@ class Chain:
             self._save()
 
     def advance(self, name: SegmentName) -> None:
-        """Add a sealed segment. If this raises `OSError`, the segment is sealed nevertheless."""
+        """Add a sealed segment and save the state.
+
+        If this raises `OSError`, the state was not saved, but the segment is sealed.
+        """
         self._add(name)
         self._save()
 
     def _own(self, directory: str) -> Iterator[SegmentName]:
-        """Yield the segments of this gateway, newest first."""
+        """Yield the segments of this gateway in a folder, the newest first."""
         names = each_segment_in(self._log_dir / directory, newest_first=True)
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return the segments that can correct the state; if the state is lost, the newest ones."""
+        """Return a folder's segments from the head on, or the newest ones if the state is lost."""
         head = self.head
         least = head.segment if head is not None and head.gateway == self._gateway else 0
         names = takewhile(lambda name: name.segment >= least, self._own(directory))
         return list(islice(names, SEGMENTS_RECALLED_MAX))
 
     def _is_whole(self, name: SegmentName) -> bool:
-        """Return True if a segment is complete, or was when the uploader moved it meanwhile."""
+        """Return True if a sealed segment is complete. Move a damaged one to log/damaged.
+
+        Also return True if the segment was complete when the uploader moved it meanwhile.
+        """
         path = path_of(self._log_dir / "sealed", name)
         try:
             load_segment(path)
         except FileNotFoundError:
-            # A complete one was moved to log/sent, and may be pruned by now; a damaged one to
+            # A complete segment was moved to log/sent, and may be removed by now; a damaged one to
             # log/damaged.
             is_sent = path_of(self._log_dir / "sent", name).exists()
             return is_sent or not is_set_aside(self._log_dir, name)
         except UnknownVersion:
-            # Its checksum is right; only the version that wrote it can judge its contents.
+            # Its checksum is right. Only the version that wrote it can check its contents.
             return True
         except DamagedSegment as problem:
             damage = str(problem)
@@ -150,7 +157,7 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Correct the state from a file: since it exists, the segment was sealed."""
+        """Correct the state from a segment file, which proves that the segment was sealed."""
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
@@ -190,7 +197,7 @@ class Chain:
         self._heads, self.boots = heads, boots
 
     def _is_given_up(self, problem: OSError) -> bool:
-        """Return True if the disk has failed so often that waiting longer is pointless."""
+        """Return True if the disk has failed so often that further attempts are useless."""
         self._unreadable_tries += 1
         return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
 
@@ -208,9 +215,10 @@ class Chain:
 
 
 def _state_of(path: Path, data: bytes) -> tuple[list[Head], list[str]]:
-    """Parse the state: two lines, JSON and its SHA-256.
+    """Parse log/chain.json: one line of JSON, then one line with its SHA-256.
 
-    Raises `NewerFormat`; also `ValueError`, `KeyError` or `TypeError` for anything else.
+    Raises `NewerFormat` if a newer version wrote the file, and `ValueError`, `KeyError` or
+    `TypeError` if it is invalid.
     """
     text, _, rest = data.partition(b"\n")
     if rest != hashlib.sha256(text).hexdigest().encode("ascii") + b"\n":

@@ -1,8 +1,8 @@
-"""Unreadable files, kept in log/damaged for people to examine or for another attempt.
+"""Unreadable files in log/damaged, for people to examine or for another attempt to read them.
 
-A segment in log/damaged has not reached its target. It is never removed because of an error, and
-returns when it is readable, unless its events were exported again meanwhile. Of other files
-(journal blobs, chain states, segments that were exported again) a limited number is kept.
+A segment in log/damaged has not been uploaded. It is never removed because of an error. When it is
+readable again, it is uploaded, unless its events have been exported again. Only a limited number of
+other files is kept: journal blobs, chain states, and segments that were exported again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def set_aside(log_dir: Path, path: Path) -> None:
 
 
 def is_set_aside(log_dir: Path, name: SegmentName) -> bool:
-    """Return True if a segment was moved to log/damaged."""
+    """Return True if a segment is in log/damaged."""
     return path_of(log_dir / "damaged", name).exists()
 
 
@@ -44,11 +44,10 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 
 
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
-    """Return the segments whose number and events are also in another segment in log/sealed or
-    log/sent.
+    """Return the segments whose events were exported again under the same segment number.
 
-    The journal has no gaps after the first of these segments, so events missing at the end of the
-    other one are in the segments after it.
+    The new segment is in log/sealed or log/sent. If it contains fewer events, the others are in the
+    segments after it, because the journal has no gaps after the first of the damaged segments.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {
@@ -75,9 +74,7 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
 
 
 def retire(log_dir: Path, name: SegmentName) -> None:
-    """Rename a segment in log/damaged whose events were exported again, so that it is not
-    retried.
-    """
+    """Rename a segment in log/damaged whose events were exported again, to end its retries."""
     directory = _directory_with_room(log_dir)
     move_durably(path_of(directory, name), directory / f"{name}.exported-again")
 
@@ -88,7 +85,10 @@ def bring_back(log_dir: Path, name: SegmentName) -> None:
 
 
 def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
-    """Write damaged bytes to log/damaged under ``name``."""
+    """Write damaged data to a file in log/damaged.
+
+    The oldest such files are removed if there are many.
+    """
     path = _directory_with_room(log_dir) / name
     replace_durably(path, data, partial=path.with_name(f".{name}.partial"))
 

@@ -1,9 +1,9 @@
 """Encoding of events as JSON lines.
 
-Every event becomes one line that fits into a segment. The configuration decides how its payload is
-included. The dicts from the journal are in their final form except for `payload`. orjson was
-measured to be 3 times as fast as the standard library (1.1 against 0.37 million events per second,
-including compression), and the device's CPU has other work.
+Every event becomes one line that fits into a segment. The configuration decides how the event's
+payload is included. Except for `payload`, the dicts from the journal are already in their final
+form. orjson is 3 times as fast as the standard library (measured: 1.1 against 0.37 million events
+per second, including compression), and the device needs its CPU for other work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ Value = int | str | bool | bytes | None
 
 
 class LineEncoder:
-    """Encodes events under one payload policy. Lines have at most ``line_bytes_max`` bytes."""
+    """Encodes events as lines of at most ``line_bytes_max`` bytes.
+
+    Payloads are included for topics that match ``payload_topics``.
+    """
 
     def __init__(self, payload_topics: tuple[str, ...], line_bytes_max: int) -> None:
         self._payload_topics = payload_topics
@@ -52,8 +55,9 @@ class LineEncoder:
         return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
     def _line_with(self, record: dict[str, Value], name: str, form: str | None) -> bytes | None:
-        """Return the line with the payload in this form; None if there is none, or the line is too
-        long.
+        """Return an event's line with ``form`` as its payload, or None if the line is too long.
+
+        Also return None if ``form`` is None.
         """
         if form is None:
             return None

@@ -1,4 +1,4 @@
-"""Names of segment files, which describe their contents (docs/formats/session-log.md)::
+"""Names of segment files, which describe the contents (docs/formats/session-log.md)::
 
 <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
 """
@@ -36,7 +36,7 @@ class SegmentName:
 
 
 def segment_name_of(text: str) -> SegmentName | None:
-    """Parse a file's name. None: it is not the name of a segment."""
+    """Parse the name of a segment file. Return None for any other file name."""
     match = _NAME.fullmatch(text)
     if match is None:
         return None
@@ -48,29 +48,32 @@ def segment_name_of(text: str) -> SegmentName | None:
         last_sequence=int(match["last"]),
         sha256=match["sha256"],
     )
-    # A segment has exactly one name: 13 digits instead of 12 would be another one.
+    # A segment has exactly one name, so an additional leading zero is not accepted.
     return name if str(name) == text else None
 
 
 def path_of(directory: Path, name: SegmentName) -> Path:
-    """Return the path of a segment in a directory of segments."""
+    """Return the path of a segment in a folder with subfolders, such as log/sealed."""
     return subfolder_of(directory, name.segment) / str(name)
 
 
 def make_path(directory: Path, name: SegmentName) -> Path:
-    """Return the path of a segment, creating its subfolder if necessary. Raises `OSError`."""
+    """Return the path of a segment. Create its subfolder if necessary.
+
+    Raises `OSError` if the subfolder cannot be created.
+    """
     return make_subfolder(directory, name.segment) / str(name)
 
 
 def segments_in(directory: Path) -> list[SegmentName]:
-    """Return all segments of a directory in the order of the chain. Other files are ignored."""
+    """Return all segments in a directory in the order of the chain. Other files are ignored."""
     return [name for path in subfolders_in(directory) for name in segments_of(path)]
 
 
 def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[SegmentName]:
-    """Yield all segments of a directory; none if it does not exist.
+    """Yield all segments in a directory, or none if the directory does not exist.
 
-    Only one subfolder is kept in memory.
+    The names of only one subfolder at a time are in memory.
     """
     try:
         paths = subfolders_in(directory, newest_first=newest_first)
@@ -82,7 +85,10 @@ def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[
 
 
 def segments_of(path: Path) -> list[SegmentName]:
-    """Return the segments of one folder in the order of the chain; empty if it is missing."""
+    """Return the segments in one subfolder in the order of the chain.
+
+    Return an empty list if the subfolder does not exist.
+    """
     try:
         found = os.listdir(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The error for files written by a later version: they are not damaged, and are left unchanged."""
+"""The error for files of a later version, which are not damaged and must not be changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class NewerFormat(OSError):
-    """A file has the format of a later version. The message names both versions and the fix."""
+    """A file has the format of a later version. The message contains both versions and the fix."""
 
     def __init__(self, file: Path, found: object, understood: int) -> None:
         super().__init__(

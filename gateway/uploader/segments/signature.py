@@ -9,9 +9,9 @@ The signed data is ASCII text of six lines with line ends (docs/formats/session-
     <last sequence>
     <sha256 of all lines before the footer, 64 hexadecimal digits>
 
-The hash covers the header, with boot, store and the SHA-256 of the previous segment, so a signature
-vouches for the whole chain up to its segment. The first line prevents signatures of other data from
-being valid for a segment.
+The hash includes the header with boot, store and the SHA-256 of the previous segment. Therefore a
+signature covers the whole chain up to its segment. The first line ensures that signatures of other
+data are not valid for a segment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 PREFIX: Final = "oncegate-session-log-signature-1"
 
 SEED_BYTES: Final = 32
-"""Seed of a private key (RFC 8032, section 5.1.5)."""
+"""Length of the seed of a private key (RFC 8032, section 5.1.5)."""
 
 # Lower case only, so that a footer has exactly one form.
 _PUBLIC_KEY = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -34,12 +34,12 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class BadSignature(ValueError):
-    """A footer's signature is not valid for its segment. The message gives the reason."""
+    """The signature in a footer is not valid for its segment. The message contains the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedPart:
-    """The signed properties of a segment."""
+    """The properties of a segment that are signed."""
 
     gateway: str
     segment: int
@@ -48,7 +48,7 @@ class SignedPart:
     sha256: str
 
     def signed_bytes(self) -> bytes:
-        """Return the signed bytes."""
+        """Return the data to be signed."""
         numbers = (self.segment, self.first_sequence, self.last_sequence)
         lines = (PREFIX, self.gateway, *map(str, numbers), self.sha256)
         return "".join(f"{line}\n" for line in lines).encode("ascii")
@@ -58,23 +58,23 @@ class Signer:
     """A private key, which never leaves the process."""
 
     def __init__(self, seed: bytes) -> None:
-        """Derive the key from a seed of SEED_BYTES random bytes."""
+        """Derive the private key from a seed of SEED_BYTES random bytes."""
         self._key = Ed25519PrivateKey.from_private_bytes(seed)
         self.public_key = self._key.public_key().public_bytes_raw().hex()
-        """64 hexadecimal digits."""
+        """The public key as 64 hexadecimal digits."""
 
     def signature_of(self, part: SignedPart) -> str:
-        """Return the signature as 128 hexadecimal digits."""
+        """Return the signature of a segment as 128 hexadecimal digits."""
         return self._key.sign(part.signed_bytes()).hex()
 
 
 def is_public_key(text: str) -> bool:
-    """Return True if a text has the form of a public key."""
+    """Return True if a string has the format of a public key."""
     return _PUBLIC_KEY.fullmatch(text) is not None
 
 
 def signer_of(footer: dict[str, object], part: SignedPart) -> str | None:
-    """Return the public key that signed a segment; None if its footer has no signature.
+    """Return the public key that signed a segment, or None if its footer has no signature.
 
     Raises:
         BadSignature: the signature is not valid for this segment.

@@ -1,12 +1,12 @@
-"""The gateway's signing key, created on the device at the first start, stored in log/signing-key.
+"""The gateway's signing key, which is created at the first start and stored in log/signing-key.
 
-The file belongs to the uploader, has mode 0600, and contains one line::
+The file belongs to the uploader's user, has mode 0600, and contains one line::
 
     <seed, 64 hexadecimal digits> <public key, 64 hexadecimal digits>
 
-Each start checks that the two belong together, so a flipped bit cannot produce another key. A lost
-or damaged key does not prevent a start: a new one is created, and this is logged.
-`log/signing-key.pub` lists all public keys of this device, newest last. The ingest job keeps
+Each start checks that seed and public key match, so a flipped bit cannot result in another key. A
+lost or damaged key does not prevent the start: a new key is created, and an error is logged.
+`log/signing-key.pub` lists all public keys of this device, the newest last. The ingest job keeps
 segments in quarantine until a person has added the new key (docs/decisions/0088).
 """
 
@@ -31,21 +31,21 @@ PUBLIC_KEY_FILE: Final = "signing-key.pub"
 
 _KEY_MODE: Final = 0o600
 _FILE_BYTES_MAX: Final = 4096
-"""Limit of either file: a key takes 130 bytes, PUBLIC_KEYS_KEPT public ones a kilobyte."""
+"""Maximum length of each file: a key takes 130 bytes, PUBLIC_KEYS_KEPT public keys a kilobyte."""
 
 
 class SigningKey:
-    """The key of a log folder. Only the process that has locked the folder may load it."""
+    """The signing key in a log folder. Only the process that has locked the folder may load it."""
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
         self._path = log_dir / KEY_FILE
         self._unreadable_tries = 0
         self.public_keys: list[str] = []
-        """All keys that this device has had, newest last; empty before `load`."""
+        """All public keys that this device has had, the newest last. Empty before `load`."""
 
     def load(self) -> Signer:
-        """Return the stored key, or a new one, which is on disk when this returns.
+        """Return the stored key, or create and store a new one.
 
         Raises:
             OSError: the key can be neither read nor created now.
@@ -72,7 +72,7 @@ class SigningKey:
         return signer
 
     def _kept(self) -> Signer | None:
-        """Return the stored key, or None if there is none. A damaged one is set aside."""
+        """Return the stored key, or None if there is none. A damaged file is renamed."""
         try:
             text = _text_of(self._path)
         except FileNotFoundError:
@@ -101,7 +101,9 @@ class SigningKey:
 
 
 def public_keys_in(log_dir: Path) -> list[str]:
-    """Return the public keys listed in a log folder, newest last; empty if there is no file.
+    """Return the public keys listed in a log folder, the newest last.
+
+    Return an empty list if the file does not exist or cannot be read.
 
     Raises:
         OSError: the file exists but cannot be opened.

@@ -1,10 +1,10 @@
 """Verification of a sealed segment: name, checksums, header, footer and every sequence number.
 
-A signature in the footer is verified too. The caller decides whose key it must be, and whether a
+A signature in the footer is verified too. The caller decides which key is expected, and whether a
 signature is required.
 
-The result is a complete segment, or `DamagedSegment` with the reason. Memory is bounded for any
-input: a frame is never decompressed beyond the format's limit.
+The result is a complete segment. Otherwise `DamagedSegment` is raised with the reason. Memory is
+limited for any input: a zstd frame is never decompressed beyond the format's limit.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from gateway.uploader.segments.writer import FORMAT, VERSION
 from gateway.uploader.settings import SEGMENT_BYTES_MAX
 
 FILE_BYTES_MAX = SEGMENT_BYTES_MAX + (1 << 20)
-"""Compressed file, at most: zstd adds at most 0.4 % to incompressible data."""
+"""Maximum size of a compressed file: zstd adds at most 0.4 % to incompressible data."""
 
 _WINDOW_LOG_MAX = 27
-"""zstd's default limit for decoders (128 MiB); the writer uses 2 MiB."""
+"""Default limit of zstd decoders (128 MiB). The writer uses 2 MiB."""
 
 
 class DamagedSegment(ValueError):
-    """A file is not the segment that its name states. The message names the difference."""
+    """The contents of a file do not match its name. The message contains the difference."""
 
 
 class UnknownVersion(DamagedSegment):
-    """A file is complete according to its checksum, but has a later version of the format."""
+    """The checksum of a file is right, but the file has a later version of the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,14 @@ class Segment:
     header: dict[str, object]
     events: list[dict[str, object]]
     public_key: str | None = None
-    """The key that signed it; None if unsigned."""
+    """The public key that signed the segment, or None if it is not signed."""
 
 
 def load_segment(path: Path) -> Segment:
-    """Load and verify a segment. Raises `DamagedSegment` and `OSError`."""
+    """Load and verify a segment.
+
+    Raises `DamagedSegment` if it is invalid, and `OSError` if the file cannot be read.
+    """
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -54,7 +57,10 @@ def load_segment(path: Path) -> Segment:
 
 
 def load_segment_bytes(path: Path) -> bytes:
-    """Read a segment's bytes and verify the SHA-256 in its name."""
+    """Read the bytes of a segment and verify the SHA-256 in its name.
+
+    Raises `DamagedSegment` if the SHA-256 differs, and `OSError` if the file cannot be read.
+    """
     name = segment_name_of(path.name)
     if name is None:
         raise DamagedSegment(f"{path.name} is no segment's name")
@@ -69,9 +75,9 @@ def load_segment_bytes(path: Path) -> bytes:
 
 
 def segment_of(name: SegmentName, data: bytes) -> Segment:
-    """Return the segment in ``data``, verified line by line.
+    """Parse the segment in ``data`` and verify it line by line.
 
-    Raises `DamagedSegment` and `UnknownVersion`.
+    Raises `DamagedSegment` if it is invalid, and `UnknownVersion` if it has a later format.
     """
     lines = _decompressed(data).split(b"\n")
     if lines.pop() != b"":

@@ -1,9 +1,10 @@
-"""The open segment: takes lines and produces one sealed file.
+"""Writing of a segment: lines are appended to an unfinished file, which is then sealed.
 
-Bytes pass through a streaming compressor directly into the file in log/open. So the card writes
-only the compressed size, once, and the process needs a few hundred kilobytes, whatever the length.
-The frame has a checksum, but no content size, which is unknown when it begins. Nothing is durable
-before `seal` returns; until then the journal has the events.
+Data passes through a streaming compressor directly into the file in log/open. Therefore only the
+compressed size is written to the SD card, once, and the process needs a few hundred kilobytes for a
+segment of any length. The zstd frame has a checksum. It has no content size, which is unknown when
+the frame begins. Nothing is durable before `seal` returns. Until then the journal contains the
+events.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ FORMAT = "oncegate-session-log"
 VERSION = 1
 
 FOOTER_BYTES_MAX = 512
-"""Two 19-digit numbers, a count, a sha256 and their names take at most 190 bytes, key and signature
-222."""
+"""Maximum length of a footer: two 19-digit numbers, a count, a SHA-256 and their names take at most
+190 bytes, key and signature 222."""
 
 HEADER_BYTES_MAX = 1024
-"""A 64-character gateway, two ids, two numbers and a sha256 take at most 400 bytes."""
+"""Maximum length of a header: a gateway id of 64 characters, two other ids, two numbers and a
+SHA-256 take at most 400 bytes."""
 
 _COMPRESSION: dict[int, int] = {
     # Levels 6 and 9 reduce the size by 11 and 15 % for 1.7 and 2.3 times the CPU time (measured).
@@ -39,7 +41,7 @@ _COMPRESSION: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class SegmentHeader:
-    """Properties shared by all events of a segment, and its position in the chain."""
+    """The header of a segment: properties of all its events, and its position in the chain."""
 
     gateway: str
     boot: str
@@ -65,7 +67,10 @@ class SegmentHeader:
 
 
 class SegmentWriter:
-    """Appends lines of consecutive events and seals them, with a signature if a signer is given."""
+    """Appends lines of consecutive events to a segment, and seals and signs it.
+
+    The segment is not signed if there is no signer.
+    """
 
     def __init__(
         self,
@@ -91,7 +96,7 @@ class SegmentWriter:
         return self.first_sequence + self.count
 
     def room(self, segment_bytes_max: int) -> int:
-        """Return how many bytes of lines still fit before the footer."""
+        """Return how many bytes of lines still fit into the segment, before its footer."""
         return segment_bytes_max - FOOTER_BYTES_MAX - self._bytes
 
     def append(self, lines: bytes, count: int) -> None:
@@ -101,7 +106,8 @@ class SegmentWriter:
     def seal(self, sealed_dir: Path) -> SegmentName:
         """Finish the file and move it to ``sealed_dir``. It is durable there when this returns.
 
-        After an `OSError` the file is in one of the directories or in none. `Chain.load` finds out.
+        After an `OSError` the file may be in ``sealed_dir``, in log/open, or in neither. The next
+        `Chain.load` restores a consistent state.
         """
         self._write(self._compressor.compress(self._footer()))
         self._write(self._compressor.flush())
@@ -123,7 +129,7 @@ class SegmentWriter:
         return name
 
     def abandon(self) -> None:
-        """Discard the open segment. The journal still has its events."""
+        """Discard the unfinished segment. The journal still contains its events."""
         self._close()
         self._path.unlink(missing_ok=True)
 

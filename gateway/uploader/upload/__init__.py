@@ -1,1 +1,4 @@
-"""Upload from log/sealed to the configured target, after which segments move to log/sent."""
+"""Upload of segments from log/sealed to the configured target.
+
+Uploaded segments move to log/sent.
+"""

@@ -1,4 +1,4 @@
-"""Work in a thread that may hang longer than the process should live."""
+"""Runs work in a thread that may hang longer than the process should run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 
 async def in_daemon_thread(work: Callable[[], None]) -> None:
-    """Run ``work`` in a daemon thread, and raise what it raises.
+    """Run ``work`` in a daemon thread. Re-raise its exception.
 
-    Cancelling stops only the wait. A process that ends does not wait either, while it would join
-    threads of `asyncio.to_thread`, even through minutes without a network.
+    Cancelling stops only the wait, not the thread. The process can end without waiting for the
+    thread. With `asyncio.to_thread` it would have to wait, even for minutes without a network.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()

@@ -1,8 +1,8 @@
-"""Upload to a bucket or container (S3, GCS, Azure, HTTP PUT), through obstore.
+"""Upload to a bucket or container (S3, GCS, Azure, HTTP PUT), with the library obstore.
 
-Credentials come from the environment of the process (AWS_*, GOOGLE_*, AZURE_*). They are never
-stored or passed on. A segment is one PUT, so it is either complete or missing. Repeating it is
-safe, because the name contains the SHA-256 of the bytes.
+Credentials come from environment variables (AWS_*, GOOGLE_*, AZURE_*). They are never stored or
+passed on. A segment is uploaded by one PUT request, so it is either complete or missing at the
+target. Repeating the request is safe, because the name contains the SHA-256 of the bytes.
 """
 
 from __future__ import annotations
@@ -71,15 +71,19 @@ class ObjectStoreTarget:
             )
 
     def _has(self, name: str, data: bytes) -> bool:
-        """Return True if the target already has these bytes, after a crash between PUT and
-        log/sent.
+        """Return True if the target already has these bytes.
+
+        This is the case after a crash between the PUT and the move to log/sent.
         """
         if self._size(name) != len(data):
             return False
         return bytes(obstore.get(self._store, name).bytes()) == data
 
     def _size(self, name: str) -> int | None:
-        """Return the size at the target; None if there is nothing, or reading is not permitted."""
+        """Return the size of an object at the target.
+
+        Return None if the object does not exist or reading is not permitted.
+        """
         try:
             meta = obstore.head(self._store, name)
         except (FileNotFoundError, PermissionDeniedError, UnauthenticatedError):

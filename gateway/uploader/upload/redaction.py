@@ -16,14 +16,14 @@ _QUERY = re.compile(r"(https?://[^\s?\"']+)\?[^\s\"')]+")
 
 
 def shown_target(url: str) -> str:
-    """Return a URL without user, password, query and fragment."""
+    """Return a URL without user name, password, query and fragment."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def shown_error(problem: BaseException | str) -> str:
-    """Return a library's message on one line, shortened and without credentials."""
-    # What obstore adds after this is for its own developers.
+    """Return a library's error message on one line, truncated and without credentials."""
+    # The rest of the message is for the developers of obstore.
     text = " ".join(str(problem).partition("Debug source:")[0].split()) or type(problem).__name__
     text = _QUERY.sub(r"\1?...", _USER_PART.sub("//", text))
     text = _SECRET_PARAMETER.sub(r"\1\2...", text)

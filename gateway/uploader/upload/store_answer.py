@@ -1,7 +1,7 @@
 """Parsing of an object store's error response: status, code and message.
 
-obstore puts the response at the end of a long text, after two copies of the URL. Stores respond in
-XML (S3, Google, Azure) or JSON, proxies in HTML, and some with an empty body.
+obstore puts the response at the end of a long string, after two copies of the URL. Stores respond
+in XML (S3, Google, Azure) or JSON, proxies in HTML, and some with an empty body.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from html import unescape
 from gateway.uploader.upload.redaction import shown_error
 
 ANSWER_CHARACTERS_MAX = 4_096
-"""Characters of a response searched for code and message: stores put them first."""
+"""Number of characters of a response that are searched for code and message, which stores put
+first."""
 
 _STATUS = re.compile(
     r"Server returned non-2xx status code: ([0-9]{3}[^:\n]{0,40})(?:: )?", re.ASCII
@@ -42,8 +43,8 @@ _WITHOUT_STATUS = (
         ". Check that the URL is that of an object store, not of a web page or a proxy",
     ),
 )
-"""Parts of obstore's own texts for responses of which it preserves nothing else; a sentence; the
-fix."""
+"""Errors for which obstore does not preserve the response: a part of its message, a sentence, and
+the fix."""
 
 _CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
 _CLOCK_MESSAGE = re.compile(r"(?i)date header (?:is )?too old|request time|clock skew")
@@ -51,12 +52,12 @@ _CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided impl
 
 
 def is_answer(problem: BaseException) -> bool:
-    """Return True if a store responded, so that the failure is not one of the network."""
+    """Return True if the store has responded. Otherwise the network has failed."""
     return _STATUS.search(str(problem)) is not None
 
 
 def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
-    """Return a sentence about the failure, without secrets, and a name for its cause."""
+    """Return a sentence about a failed upload, without secrets, and a short name for its cause."""
     text, name = str(problem).partition("\n\nDebug source:")[0], type(problem).__name__
     status = _STATUS.search(text)
     method = _METHOD.search(text)

@@ -1,4 +1,4 @@
-"""The error that all targets raise."""
+"""The error that all upload targets raise."""
 
 from __future__ import annotations
 

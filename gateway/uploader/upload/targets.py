@@ -1,7 +1,7 @@
-"""Targets for sealed segments. A target stores a file's bytes under its name.
+"""Targets for sealed segments. A target stores the bytes of a file under the file's name.
 
-When `put` returns, the target has stored exactly these bytes durably under this name. Putting the
-same segment again changes nothing. On failure it raises `TargetError`.
+When `put` returns, the target has stored exactly these bytes durably under this name. A second
+`put` of the same segment changes nothing. If `put` fails, it raises `TargetError`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gateway.uploader.upload.redaction import shown_target
 from gateway.uploader.upload.target_error import TargetError
 
 MARKER_NAME = ".oncegate-target"
-"""A file that an operator creates in a directory to mark it as the intended target, whatever disk
-it is on."""
+"""Name of a file with which an operator marks a directory as the intended target, whatever disk it
+is on."""
 
 
 class Target(Protocol):
@@ -28,15 +28,15 @@ class Target(Protocol):
 
 
 class DirectoryTarget:
-    """A directory as target: a USB disk, a network mount, or a local folder.
+    """A directory as the target: a USB disk, a network mount, or a local folder.
 
-    obstore's own directory store does not fsync, but a segment that a power cut could undo must not
-    be moved to log/sent.
+    obstore's own directory store does not call fsync. However, a segment that a power cut could
+    undo must not be moved to log/sent.
 
-    A mount point without its disk is an ordinary directory on the disk below. So a directory on the
-    same disk as the data directory or the system is accepted only inside the data directory, which
-    is the default, or if it contains the marker file. Otherwise segments could fill the wrong disk,
-    and become hidden when the right one is mounted.
+    If its disk is not mounted, a mount point is an ordinary directory on another disk. Segments
+    could fill the wrong disk, and would be hidden when the right disk is mounted. Therefore a
+    directory on the same disk as the data directory or the system is accepted only inside the data
+    directory (the default), or if it contains the marker file.
     """
 
     def __init__(self, directory: Path, data_dir: Path) -> None:
@@ -63,7 +63,7 @@ class DirectoryTarget:
         folder = make_subfolder(self._directory, segment.number if segment is not None else 0)
         path = folder / name
         if path.is_file() and path.read_bytes() == data:
-            # It may exist from a run that was interrupted before its fsync.
+            # The file may exist from a run that was interrupted before its fsync.
             fsync_file(path)
             fsync_folder(folder)
             return

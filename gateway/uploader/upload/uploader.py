@@ -1,8 +1,8 @@
-"""Uploader: sends sealed segments to their target, oldest first, then keeps them for a while.
+"""The uploader sends sealed segments to their target, oldest first, and keeps copies for a while.
 
-Every segment arrives with its name and bytes, whatever is interrupted and repeated meanwhile. Disk
-usage is limited: log/sent is pruned, while log/sealed keeps its segments until they have arrived.
-An unreadable segment is moved to log/damaged and retried later, and delays no other segment.
+Every segment is uploaded with its name and bytes, even if the upload is interrupted and repeated.
+Old segments are removed from log/sent, but none is removed from log/sealed before its upload. An
+unreadable segment is moved to log/damaged, retried later, and does not delay other segments.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from gateway.uploader.waiting import Backoff, either_within, happened_within
 logger = logging.getLogger(__name__)
 
 NAMES_SHOWN = 3
-"""Segments named in the status, at most; the log names each of them."""
+"""Maximum number of segment names in the status. The log contains all names."""
 
 
 class Uploader:
-    """Uploader of one data directory. Start it with `run`; the attributes are for the status."""
+    """Uploads the segments of a data directory to their target. Start it with `run`."""
 
     def __init__(self, settings: SessionLogSettings) -> None:
         self._settings = settings
@@ -72,22 +72,22 @@ class Uploader:
         self._damaged = SegmentFolder(settings.log_dir / "damaged")
         self._sealed_changed = self._is_counted = False
         self._unpruned_files = self._unpruned_bytes = 0
-        """Moved to log/sent since its last check."""
+        """Files and bytes moved to log/sent since the last check of its limits."""
         self.last_upload_ms: int | None = None
         self.fault = Fault("uploading the session log")
         self.unreadable = Fault("reading sealed segments")
         self._damaged_backoff = Backoff(DAMAGED_RETRY_SECONDS)
         self._damaged_due = 0.0
-        """When log/damaged is checked again, on the monotonic clock."""
+        """When to retry the segments in log/damaged, in seconds of the monotonic clock."""
 
     @property
     def sent(self) -> dict[str, int]:
-        """`sent` of the status: uploaded segments that are still on this device."""
+        """Number and size of uploaded segments on this device, for `sent` in the status."""
         return {"count": self._sent.count, "bytes": self._sent.size_bytes}
 
     @property
     def sealed(self) -> dict[str, int]:
-        """`sealed` of the status, counted again only after a change."""
+        """Number and size of the segments in log/sealed, counted again only after a change."""
         if self._sealed_changed and self._is_counted:
             self._sealed_changed = False
             # If the folder cannot be listed now, the next pass reports it.
@@ -96,12 +96,12 @@ class Uploader:
         return {"count": self._sealed.count, "bytes": self._sealed.size_bytes}
 
     def wake(self) -> None:
-        """Continue, because there is a new sealed segment."""
+        """Continue the upload, because there is a new segment in log/sealed."""
         self._sealed_changed = True
         self._work.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Upload until ``stop`` is set, then the rest within a time limit."""
+        """Upload until ``stop`` is set, then upload the rest within a time limit."""
         backoff = Backoff(UPLOAD_RETRY_SECONDS)
         await self._count()
         while not stop.is_set():
@@ -119,7 +119,7 @@ class Uploader:
                 logger.info("segments wait in log/sealed for the next start")
 
     async def _count(self) -> None:
-        """List all folders for the first time, in a thread."""
+        """Count the segments in all folders for the first time, in a thread."""
         for folder in (self._sealed, self._sent, self._damaged):
             # If the folder cannot be listed now, the first pass reports it.
             with suppress(OSError):
@@ -127,7 +127,7 @@ class Uploader:
         self._is_counted = True
 
     def prune_all(self) -> None:
-        """Delete all sent segments: their target has them, and the disk is full."""
+        """Delete all uploaded segments, because the disk is full and their target has them."""
         try:
             _prune(SegmentFolder(self._sent_dir), bytes_keep=0, files_keep=0)
         except OSError as problem:
@@ -168,7 +168,7 @@ class Uploader:
         try:
             data = await asyncio.to_thread(load_segment_bytes, path)
         except FileNotFoundError:
-            # The exporter found it damaged since it was listed, set it aside and logged it.
+            # The exporter found that it is damaged, moved it to log/damaged and logged it.
             self._sealed_changed = True
             return
         except DamagedSegment as damage:
@@ -206,7 +206,7 @@ class Uploader:
         move_durably(path, make_path(self._sent_dir, name))
 
     def _put_off(self, path: Path, reason: str) -> None:
-        """Set an unreadable segment aside, so that it does not block the others."""
+        """Move an unreadable segment to log/damaged, so that others are not delayed."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
             set_aside(self._settings.log_dir, path)
@@ -219,10 +219,10 @@ class Uploader:
         self._show_damaged()
 
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
-        """Upload segments from log/damaged that are readable. Raises `TargetError`, `OSError`."""
+        """Upload readable segments from log/damaged. Raises `TargetError` or `OSError` on error."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
-        # Once for all of them, in a thread: while a target is unreachable thousands of files
+        # Once for all segments, in a thread: while a target is unreachable thousands of files
         # accumulate.
         twice = await asyncio.to_thread(exported_again, log_dir, names) if names else set()
         for name in names:
@@ -238,7 +238,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_again(self, name: SegmentName) -> None:
-        """Move a segment back from log/damaged and upload it, if it is readable again."""
+        """Move a segment from log/damaged to log/sealed and upload it, if it is readable again."""
         log_dir = self._settings.log_dir
         path = path_of(log_dir / "damaged", name)
         try:
@@ -255,7 +255,7 @@ class Uploader:
         await self._upload(name)
 
     def _show_damaged(self) -> None:
-        """List the segments in log/damaged in the status, if there are any."""
+        """Show the segments in log/damaged in the status, if there are any."""
         self._damaged.look()
         count = self._damaged.count
         if not count:
@@ -271,14 +271,14 @@ class Uploader:
 
 
 def _tidied(folder: SegmentFolder) -> None:
-    """Move a folder's segments into the right subfolders and count them. Raises `OSError`."""
+    """Sort a folder's segments into subfolders and count them. Raises `OSError` on failure."""
     put_in_place(folder.folder)
     folder.look()
 
 
 def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
-    """Remove sent segments, oldest first, until the limits are met. Raises `OSError`."""
-    # Checked each time: the broker removes files there too if the disk runs short.
+    """Remove the oldest uploaded segments beyond the limits. Raises `OSError` on failure."""
+    # Checked each time, because the broker also removes files if the disk runs short.
     subfolders = sent.look()
     if sent.count <= files_keep and sent.size_bytes <= bytes_keep:
         return

@@ -1,10 +1,9 @@
-"""Writing of batches, which is the durability guarantee: nothing is sent before it is on disk.
+"""Writing of batches of records to disk. Nothing is sent before it is durable.
 
-A batch is sealed, and its blob is written to the journal and synced by a thread (by the event loop
-itself if the disk is fast and the batch is small). Only then may the batch's packets be sent. Input
-received meanwhile forms the next batch. Checkpoint rows are committed afterwards (`checkpoints`).
-If the disk is full, the batch waits unsent until there is space. Any other failure ends the
-process, before it has sent anything untrue.
+A batch is sealed, then a thread writes its encoded events, a blob, to the journal and syncs it. The
+event loop does this itself if the disk is fast and the batch is small. Input received meanwhile
+forms the next batch. Rows of a checkpoint are committed afterwards. If the disk is full, the batch
+waits for space. Any other failure ends the process.
 """
 
 import asyncio
@@ -28,16 +27,16 @@ from gateway.process.files import descriptors
 logger = logging.getLogger(__name__)
 
 QUICK_COMMIT_SECONDS = 0.0005
-"""A disk that commits faster needs no thread: starting one takes a large part of this time."""
+"""Faster commits need no thread: starting a thread takes a large part of this time."""
 
 QUICK_COMMITS = 16
-"""Commits over which the time is averaged. A card takes 5 ms and more, and is never fast."""
+"""Number of commits over which the duration is averaged. An SD card takes at least 5 ms."""
 
 QUICK_BLOB_BYTES = 1024
-"""Larger batches use the thread: the loop serves clients while the disk works."""
+"""Larger batches are always written by the thread, so that the event loop can serve clients."""
 
 NO_ROOM_SECONDS = 0.25
-"""Interval between attempts to write a batch for which there was no space."""
+"""Time between attempts to write a batch while there is no space for it."""
 
 SECONDS_BETWEEN_LINES = 60.0
 """Shortest time between two log lines about a batch that waits for a file descriptor."""
@@ -45,20 +44,20 @@ SECONDS_BETWEEN_LINES = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """Callbacks for the result of writing a batch."""
+    """Callbacks for the results of writing a batch of records."""
 
     released: Callable[[], None]
-    """Its packets may be sent."""
+    """Called when the packets of a durable batch may be sent."""
     written: Callable[[], None] = lambda: None
-    """Records that no client waits for are written, but not synced."""
+    """Called when records that no client waits for are written, but not synced."""
     full: Callable[[], None] = lambda: None
-    """There is no space for it."""
+    """Called when there is no space for a batch."""
     failed: Callable[[BaseException], None]
-    """It cannot be written for any other reason."""
+    """Called when a batch cannot be written for any other reason."""
 
 
 class BatchWriter:
-    """Writes one batch at a time, and releases the packets that waited for it."""
+    """Writes one batch of records at a time. Then releases the packets that depend on it."""
 
     def __init__(
         self,
@@ -80,47 +79,47 @@ class BatchWriter:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "commit")
         self.sealed_at = self._loop.time()
-        """When the last non-empty batch was sealed."""
+        """When the last non-empty batch was sealed, in seconds of the monotonic clock."""
         self.is_busy = False
         """True if a batch is being written, or waits for space."""
         self.quiet = asyncio.Event()
-        """Set while no batch is."""
+        """Set while no batch is being written and none waits for space."""
         self.quiet.set()
         self._started_at = 0.0
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
-        """Average duration of a commit; a disk counts as slow until it has proved fast."""
+        """Average duration of a commit in seconds. A disk counts as slow until proven fast."""
         self._waiting: SealedBatch | None = None
-        """The batch for which there was no space. Nothing is being written meanwhile."""
+        """The batch for which there was no space. No other batch is written meanwhile."""
         self._lacks_descriptor = False
-        """True if it waits for a file descriptor, not for disk space."""
+        """True if the batch waits for a file descriptor and not for disk space."""
         self._next_line_at = 0.0
         self.is_last = False
-        """True if the process is about to end: a batch without space is given up."""
+        """True if the process is about to end. A batch without space is then discarded."""
         self.is_unwritten = False
-        """True if one was given up: the next start treats this run as unclean."""
+        """True if a batch was discarded. The next start treats this run as unclean."""
         self.is_stopped = False
-        """True if nothing more is written."""
+        """True if nothing is written any more."""
 
     @property
     def waits_for_room(self) -> bool:
-        """True if a batch is waiting because the disk is full."""
+        """True if a batch waits because the disk is full."""
         return self._waiting is not None and not self.waits_for_descriptor
 
     @property
     def waits_for_descriptor(self) -> bool:
-        """True if a batch is waiting because no file can be opened."""
+        """True if a batch waits because the process has no free file descriptor."""
         return self._waiting is not None and self._lacks_descriptor
 
     def stalled_seconds(self) -> float:
-        """Return how long the running commit has taken, in seconds; 0 if none is running."""
+        """Return how many seconds the running commit has taken, or 0 if none is running."""
         if not self.is_busy or self._waiting is not None:
             return 0.0  # a broker that waits for space is alive
         return self._loop.time() - self._started_at
 
     def write_part(self) -> None:
-        """Write the records since the last part, without fsync."""
+        """Write the records of the current batch that are not written yet, without fsync."""
         broker = self.broker
-        # A part must be a consistent state: a session ends with the messages it leaves to others.
+        # A part must be consistent: it ends a session and passes its messages on to others.
         self._hand_over()
         part = broker.take_part(self._loop.time(), *self.wall_clock.read())
         try:
@@ -129,7 +128,7 @@ class BatchWriter:
             self._outcomes.failed(error)
 
     def commit(self, *, checkpoint_interval_seconds: float) -> None:
-        """Seal the collected records and commit them. No commit may be running."""
+        """Seal the current batch and commit it. No other commit may be running."""
         broker, store = self.broker, self.store
         self._hand_over()
         recorder = broker.batch
@@ -138,10 +137,10 @@ class BatchWriter:
         commits_here = (
             self._commit_seconds < QUICK_COMMIT_SECONDS and size_bytes <= QUICK_BLOB_BYTES
         )
-        # What is written of the next batch meanwhile only counts after this one.
+        # Parts of the next batch that are written meanwhile only count after this batch.
         writes_ahead = is_lazy or not commits_here
         if writes_ahead and size_bytes and not store.has_room_ahead(size_bytes):
-            self.write_part()  # it takes a while until another file is started
+            self.write_part()  # because starting another file takes a while
             if self.is_stopped:
                 return
         first_sequence = recorder.next_sequence
@@ -168,7 +167,7 @@ class BatchWriter:
             self._commit_on_thread(batch)
 
     def _seal(self, now: float, checkpoint_interval_seconds: float) -> SealedBatch:
-        """Seal the collected records, and start a checkpoint after them if one is due."""
+        """Seal the current batch, and start a checkpoint after it if one is due."""
         batch = self.broker.seal(now, *self.wall_clock.read())
         if batch.blob is not None:
             self.sealed_at = now
@@ -177,7 +176,7 @@ class BatchWriter:
         return batch
 
     def _hand_over(self) -> None:
-        """Read the messages that ended sessions leave to others, for the same transaction."""
+        """Load messages that an ended session leaves to others, to record both in one batch."""
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
@@ -235,7 +234,7 @@ class BatchWriter:
         self._durable(batch, done.result())
 
     def _durable(self, batch: SealedBatch, seconds: float) -> None:
-        """Record the duration of a commit, and release its packets."""
+        """Record the duration of a commit, and release the packets of its batch."""
         assert batch.blob is not None
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, len(batch.blob))
@@ -243,7 +242,7 @@ class BatchWriter:
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
-        """Release the packets of a batch that is durable, or contains nothing to be stored."""
+        """Release the packets of a batch that is durable, or that has no records."""
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()
@@ -279,7 +278,7 @@ class BatchWriter:
             return
         batch = self._waiting
         try:
-            # Exported and covered data, or data that the budget gives up, makes space in place.
+            # Removing exported data, or data that the disk budget gives up, makes space.
             self.journal_room.drop()
         except OSError as error:
             self._outcomes.failed(error)
@@ -289,12 +288,12 @@ class BatchWriter:
         self._commit_on_thread(batch)
 
     def write_last(self) -> None:
-        """From now on, give up a batch for which there is no space. Retry a waiting one once."""
+        """Retry a waiting batch once. Discard any batch without space from now on."""
         self.is_last = True
         if self._waiting is not None:
             self._write_again()
 
     def close(self) -> None:
-        """Write nothing more, and end the thread."""
+        """Stop all writing, and end the thread."""
         self.is_stopped = True
         self._thread.shutdown()

@@ -1,8 +1,9 @@
-"""Checkpoints parallel to the batches: start, rows, fsync, and freeing of memory.
+"""Checkpoints write the broker's state to tables of a database while commits continue.
 
-Some rows are written with each batch. Once the batch is durable, a thread commits them: SQLite
-writes whole pages, which takes up to ten milliseconds, but no client waits for it. When all rows
-are committed they are synced, and data that is in the tables may be removed from memory.
+Some rows are written with each batch of records. Once the batch is durable, a thread commits the
+rows: SQLite writes whole pages, which takes up to ten milliseconds, but no client waits for it.
+When all rows are committed they are synced. Queued messages that the tables contain may then be
+removed from memory.
 """
 
 import asyncio
@@ -16,12 +17,11 @@ from gateway.broker.store.recovery import Recovered
 from gateway.broker.store.store import Store
 
 EVICTION_SECONDS = 0.001
-"""How long queues are evicted without interruption after a checkpoint, before sockets are
-served."""
+"""How long messages are removed from memory after a checkpoint before sockets are served again."""
 
 
 class Checkpoints:
-    """Checkpoints of one run of the broker, one at a time."""
+    """Runs checkpoints, one at a time, next to the commits of batches."""
 
     def __init__(
         self,
@@ -31,9 +31,10 @@ class Checkpoints:
         failed: Callable[[BaseException], None],
         go_on: Callable[[], None],
     ) -> None:
-        """Connect the checkpoints with broker and store.
+        """Set the dependencies and the callbacks.
 
         Args:
+            recovered: the state from which the broker started.
             failed: called if the tables cannot be written.
             go_on: called when more rows may be written.
         """
@@ -49,11 +50,11 @@ class Checkpoints:
         self._committing: asyncio.Future[None] | None = None
         self._finishing: asyncio.Future[int] | None = None
         self._evictable: list[Session] = []
-        """Sessions that the last checkpoint wrote and that are still in memory: the next one has to
-        wait."""
+        """Sessions in the last checkpoint whose messages are still in memory. The next checkpoint
+        does not start before they are removed."""
 
     def is_due(self, interval_seconds: float, now: float) -> bool:
-        """Return True if a checkpoint should start with the next batch."""
+        """Return True if a checkpoint should start with the next batch of records."""
         # A new checkpoint sets how much of each queue the tables contain, so the previous values
         # must be used up first.
         if self._evictable:
@@ -61,12 +62,12 @@ class Checkpoints:
         return self.store.wants_checkpoint(self.broker.state.changes, interval_seconds, now)
 
     def begin(self, now: float) -> None:
-        """Start a checkpoint. It covers everything up to the next record."""
+        """Start a checkpoint of the state up to the last record."""
         next_sequence = self.broker.batch.next_sequence
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
     def commit_rows(self) -> None:
-        """Commit the rows written with a batch, which is durable now."""
+        """Commit the rows of a checkpoint that were written with a batch, which is durable now."""
         if self._committing is None and self.store.has_rows:
             self._committing = self._loop.run_in_executor(self._thread, self.store.commit_rows)
             self._committing.add_done_callback(self._committed)
@@ -83,7 +84,10 @@ class Checkpoints:
         self._go_on()
 
     def finish(self, sessions: set[Session]) -> None:
-        """Sync the committed rows, and free the memory of `sessions` that they cover."""
+        """Sync the committed rows, and remove messages from memory that are in the tables.
+
+        `sessions` are the sessions in this checkpoint.
+        """
         self._finishing = self._loop.run_in_executor(self._thread, self.store.finish_checkpoint)
         self._finishing.add_done_callback(self._finished)
         self._evictable = list(sessions)
@@ -97,7 +101,7 @@ class Checkpoints:
         self.store.checkpoint_finished(done.result())
 
     def _evict(self) -> None:
-        """Free memory of data that is in the tables, a few milliseconds at a time."""
+        """Remove messages from memory that are in the tables, in steps of `EVICTION_SECONDS`."""
         deadline = time.monotonic() + EVICTION_SECONDS
         while self._evictable:
             self.broker.evict(self._evictable.pop())
@@ -106,24 +110,24 @@ class Checkpoints:
                 return
 
     def evict_no_more(self) -> None:
-        """Stop freeing memory, because the process is about to end."""
+        """Stop removing messages from memory, because the process is about to end."""
         self._evictable.clear()
 
     @property
     def is_committing(self) -> bool:
-        """True if rows are being committed."""
+        """True if rows of a checkpoint are being committed."""
         return self._committing is not None
 
     async def committed(self) -> None:
-        """Wait until the running commit of rows is finished."""
+        """Wait until the running commit of checkpoint rows is complete."""
         if self._committing is not None:
             await asyncio.wait([self._committing])
 
     async def finished(self) -> None:
-        """Wait until the running fsync is finished."""
+        """Wait until the fsync that completes a checkpoint has finished."""
         if self._finishing is not None:
             await asyncio.wait([self._finishing])
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread that commits rows."""
         self._thread.shutdown()

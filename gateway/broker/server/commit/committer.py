@@ -1,4 +1,4 @@
-"""Timing of commits: when a client waits, after a second, and at the end."""
+"""Timing of commits: soon if a client waits, otherwise after a short delay, or at the end."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer:
-    """Commits the collected records, one batch at a time."""
+    """Decides when the collected records are committed. Only one batch is committed at a time."""
 
     def __init__(
         self,
@@ -33,10 +33,10 @@ class Committer:
         written: Callable[[], None] = lambda: None,
         full: Callable[[], None] = lambda: None,
     ) -> None:
-        """Call `released` when the packets of a batch may be sent, `full` without space for it.
+        """Set the dependencies and callbacks. `failed` is called when the process has to end.
 
-        `failed` is called when the process has to end, `written` when records that no client
-        waits for are written, but not synced.
+        `released` is called when a batch's packets may be sent, `full` when there is no space for a
+        batch, and `written` when records that no client waits for are written but not synced.
         """
         self.broker = broker
         self.store = store
@@ -63,11 +63,10 @@ class Committer:
     # -- when
 
     def tick(self) -> None:
-        """Commit now or later if there is anything to commit.
+        """Commit the collected records now or after a delay, if there are any.
 
-        Call this whenever the core has new records.
-
-        Afterwards all records that no client waits for are at least written.
+        Call this method whenever the broker core has new records. After the call, all records that
+        no client waits for are written, but not necessarily synced.
         """
         if self.writer.is_stopped:
             return
@@ -78,25 +77,29 @@ class Committer:
             elif self.store.checkpointing or self.journal_room.is_wanted:
                 self._commit()
             elif broker.batch.record_count:
-                # No client waits for these facts, so they may share a later fsync.
+                # No client waits for these records, so they may share a later fsync.
                 self._commit_after(self.limits.lazy_commit_delay, lazy=True)
         if broker.batch.lazy:
             self.write_down()
 
     def wants_tick(self) -> bool:
-        """Return True if `tick` has work to do, apart from a running commit."""
+        """Return True if `tick` has anything to do, apart from a running commit."""
         return self.journal_room.is_wanted or self._has_work()
 
     def write_down(self) -> None:
-        """Write records that no client waits for, so that they survive if the process is killed.
+        """Write records that no client waits for, so that they are kept if the process is killed.
 
-        They are synced with their batch. Packets that reveal them to a client are sent after that.
+        They are synced with their batch. Packets that reveal these records to a client may be sent
+        after this call.
         """
         if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()
 
     def upkeep(self, journal_bytes_max: int) -> None:
-        """Start due checkpoints and drop old blobs. Called once a second."""
+        """Start a checkpoint that is due, and remove old data from the journal.
+
+        Called once a second.
+        """
         if self.failure is not None:
             return
         self.metrics.advance(self._loop.time())
@@ -149,7 +152,7 @@ class Committer:
         self._end_with(fault_of_writing(self.store.path.name, error))
 
     def halt(self, error: BaseException) -> None:
-        """Send nothing more after a bug in the broker, because the state may be inconsistent."""
+        """Stop all sending and writing after a bug: the broker's state may be inconsistent."""
         if self.failure is None:
             self._end_with(fault_of_broker(error))
 
@@ -162,7 +165,7 @@ class Committer:
     # -- the end
 
     async def drain(self) -> None:
-        """Commit everything, write a complete checkpoint, and end the threads."""
+        """Commit all records, complete a final checkpoint, and end the threads."""
         self.writer.write_last()
         await self._commit_while(self._has_work)
         self.checkpoints.evict_no_more()
@@ -187,7 +190,7 @@ class Committer:
             await self._quiet()
 
     async def _quiet(self) -> None:
-        """Wait until no batch and no rows are being committed."""
+        """Wait until no batch of records and no rows of a checkpoint are being committed."""
         while self.writer.is_busy or self.checkpoints.is_committing:
             await self.writer.quiet.wait()
             await self.checkpoints.committed()

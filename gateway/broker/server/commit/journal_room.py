@@ -1,4 +1,8 @@
-"""Limits of the journal: exported blobs are dropped, and the oldest ones if space is short."""
+"""Size limits of the journal, and removal of its oldest data.
+
+The journal consists of blobs, which are the encoded events of one batch each. Blobs that the
+uploader has exported are removed first. If space is short, the oldest blobs are removed too.
+"""
 
 import logging
 
@@ -10,42 +14,48 @@ logger = logging.getLogger(__name__)
 
 
 class JournalRoom:
-    """Decides which blobs are dropped with the next batch."""
+    """Decides which old data is removed from the journal with the next batch of records."""
 
     def __init__(self, broker: Broker, store: Store) -> None:
         self.broker = broker
         self.store = store
         self.is_wanted = False
-        """True if there is something to drop."""
+        """True if there are blobs to remove."""
         self._bytes_max = 0
         self._given_up_bytes: int | None = None
-        """Size limit of the journal for this time only, because space is short."""
+        """Size limit of the journal that applies once, because disk space is short."""
 
     def exported(self, sequence: int) -> None:
-        """Record that the session log is sealed up to `sequence`, so that those blobs may be
-        dropped.
+        """Record that the uploader has exported all events up to number `sequence`.
+
+        These events may be removed from the journal.
         """
         self.store.exported_sequence = max(self.store.exported_sequence, sequence)
 
     def give_up(self, size_bytes: int) -> None:
-        """Drop at least `size_bytes` of the journal's oldest part, because the disk is short of
-        space.
+        """Remove at least `size_bytes` of the oldest journal data, because disk space is short.
 
-        Blobs are dropped even if they are not exported, but only those that the tables cover.
+        Blobs that are not exported are removed too, but only if a checkpoint has stored the
+        resulting state in the database.
         """
         if size_bytes:
             self._given_up_bytes = max(0, self.store.journal_total_bytes - size_bytes)
             self.is_wanted = True
 
     def look(self, bytes_max: int) -> None:
-        """Check whether blobs can be dropped. The journal may have at most `bytes_max`."""
+        """Check whether old data must be removed.
+
+        The journal may have at most `bytes_max` bytes.
+        """
         self._bytes_max = bytes_max
         is_too_long = self.store.journal_total_bytes > bytes_max
         if is_too_long or self.store.has_droppable():
             self.is_wanted = True
 
     def drop(self) -> None:
-        """Remove exported blobs, and if `max_journal` is exceeded also blobs that are not exported.
+        """Remove data that the uploader has exported. Also remove the oldest other data if needed.
+
+        This is needed if the journal exceeds its size limit.
 
         Raises:
             OSError: a file cannot be removed.

@@ -1,4 +1,4 @@
-"""Metrics of commits for the status: counts, sizes and durations."""
+"""Metrics of commits for the status: number of commits, sizes and durations."""
 
 from bisect import bisect_left
 from typing import Final
@@ -9,11 +9,12 @@ BOUNDS_MS: Final = (
     *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
     *(50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
 )
-"""Upper bounds of the histogram's classes: from memory to a card that is about to fail."""
+"""Upper bounds of the histogram's buckets in milliseconds, from a disk in memory to an SD card that
+is about to fail."""
 
 
 class CommitMetrics:
-    """Counts, sizes and durations (in seconds) of commits since the start."""
+    """Number, sizes and durations (in seconds) of all commits since the start."""
 
     def __init__(self) -> None:
         self.batches = 0
@@ -21,13 +22,13 @@ class CommitMetrics:
         self.seconds_total = 0.0
         self.seconds_max = 0.0
         self.counts = [0] * (len(BOUNDS_MS) + 1)
-        """Commits in each class of `BOUNDS_MS`, and above the last bound."""
+        """Number of commits in each bucket of `BOUNDS_MS`, and above the last bound."""
         self._longest = [0.0] * (STEPS + 1)
-        """The longest commit of each step of the last hour, current step first."""
+        """Longest commit of each time step in the last hour, the current step first."""
         self._clock = StepClock()
 
     def add(self, seconds: float, blob_bytes: int) -> None:
-        """Count one commit."""
+        """Add the duration in seconds and the size in bytes of one commit."""
         self.batches += 1
         self.blob_bytes += blob_bytes
         self.seconds_total += seconds
@@ -36,13 +37,13 @@ class CommitMetrics:
         self._longest[0] = max(self._longest[0], seconds)
 
     def advance(self, now: float) -> None:
-        """Discard maxima that are more than an hour older than `now` (monotonic, in seconds)."""
+        """Discard maxima older than an hour. `now` is the monotonic time in seconds."""
         for _ in range(min(self._clock.passed(now), STEPS + 1)):
             self._longest = [0.0, *self._longest[:STEPS]]
 
     @property
     def seconds_max_recent(self) -> float:
-        """Duration of the longest commit in the last hour."""
+        """The duration of the longest commit in the last hour, in seconds."""
         return max(self._longest)
 
     def mean_ms(self) -> float:

@@ -1,4 +1,7 @@
-"""The newest blobs of the journal, kept in memory: the page shows their events."""
+"""The newest blobs of the journal in memory, from which the status page shows events.
+
+A blob contains the encoded events of one batch.
+"""
 
 from collections import deque
 from collections.abc import Iterator
@@ -8,28 +11,31 @@ from typing import Final
 from gateway.broker.store.journal_files import FOLDER_NAME, journal_files
 
 RECENT_BYTES_MAX: Final = 1024 * 1024
-"""Bytes of the blobs that are kept: some 10,000 events of messages with small payloads. An answer
-about all of them takes a tenth of a second of a Pi's processor."""
+"""Maximum total size of the blobs: some 10,000 events of messages with small payloads. Decoding all
+of them takes a tenth of a second on a Raspberry Pi."""
 
 
 class RecentBlobs:
-    """A ring of blobs. Only blobs that are durable belong in it."""
+    """A buffer of the newest durable blobs (encoded events of one batch), limited by their size."""
 
     def __init__(self) -> None:
         self._blobs: deque[bytes] = deque()
         self._size_bytes = 0
 
     def add(self, blob: bytes) -> None:
-        """Keep a blob, and let go of the oldest ones that it displaces."""
+        """Add the encoded events of a durable batch.
+
+        Remove the oldest blobs beyond the size limit.
+        """
         self._blobs.append(blob)
         self._size_bytes += len(blob)
         while self._size_bytes > RECENT_BYTES_MAX:
             self._size_bytes -= len(self._blobs.popleft())
 
     def load(self, data_dir: Path) -> None:
-        """Add the newest blobs of the broker's earlier runs. Raises `OSError`.
+        """Add the newest events of earlier runs, as far as the journal still contains them.
 
-        They are in the journal until they are in the tables and exported.
+        Raises OSError if the journal cannot be read.
         """
         found: list[bytes] = []
         room = RECENT_BYTES_MAX - self._size_bytes
@@ -46,5 +52,8 @@ class RecentBlobs:
             self.add(blob)
 
     def newest_first(self) -> Iterator[bytes]:
-        """Yield the blobs of this moment. Others may be added meanwhile."""
+        """Yield the stored blobs (encoded events of one batch each), the newest first.
+
+        Blobs may be added during the iteration, but are not included.
+        """
         yield from reversed(list(self._blobs))

@@ -1,7 +1,7 @@
-"""Alarms that the page's process reports, kept for the bridge, which publishes them.
+"""Alarms that the status page's process reports, stored until the bridge publishes them.
 
-The page has no MQTT client and only reads. It hands over what each kind of alarm is now; the bridge
-receives it with the answer to its next report.
+The status page has no MQTT client of its own. It sends the current state of each kind of alarm to
+the broker. The bridge receives the alarms with the answer to its next status report.
 """
 
 import json
@@ -13,25 +13,25 @@ from typing import Any, Final
 from gateway.broker.server.control.refused import Refused, text_of
 
 ALARMS_BYTES_MAX: Final = 64 * 1024
-"""Bytes of all alarms as JSON: those of a report, and half a line of the protocol."""
+"""Maximum size of all alarms as JSON, in bytes. A status report has the same limit."""
 KINDS_MAX: Final = 100
 _KIND: Final = re.compile(r"[a-z][a-z_]{0,39}")
-"""A kind is a topic level."""
+"""Pattern for the name of a kind of alarm, which becomes a level of a topic."""
 
 
 class Alarms:
-    """The latest alarms by kind."""
+    """The latest alarms of each kind."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, Any] = {}
         self._number = 0
-        """Number of this state. It grows, also over a restart of the broker."""
+        """Version number of the stored alarms. It also increases over a restart of the broker."""
 
     def take(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer `alarms`: replace all alarms.
+        """Answer the command `alarms`: replace all alarms.
 
         Raises:
-            Refused: the alarms are not as docs/formats/control-socket.md has them, or too large.
+            Refused: the alarms do not conform to docs/formats/control-socket.md, or are too large.
         """
         kinds = request.get("alarms")
         if not isinstance(kinds, dict) or len(kinds) > KINDS_MAX:
@@ -48,20 +48,23 @@ class Alarms:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """The commands that are answered here, by name."""
+        """The functions that answer commands about alarms, by command name."""
         return {"alarms": self.take, "acknowledge_alarm": _acknowledged}
 
     def since(self, number: object) -> dict[str, Any]:
-        """Return the alarms for an answer, if they are not those of `number`."""
+        """Return the alarms for an answer to the bridge, or an empty object if they are unchanged.
+
+        `number` is the version number that the bridge has received last.
+        """
         if not self._number or number == self._number:
             return {}
         return {"alarms": self._kinds, "alarms_number": self._number}
 
 
 def _acknowledged(request: dict[str, Any]) -> dict[str, Any]:
-    """Accept that a person has acknowledged an alarm, which the page's process keeps.
+    """Check the report that a person has acknowledged an alarm. The broker then records an event.
 
-    Its event follows.
+    The status page's process stores the acknowledgement. Raises Refused if the report is invalid.
     """
     text_of(request, "id")
     text_of(request, "subject")

@@ -1,4 +1,4 @@
-"""Control socket commands for bans (docs/formats/control-socket.md)."""
+"""Commands about bans on the control sockets (docs/formats/control-socket.md)."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -9,25 +9,31 @@ from gateway.broker.server.bans import Bans, TooManyBans
 from gateway.broker.server.control.refused import Refused
 
 LISTED_MAX = 100
-"""Bans in one answer, at most: with the longest names and reasons they fit into its longest
-line."""
+"""Maximum number of bans per answer. With the longest names and reasons they fit into the longest
+line of the protocol."""
 
 SECONDS_MAX = 10 * 365 * 86_400
 
 
 class BanRequests:
-    """Answers `ban`, `bans` and `lift_ban`."""
+    """Answers the commands `ban`, `bans` and `lift_ban`."""
 
     def __init__(self, bans: Bans) -> None:
         self._bans = bans
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        """The commands that are answered here, by name. One of them is a coroutine function."""
+        """The functions that answer commands about bans, by command name.
+
+        Some are coroutine functions.
+        """
         return {"ban": self.ban, "bans": self.listed, "lift_ban": self.lift}
 
     async def ban(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Ban a client, a user or an address."""
+        """Ban a client, a user or an address.
+
+        Raises Refused if the request is invalid or the list is full.
+        """
         time_ms, seconds = self._bans.time_ms(), request.get("seconds")
         if seconds is not None and not (
             isinstance(seconds, int | float)
@@ -51,7 +57,7 @@ class BanRequests:
         return {"banned": asdict(ban), "ended": ended, "kept": is_kept}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """List bans, in pages."""
+        """Return a page of bans, from the index `first`. Raises Refused if the index is invalid."""
         first = request.get("first", 0)
         if not isinstance(first, int) or isinstance(first, bool) or first < 0:
             raise Refused("bad_request", "'first' has to be a number from 0 on")
@@ -63,7 +69,7 @@ class BanRequests:
         }
 
     async def lift(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Lift a ban."""
+        """Lift a ban. Raises Refused if the request is invalid or there is no such ban."""
         written = request.get("value")
         if not isinstance(written, str):
             raise Refused("bad_request", "'value' has to be a string")

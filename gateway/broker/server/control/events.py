@@ -1,4 +1,4 @@
-"""The command `events`: what the session log has of the last minutes or hours."""
+"""The command `events`, which returns the newest events of the session log."""
 
 import asyncio
 import json
@@ -11,25 +11,25 @@ from gateway.broker.server.control.refused import Refused, text_of
 from gateway.process.control.messages import LINE_BYTES_MAX
 
 EVENTS_MAX: Final = 1_000
-"""Events in one answer."""
+"""Maximum number of events per answer."""
 EVENTS_BYTES_MAX: Final = LINE_BYTES_MAX // 2
-"""Their size as JSON, in bytes."""
+"""Maximum size of the events in one answer as JSON, in bytes."""
 TEXT_CHARACTERS_MAX: Final = 1_024
-"""Length of a topic or a detail. The session log has all of it."""
+"""Maximum length of a topic or a detail in an answer. The session log contains the whole string."""
 SLICE_BYTES: Final = 32 * 1024
-"""Blobs that are decoded at a time. The clients wait for it."""
+"""Number of bytes decoded before the event loop serves clients again."""
 NAMES_MAX: Final = 50
-"""Names of events that one request asks for."""
+"""Maximum number of event names in one request."""
 
 
 class Wanted:
-    """Selection of events: of a client or a serial port, by name, between two numbers."""
+    """Filter of a request for events: client or serial port, names, and range of event numbers."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        """Read the request.
+        """Parse a request for events.
 
         Raises:
-            Refused: a member is not as docs/formats/control-socket.md has it.
+            Refused: a member of the request does not conform to docs/formats/control-socket.md.
         """
         self.limit = _whole_number(request, "limit", 100, EVENTS_MAX)
         self.after = _whole_number(request, "after", 0, None)
@@ -42,7 +42,10 @@ class Wanted:
         self.names = frozenset(str(name) for name in names)
 
     def has(self, event: Event) -> bool:
-        """Return True if an event is asked for. Its number is checked elsewhere."""
+        """Return True if an event matches the filter.
+
+        The event's number is checked by the caller.
+        """
         if self.client_id and event.get("client_id") != self.client_id:
             return False
         if self.port and event.get("port") != self.port:
@@ -51,21 +54,23 @@ class Wanted:
 
 
 class Found:
-    """Events in one answer, the newest first."""
+    """The events for one answer, the newest first."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.events: list[dict[str, Any]] = []
         self.next: int | None = None
-        """`before` of a request for those that had no place in this answer."""
+        """Value of `before` in a request for the remaining events, or None if there are none."""
         self._wanted = wanted
         self._size_bytes = 0
         self._topics: dict[tuple[str, object], str] = {}
-        """By store and message: contents may be of another client than a delivery."""
+        """Topics of messages, by store id and message number. A message's topic may be known from
+        an event about another client."""
         self._of_message: dict[int, tuple[str, object]] = {}
-        """By index in `events`."""
+        """Store id and message number of each event about a message, by the event's index in
+        `events`."""
 
     def take(self, blob: bytes) -> bool:
-        """Add the events of a blob. Return False when no older blob is needed."""
+        """Add the matching events of an encoded batch. Return False if no older batch is needed."""
         try:
             batch = decode(blob)
         except DamagedBlob:
@@ -91,7 +96,10 @@ class Found:
         return True
 
     def answer(self) -> dict[str, Any]:
-        """Return the result of the command, with the topic of each message that is known."""
+        """Return the result of the command.
+
+        An event without a topic gets its message's topic if known.
+        """
         for index, message in self._of_message.items():
             if message in self._topics:
                 topic = self._topics[message]
@@ -100,17 +108,19 @@ class Found:
 
 
 class Events:
-    """Answers from the newest blobs."""
+    """Answers requests for events from the newest data of the journal."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent
         self._turn = asyncio.Lock()
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer `events`. One request is answered at a time, in slices.
+        """Answer the command `events`. Only one request is answered at a time.
+
+        The events are decoded in steps, between which the event loop serves clients.
 
         Raises:
-            Refused: the request is not as docs/formats/control-socket.md has it.
+            Refused: the request does not conform to docs/formats/control-socket.md.
         """
         found = Found(Wanted(request))
         async with self._turn:
@@ -139,7 +149,7 @@ def _whole_number(
 
 
 def _shortened(event: Event) -> dict[str, Any]:
-    """Return an event with the size of its payload in place of the payload."""
+    """Return an event with long strings truncated, and with sizes in place of payloads."""
     shown: dict[str, Any] = {}
     for name, value in event.items():
         if isinstance(value, bytes):

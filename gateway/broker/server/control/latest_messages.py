@@ -1,7 +1,8 @@
-"""The latest recorded message of each topic, from the newest blobs of the journal.
+"""The latest recorded message of each topic, from the newest data of the journal.
 
-Each blob is decoded once, at the first request after it: publishing costs nothing. Messages that
-are not recorded are missing, such as those of QoS 0 without a persistent subscriber.
+Data is decoded once, at the first request after it was recorded, so that publishing costs nothing.
+Messages that are not recorded are missing, for example those at QoS 0 without a persistent
+subscriber.
 """
 
 import asyncio
@@ -17,15 +18,15 @@ from gateway.broker.server.commit.recent_blobs import RecentBlobs
 from gateway.broker.server.control.payloads import PAYLOAD_BYTES_SHOWN, payload_of
 
 LATEST_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Memory of the latest messages: some 3,000 topics. Beyond it the oldest messages are removed."""
+"""Maximum memory for the latest messages: some 3,000 topics. Beyond it, the oldest are removed."""
 LATEST_BYTES_EACH: Final = 400
-"""Memory of one in addition to its texts."""
+"""Memory for one message in addition to its strings and its payload."""
 SLICE_BYTES: Final = 32 * 1024
-"""Bytes of blobs decoded per turn of the event loop. Clients wait meanwhile."""
+"""Number of bytes decoded before the event loop serves clients again."""
 
 
 class LatestMessage:
-    """The latest recorded message of a topic, with the start of its payload."""
+    """The latest recorded message of a topic, with the first bytes of its payload."""
 
     def __init__(self, record: Contents, client_id: str, time_ms: int) -> None:
         self.number = record.message
@@ -36,12 +37,12 @@ class LatestMessage:
         self._payload_bytes = len(record.payload)
 
     def memory_bytes(self, topic: str) -> int:
-        """Return the memory that it takes with its topic."""
+        """Return the memory that the message and its topic occupy, in bytes."""
         texts = text_bytes_of(topic) + text_bytes_of(self.client_id)
         return LATEST_BYTES_EACH + texts + len(self._payload)
 
     def shown(self) -> dict[str, Any]:
-        """Return it as in docs/formats/control-socket.md."""
+        """Return the message as an object for an answer (docs/formats/control-socket.md)."""
         return {
             **payload_of(self._payload, self._payload_bytes),
             "qos": self.qos,
@@ -51,19 +52,22 @@ class LatestMessage:
 
 
 class LatestMessages:
-    """The index by topic. Use it from one event loop."""
+    """Index of the latest messages by topic. It may only be used from one event loop."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent
         self._turn = asyncio.Lock()
         self._seen = 0
-        """The newest event that was decoded."""
+        """Number of the newest decoded event."""
         self._size_bytes = 0
         self.by_topic: dict[str, LatestMessage] = {}
-        """The topic whose message is oldest is first."""
+        """The latest messages by topic, the oldest message first."""
 
     async def update(self) -> None:
-        """Decode what was recorded since the last call, in slices."""
+        """Decode the events recorded since the last call.
+
+        They are decoded in steps, between which the event loop serves clients.
+        """
         async with self._turn:
             found: dict[str, LatestMessage | None] = {}
             newest, sliced_bytes = self._seen, 0
@@ -99,13 +103,16 @@ class LatestMessages:
 
 
 def _messages_in(blob: Blob) -> dict[str, LatestMessage | None]:
-    """Return the last message of each topic in a blob, the newest first. None: it was cleared."""
+    """Return the last message of each topic in an encoded batch, the newest message first.
+
+    The value is None if an empty retained message cleared the topic.
+    """
     found: dict[str, LatestMessage | None] = {}
     for record in records_of(blob):
         if not isinstance(record, Contents):
             continue
         if record.kind is not RecordKind.MESSAGE_HELD and record.origin is Origin.GATEWAY:
-            continue  # An earlier message, recorded once more for another receiver.
+            continue  # An earlier message, recorded again for another receiver.
         client_id = blob.names[record.session] if record.session else ""
         is_cleared = record.flags & RETAIN and not record.payload
         found.pop(record.topic, None)

@@ -1,4 +1,4 @@
-"""Pages of long lists: chosen in slices, and cut to the size of an answer."""
+"""Paging of long lists, without blocking the event loop and within the size of an answer."""
 
 import asyncio
 import json
@@ -12,9 +12,9 @@ _Item = TypeVar("_Item")
 async def first_in_slices(
     items: Iterable[_Item], first_of: Callable[[Iterable[_Item]], list[_Item]], slice_items: int
 ) -> list[_Item]:
-    """Return the first items of a page, comparing `slice_items` per turn of the event loop.
+    """Return the first items of a page. The event loop runs after every `slice_items` items.
 
-    `first_of` returns those of the items that it is given.
+    `first_of` returns the first items, sorted and limited, among the items that it is given.
     """
     rest = iter(items)
     found: list[_Item] = []
@@ -25,7 +25,7 @@ async def first_in_slices(
 
 
 def fitting(shown: Iterable[dict[str, Any]], bytes_max: int) -> list[dict[str, Any]]:
-    """Return as many objects as fit into an answer as JSON, and at least the first."""
+    """Return the first objects that fit into `bytes_max` as JSON, but at least one object."""
     found: list[dict[str, Any]] = []
     size_bytes = 0
     for one in shown:

@@ -1,7 +1,7 @@
-"""Commands accepted on the status page's socket, and a line of the audit log for each.
+"""Authorisation and audit log for commands on the status page's socket.
 
-The page decides who the caller is. The role is checked again here: a role that no user, group or
-token of ``[api]`` can have is refused, whatever the page claims.
+The status page authenticates the caller. The caller's role is checked again here: if `[api]` gives
+that role to no user, group or token, the command is refused, whatever the status page claims.
 """
 
 import logging
@@ -36,27 +36,30 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "reboot": "administrator",
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
-"""All commands that ``operate.sock`` accepts. ``drop`` is missing, because it discards messages."""
+"""The commands that `operate.sock` accepts, with the lowest role for each. `drop` is missing
+because it discards messages."""
 
 _READING: Final = sensors.READING | {"users"}
 NAME_CHARACTERS_MAX: Final = 1_024
-"""Longest name of a caller: the same limit as for a user's name."""
+"""Maximum length of a caller's name, equal to that of a user name."""
 
 
 class OperatorCommands:
-    """Checks what the configuration allows callers to do, and logs what was done."""
+    """Checks whether the configuration allows a caller's command, and logs the result."""
 
     def __init__(self) -> None:
         self.page: Api | None = None
-        """The configuration of the page; None: no actions are allowed."""
+        """The configuration of the status page, or None before the start. Then no commands are
+        allowed."""
         self.counted: Counter[str] = Counter()
-        """Actions since the start, by command; ``refused`` are those not carried out."""
+        """Number of actions since the start, by command. `refused` counts those that were not
+        performed."""
 
     def permit(self, name: str, request: Mapping[str, Any]) -> None:
-        """Check that the caller may use a command.
+        """Check that the caller of a request may use the command `name`.
 
         Raises:
-            Refused: the command is not allowed on this socket, or not with the caller's role.
+            Refused: the command is not allowed on this socket, or the caller's role is too low.
         """
         if name not in LEAST_ROLES:
             raise Refused("forbidden", f"this socket takes only {', '.join(sorted(LEAST_ROLES))}")
@@ -73,7 +76,10 @@ class OperatorCommands:
             raise Refused("forbidden", f"{name} is for {LEAST_ROLES[name]}s, not for {role}s")
 
     def _highest_of(self, name: str, *, is_program: bool) -> int:
-        """Return the highest role that this caller can have. Groups and tokens are unknown here."""
+        """Return the index of the highest role that a caller can have, or -1 if none is possible.
+
+        The caller's groups and tokens are not known here.
+        """
         page = self.page
         if page is None or not page.has_operators:
             return -1
@@ -85,9 +91,10 @@ class OperatorCommands:
         return max((ROLES.index(role) for role in roles), default=-1)
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Count a request, and log one line about it.
+        """Count a command, and log one line about it.
 
-        A question is no action. An open page repeats it while the bridge is away.
+        Commands that only read are neither counted nor logged, because an open status page repeats
+        them.
         """
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True

@@ -1,7 +1,7 @@
-"""Recording of operators' actions as events of the session log: who did what, with what result.
+"""Recording of operators' actions in the session log: who did what, with which result.
 
-They show in the cloud why a client was disconnected. Reading is not an action. All actions reserved
-for operators are recorded, wherever they were requested.
+These events explain, for example, why a client was disconnected. All actions reserved for operators
+are recorded, on whichever socket they were requested. Commands that only read are not recorded.
 """
 
 import json
@@ -23,32 +23,40 @@ RECORDED: Final = frozenset(
 """Commands that are recorded as events."""
 
 REPORTED: Final = frozenset({"api_token_added", "api_token_removed"})
-"""Actions of the command line on files that the broker does not read, reported with `operated`."""
+"""Actions of the command line on files that the broker does not read. They are reported with the
+command `operated`."""
 
 REFUSED_PER_SECOND, REFUSED_BURST = 1.0, 20.0
-"""Refused requests recorded as events: a page under an attacker's control cannot fill the log."""
+"""Rate limit for recording refused requests, so that a compromised status page cannot fill the
+session log."""
 
 SHOWN_CHARACTERS_MAX: Final = 200
-"""Characters of each value in a log line or event, at most."""
+"""Maximum number of characters of a value in a log line or event."""
 
 ARGUMENTS_SHOWN_MAX: Final = 12
-"""Arguments of an action in a log line or event, at most."""
+"""Maximum number of an action's arguments in a log line or event."""
 
 _OF_CALLER: Final = frozenset({"command", "action", "by", "program", "role", "from"})
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
 class Operations:
-    """Records an event for each action."""
+    """Records an event for each action of an operator."""
 
     def __init__(self, observe: Callable[[str, str], None], now: Callable[[], float]) -> None:
-        """Set the callbacks. `observe` takes the action and its details."""
+        """Set the callbacks.
+
+        `observe` is called with an action and its details, to record an event.
+        """
         self._observe = observe
         self._now = now
         self._refused = TokenBucket(REFUSED_PER_SECOND, REFUSED_BURST, now())
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any], who: str) -> None:
-        """Record the event of an answered request."""
+        """Record the event for an answered request, if its command is an action.
+
+        `who` describes the caller.
+        """
         command = request.get("command")
         if command not in RECORDED or (
             answer["ok"] is not True and not self._refused.take(self._now())
@@ -60,16 +68,21 @@ class Operations:
         self._observe(action, detail)
 
     def note_signal(self, problem: str | None) -> None:
-        """Record a reload by SIGHUP. None: it succeeded."""
+        """Record a reload by SIGHUP.
+
+        `problem` is the error message, or None if the reload succeeded.
+        """
         outcome = "done" if problem is None else f"failed: {shown(problem)}"
         self._observe("reload", f"SIGHUP: no arguments: {outcome}")
 
 
 def reported(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Accept a report of what the command line did. Its event follows.
+    """Check the report of an action that the command line has performed.
+
+    The broker then records an event.
 
     Raises:
-        Refused: it is no such report.
+        Refused: the request does not report such an action.
     """
     if request.get("action") not in REPORTED:
         raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
@@ -78,17 +91,14 @@ def reported(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def who_of(request: Mapping[str, Any]) -> str:
-    """Return the name, role and address of the person or program that used the page.
-
-    The page states them.
-    """
+    """Return the name, role and address of the caller, as the status page reports them."""
     kind = "the program " if request.get("program") is True else ""
     by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
     return f"{kind}{by} ({role}) from {place}"
 
 
 def arguments_of(request: Mapping[str, Any]) -> str:
-    """Return the arguments of an action, with the size of a payload in place of the payload."""
+    """Return the arguments of an action as a string. A payload is replaced by its size."""
     return ", ".join(
         f"'payload_bytes'={len(str(value).encode('utf-8', 'replace'))}"
         if key == "payload"
@@ -99,7 +109,10 @@ def arguments_of(request: Mapping[str, Any]) -> str:
 
 
 def outcome_of(answer: Mapping[str, Any]) -> str:
-    """Return the result of an action. For a reload it names the keys that need a restart."""
+    """Return the result of an action as a string.
+
+    For a reload it names the keys that need a restart.
+    """
     if answer["ok"] is not True:
         return f"refused: {answer['error']['message'][:SHOWN_CHARACTERS_MAX]!a}"
     waiting = answer["result"].get("needs_restart")
@@ -107,12 +120,12 @@ def outcome_of(answer: Mapping[str, Any]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value for a log line: printable ASCII, shortened."""
+    """Return a value as printable ASCII for a log line, truncated."""
     return ascii(value)[:SHOWN_CHARACTERS_MAX]
 
 
 def caller_at(peer: socket.socket | None) -> str:
-    """Return the local user at the other end of a Unix socket."""
+    """Return a description of the local user at the other end of a Unix socket."""
     if peer is None:
         return "a user of this machine"
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

@@ -1,8 +1,8 @@
-"""An MQTT client in the broker's memory, through which operators publish at the page.
+"""An MQTT client inside the broker, through which operators publish from the status page.
 
-It is an ordinary client: bans, access rules, quotas, limits, a full disk and the journal apply as
-for one at a socket, and an acknowledgement means that the message is durable. It has no password,
-because the page has authenticated the operator.
+It is treated like a client at a socket: bans, access rules, quotas, limits, a full disk and the
+journal apply. An acknowledgement means that the message is durable. The client has no password,
+because the status page has authenticated the operator.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from gateway.broker.wire.packets import (
 )
 
 VERSION: Final = 5
-"""MQTT 5.0: earlier versions cannot report that a message is refused."""
+"""The client uses MQTT 5.0, because earlier versions cannot report that a message was refused."""
 PACKET_ID: Final = 1
 PACKET_BYTES_MAX: Final = 64 * 1024
-"""Longest packet from the broker: acknowledgements with a reason."""
+"""Maximum length of a packet from the broker, which only sends acknowledgements with a reason."""
 _FIRST_ERROR: Final = 0x80
 
 Answer = Connack | Puback | Pubrec | Pubcomp | Disconnect
 
 
 class PageClient(Channel):
-    """One connection, for one message."""
+    """An MQTT client in memory that publishes one message and disconnects."""
 
     connection: Connection
 
@@ -55,9 +55,10 @@ class PageClient(Channel):
         self.connection.proven_user = username
 
     async def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool) -> Answer | None:
-        """Connect, publish at QoS 1 or 2, and disconnect.
+        """Connect, and publish a message at QoS 1 or 2.
 
-        Return the broker's last answer, or its first with an error. None: it closed without one.
+        Return the broker's last response, or its first response with an error code. Return None if
+        the broker closes the connection without a response.
         """
         client_id = f"page-{secrets.token_hex(8)}"
         self._send(Connect(VERSION, client_id, True, 0, None, None, None))
@@ -75,7 +76,7 @@ class PageClient(Channel):
         return answer
 
     def leave(self) -> None:
-        """Disconnect, if the connection is open."""
+        """Disconnect, if the connection is still open."""
         if not self._is_gone:
             self._send(Disconnect())
             self._lose()
@@ -89,7 +90,7 @@ class PageClient(Channel):
         self._event_loop.receive(self, encode(packet, VERSION))
 
     def write(self) -> None:
-        """Take what the core has for this client. Close if the core closed the connection."""
+        """Decode the core's outgoing packets. Close the connection if the core has closed it."""
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)
         for packet in self._decoder.feed(data):
@@ -100,10 +101,10 @@ class PageClient(Channel):
             asyncio.get_running_loop().call_soon(self._lose)
 
     def update_reading(self) -> None:
-        """Do nothing: this client sends its next packet after the answer to the one before."""
+        """Do nothing: this client never sends a packet before the response to the previous one."""
 
     def abort(self) -> None:
-        """End the connection immediately."""
+        """Close the connection immediately."""
         self._answers.put_nowait(None)
         self._lose()
 

@@ -1,21 +1,24 @@
-"""Previews of payloads for the control socket: their first bytes, as text if they are UTF-8."""
+"""Previews of payloads for the control socket: the first bytes, as a string if they are UTF-8."""
 
 import codecs
 from typing import Any, Final
 
 PAYLOAD_BYTES_SHOWN: Final = 256
-"""First bytes of a payload that are shown as text: a reading, or enough of a document to know it.
-A page of 500 topics stays below the size of an answer."""
+"""Number of bytes in the preview of a UTF-8 payload: a reading, or enough of a document to
+recognise it. A list of 500 topics is then smaller than the longest answer."""
 BINARY_BYTES_SHOWN: Final = 32
-"""The same of a payload that is not UTF-8, in hexadecimal."""
+"""Number of bytes in the hexadecimal preview of a payload that is not UTF-8."""
 
 
 def payload_of(start: bytes, size_bytes: int) -> dict[str, Any]:
-    """Return the preview of a payload.
+    """Return the preview of a payload as an object with `text` or `hex`, and `bytes`.
+
+    `bytes` is the size of the payload. `text` is None if the payload is not UTF-8, otherwise `hex`
+    is None.
 
     Args:
-        start: the first PAYLOAD_BYTES_SHOWN bytes or more of it.
-        size_bytes: its whole size.
+        start: the first bytes of the payload, at least PAYLOAD_BYTES_SHOWN if it has as many.
+        size_bytes: size of the whole payload.
     """
     is_whole = size_bytes <= PAYLOAD_BYTES_SHOWN
     decoder = codecs.getincrementaldecoder("utf-8")()

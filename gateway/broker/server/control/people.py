@@ -1,7 +1,7 @@
-"""Logins at the status page: checks passwords, and whether the proof of a login is still valid.
+"""Logins at the status page: checks of passwords, and whether a login is still valid.
 
-The page has no passwords of its own: the broker's users count. A password check costs the same as
-for an MQTT client, and waits in the same queue.
+The status page has no passwords of its own: the broker's users log in there. A password check costs
+as much as for an MQTT client, and waits in the same queue.
 """
 
 import asyncio
@@ -16,25 +16,26 @@ from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
 
 PAGE_CHECKS_MAX = 8
-"""Passwords of people being checked or queued, at most: clients use the same queue. A further
-person is asked to try again."""
+"""Maximum number of logins at the status page that are being checked or queued, because MQTT
+clients share the queue. Any further person is asked to try again."""
 
 ADDRESS_BYTES_MAX = 128
-"""An IPv6 address with a zone and a port takes 80."""
+"""Maximum length of an address. An IPv6 address with a zone and a port takes 80 bytes."""
 
 SOURCE_BYTES_MAX = 64
-"""The names of sources of users are keys of `[access]`."""
+"""Maximum length of the name of a source of users, which is a key in `[access]`."""
 
 Request = dict[str, Any]
 
 
 class People:
-    """Answers the requests `authenticate` and `user`."""
+    """Answers the commands `authenticate` and `user` of the status page."""
 
     def __init__(self, authentications: Authentications, version_key: bytes) -> None:
         """Set the dependencies.
 
-        `version_key` is a secret that must stay the same across restarts.
+        `version_key` is the secret from which versions of credentials are computed. It must stay
+        the same across restarts.
         """
         self._authentications = authentications
         self._version_key = version_key
@@ -43,7 +44,8 @@ class People:
     async def authenticate(self, request: Request) -> dict[str, Any]:
         """Check a user's password or token.
 
-        Return the result, the user's groups and the proof's version.
+        Return whether it is valid, the user's groups, and the version of the credentials. The
+        version changes when the password or token is changed or withdrawn.
 
         Raises:
             Refused: the request is invalid, or cannot be answered now.
@@ -68,10 +70,10 @@ class People:
         }
 
     async def user(self, request: Request) -> dict[str, Any]:
-        """Return the version of a user's current proof; None if there is no such user.
+        """Return the current version of a user's credentials, or None if the user does not exist.
 
         Raises:
-            Refused: the request is invalid, or the source does not answer.
+            Refused: the request is invalid, or the source of users is not available.
         """
         username = _bounded(request, "username", USERNAME_BYTES_MAX)
         source = _bounded(request, "source", SOURCE_BYTES_MAX, FileUsers.name)
@@ -84,7 +86,7 @@ class People:
         return {"version": version}
 
     def stop(self) -> None:
-        """Cancel the checks that are waiting."""
+        """Cancel all checks of logins at the status page."""
         for check in list(self._checks):
             check.cancel()
 

@@ -1,4 +1,4 @@
-"""The commands `publish` and `clear_retained`, for operators at the page."""
+"""The commands `publish` and `clear_retained`, for operators at the status page."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,14 +20,15 @@ from gateway.broker.wire.packets import Connack, Disconnect
 from gateway.broker.wire.topics import validate_topic_name
 
 TOPIC_CHARACTERS_MAX: Final = 1_024
-"""Longest topic, in characters: the page has it in addresses and forms."""
+"""Maximum length of a topic in characters. The status page puts topics into addresses and forms."""
 PAYLOAD_BYTES_MAX: Final = 8_192
-"""Longest payload: a test message; the page's form has 36 KiB, with three bytes
-for each of them at worst."""
+"""Maximum size of a payload, which is meant for test messages. A form of the status page has at
+most 36 KiB, and a byte of the payload may take three bytes there."""
 PUBLISHING_MAX: Final = 8
-"""Messages that are published at a time: as many as the page's actions."""
+"""Maximum number of messages being published concurrently. The status page allows as many
+concurrent actions."""
 ANSWER_SECONDS_MAX: Final = 10.0
-"""Time for a message to be durable. The page waits for 15 s."""
+"""Maximum time until a message is durable. The status page waits for 15 s."""
 _ADDRESS_CHARACTERS_MAX: Final = 64
 
 _REASONS: Final = {
@@ -40,7 +41,7 @@ Request = dict[str, Any]
 
 
 class Publications:
-    """Publishes messages in the name of operators, within their access rules."""
+    """Publishes messages on behalf of operators, subject to their access rules."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
@@ -48,11 +49,14 @@ class Publications:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The commands that are answered here, by name."""
+        """The functions that answer commands about publishing, by command name."""
         return {"publish": self.publish, "clear_retained": self.clear}
 
     async def publish(self, request: Request) -> Request:
-        """Answer `publish`. Raises Refused."""
+        """Publish a message.
+
+        Raises Refused if the request is invalid, or the broker rejects the message.
+        """
         topic, payload = _topic_in(request), _payload_in(request)
         qos, retain = request.get("qos", 1), request.get("retain", False)
         if type(qos) is not int or qos not in (1, 2) or not isinstance(retain, bool):
@@ -63,7 +67,11 @@ class Publications:
         return {"published": True, "matched": answer.reason_code != NO_MATCHING_SUBSCRIBERS}
 
     async def clear(self, request: Request) -> Request:
-        """Answer `clear_retained`: publish an empty message. Raises Refused."""
+        """Remove the retained message of a topic by publishing an empty one.
+
+        Raises Refused if the request is invalid, the topic has no retained message, or the broker
+        rejects the empty message.
+        """
         topic = _topic_in(request)
         if topic not in self._event_loop.broker.state.retained:
             raise Refused("not_found", f"no message is retained for {topic[:200]!r}")
@@ -98,7 +106,10 @@ class Publications:
         return _accepted(answer)
 
     def _username_of(self, request: Request) -> str | None:
-        """Return the user to publish as; None for programs, which are no users of the broker."""
+        """Return the user name to publish with. Return None for a program, which has no user name.
+
+        Raises Refused if the user was removed.
+        """
         if "by" not in request or request.get("program") is True:
             return None
         username = text_of(request, "by")
@@ -130,13 +141,16 @@ def _payload_in(request: Request) -> bytes:
 
 
 def _address_in(request: Request) -> str:
-    """Return where the operator is, for the session log."""
+    """Return the operator's address for the session log."""
     text = text_of(request, "from", "local")[:_ADDRESS_CHARACTERS_MAX]
     return f"page:{text}" if text.isascii() and text.isprintable() else "page"
 
 
 def _accepted(answer: Answer | None) -> Answer:
-    """Return an answer without an error. Raises Refused."""
+    """Return the broker's response if it reports success.
+
+    Raises Refused if the response has an error code, or if the broker closed the connection.
+    """
     if answer is None:
         raise Refused("refused", "the broker closed the connection")
     code = answer.reason_code

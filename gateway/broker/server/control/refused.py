@@ -1,11 +1,11 @@
-"""Refusal of requests, and parsing of common arguments."""
+"""The error for refused requests, and parsing of common arguments."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class Refused(Exception):
-    """A request cannot be answered. Has a code and a sentence."""
+    """A request on a control socket cannot be answered. Contains an error code and a message."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -13,10 +13,10 @@ class Refused(Exception):
 
 
 def text_of(request: Mapping[str, Any], key: str, default: str | None = None) -> str:
-    """Return a text argument.
+    """Return a string argument of a request.
 
     Raises:
-        Refused: it is not a text, or it is missing and has no default.
+        Refused: the argument is not a string, or it is missing and has no default.
     """
     value = request.get(key, default)
     if value is None and default is not None:

@@ -1,6 +1,6 @@
-"""Commands of the control sockets, for the API, the tools and our other processes.
+"""Dispatch of commands on the control sockets, for the API, the tools and other processes.
 
-They are documented in docs/formats/control-socket.md.
+The commands are documented in docs/formats/control-socket.md.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ READING = frozenset(
     {"status", "sessions", "session", "reports", "bans", "events", "authenticate", "user", "alarms"}
     | {"configuration", "topics"}
 )
-"""Commands that `status.sock` accepts: none of them changes anything but the reported alarms."""
+"""Commands that `status.sock` accepts. They change nothing except the stored alarms."""
 
 OBSERVABLE = {
     each.word: each for each in (Observation.SERIAL_PORT_FOUND, Observation.SERIAL_PORT_LOST)
@@ -48,12 +48,12 @@ Request = dict[str, Any]
 Answer = dict[str, Any]
 Command = Callable[[Request], Answer | Awaitable[Answer]]
 Permit = Callable[[str, Request], None]
-"""Raises Refused for a command that a socket does not accept."""
+"""A check that raises Refused for a command that a socket does not accept."""
 Note = Callable[[Request, Answer], None]
 
 
 class Control:
-    """Answers requests."""
+    """Answers the requests on all control sockets."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. `version_key` is the secret of proof versions: see `People`."""
+        """Set the dependencies. `People` computes versions of credentials with `version_key`."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
@@ -110,7 +110,7 @@ class Control:
         }
 
     async def start(self, configuration: Configuration) -> None:
-        """Open the sockets. Raises OSError, which names the file and the fix."""
+        """Open the control sockets. Raises OSError with the name of the file and the fix."""
         gateway = configuration.gateway
         self._sockets = [
             ControlSocket(gateway.control_socket, gateway.control_group, self._answer),
@@ -155,7 +155,7 @@ class Control:
             self._operate_socket = None
 
     async def stop(self) -> None:
-        """Close the sockets and all connections."""
+        """Close the control sockets and all their connections."""
         self.people.stop()
         self.sensors.stop()
         for each in self._sockets:

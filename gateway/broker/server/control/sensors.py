@@ -1,9 +1,10 @@
-"""Operators' requests about ports and sensors, passed on to the bridge.
+"""Operators' requests about serial ports and sensors, which the broker forwards to the bridge.
 
-The bridge has the serial ports and writes the files of sensors, and no socket. It fetches requests
-at `control.sock` with `serial_requests`, whose answer waits until there is one, and sends its
-answers with the next. This module judges nothing of them: who may send which is checked before
-(`operating.py`), what is in them by the bridge.
+The bridge has the serial ports and writes the sensors' files, but has no socket of its own. It
+fetches requests at `control.sock` with the command `serial_requests`, which the broker answers when
+there is a request. The bridge sends its answers with the next `serial_requests`. This module does
+not check the requests. `operating.py` has already checked who may send them, and the bridge checks
+their contents.
 """
 
 import asyncio
@@ -18,30 +19,33 @@ COMMANDS: Final = (
     *("serial_ports", "serial_port", "serial_detect", "serial_progress", "serial_frames"),
     *("serial_save", "serial_remove", "serial_undo"),
 )
-"""Commands that are passed on."""
+"""Commands that are forwarded to the bridge."""
 READING: Final = frozenset({"serial_ports", "serial_port", "serial_progress", "serial_frames"})
-"""Those that change nothing and open no port."""
+"""Forwarded commands that change nothing and open no port."""
 RELOAD: Final = "serial_reload"
-"""Passed on after a reload of the broker: the bridge reads its ports again."""
+"""Command that is forwarded after a reload of the broker: the bridge reads its ports again."""
 
 REQUESTS_MAX: Final = 8
-"""Requests that wait for the bridge, at most: as many as the page has under way."""
+"""Maximum number of requests that wait for the bridge. The status page allows as many concurrent
+requests."""
 REQUEST_BYTES_MAX: Final = 128 * 1024
-"""Bytes of a request: a sensor's file has at most half as many."""
+"""Maximum size of a request in bytes. A sensor's file has at most half as many."""
 ANSWER_SECONDS_MAX: Final = 12.0
-"""Time for an answer: a slow card takes seconds for a file. The page waits for 15 s."""
+"""Maximum time for the bridge to answer: a slow SD card takes seconds to write a file. The status
+page waits for 15 s."""
 POLL_SECONDS_MAX: Final = 20.0
-"""Time until an answer without a request, by which the bridge sees that the broker is there."""
+"""Time after which `serial_requests` is answered even without a request, so that the bridge notices
+that the broker is still running."""
 AWAY_SECONDS: Final = 5.0
-"""Time without a question of the bridge after which it counts as away, and for which a request
-waits for one that starts: it tries every 2 s."""
+"""The bridge counts as away if it has not polled for this time. A request then waits as long for a
+bridge that is starting: it tries to connect every 2 s."""
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
 
 
 class SensorRequests:
-    """The requests under way. Use it from one event loop."""
+    """Requests that the bridge has not answered yet. It may only be used from one event loop."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -54,25 +58,29 @@ class SensorRequests:
         self._wake = asyncio.Event()
         self._is_stopped = False
         self.tenant: str | None = None
-        """The tenant that this broker belongs to: serial ports are the gateway's alone."""
+        """The tenant that this broker belongs to, or None. Only the gateway's own broker has serial
+        ports."""
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Answer]]]:
-        """The commands that are answered here, by name."""
+        """The functions that answer commands about serial ports and sensors, by command name."""
         return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._taken}
 
     def reload(self) -> None:
-        """Ask the bridge to read its ports again, without waiting for its answer."""
+        """Request that the bridge reads its ports again. Do not wait for the bridge's answer."""
         if len(self._queue) < REQUESTS_MAX and self._is_bridge_there:
             self._put({"command": RELOAD})
 
     def stop(self) -> None:
-        """End the bridge's question."""
+        """Answer the bridge's pending `serial_requests`, because the broker is about to end."""
         self._is_stopped = True
         self._wake.set()
 
     async def _pass_on(self, request: Request) -> Answer:
-        """Return the bridge's result. Raises Refused: its reason, or why there is no answer."""
+        """Forward a request to the bridge and return its result.
+
+        Raises Refused with the bridge's reason, or if the bridge does not answer.
+        """
         if self.tenant is not None:
             raise Refused("of_the_gateway", "serial ports are the gateway's, not a tenant's")
         if len(self._waiting) >= REQUESTS_MAX:
@@ -93,13 +101,16 @@ class SensorRequests:
             ) from None
         finally:
             del self._waiting[number]
-            # What the bridge has not fetched, it shall not carry out when it comes back.
+            # A request that the bridge has not fetched must not be executed when it returns.
             if passed_on in self._queue:
                 self._queue.remove(passed_on)
         return _result_of(answer)
 
     async def _taken(self, request: Request) -> Answer:
-        """Answer `serial_requests`: take the bridge's answers, and wait for requests."""
+        """Accept the bridge's answers, then wait for new requests and return them.
+
+        This answers the command `serial_requests`. Raises Refused if the request is invalid.
+        """
         answers = request.get("answers")
         if not isinstance(answers, list):
             raise Refused("bad_request", "'answers' is a list")
@@ -108,7 +119,7 @@ class SensorRequests:
             waiting = self._waiting.get(number) if isinstance(number, int) else None
             if waiting is not None and not waiting.done():
                 waiting.set_result(each)
-        # A question of a bridge that was killed must not take the requests of the next one.
+        # The poll of a bridge that was killed must not receive requests for the next one.
         self._turn += 1
         turn, self._is_asked = self._turn, True
         self._wake.set()

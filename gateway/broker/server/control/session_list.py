@@ -1,4 +1,7 @@
-"""The commands `sessions` and `session`: filtered, sorted, page by page."""
+"""The commands `sessions` and `session`, which list the broker's sessions and show one of them.
+
+The list can be filtered and sorted, and is divided into pages.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -13,10 +16,11 @@ from gateway.broker.server.status.sessions import session_detail_of, session_of
 from gateway.process.control.messages import LINE_BYTES_MAX
 
 SESSIONS_BYTES_MAX: Final = LINE_BYTES_MAX - 64 * 1024
-"""Sessions in one answer, in bytes: the longest line of the protocol minus its frame."""
+"""Maximum size of the sessions in one answer, in bytes: the longest line of the protocol minus some
+space for the rest of the answer."""
 SESSIONS_LISTED_MAX: Final = 1_000
 SLICE_SESSIONS: Final = 1_000
-"""Sessions compared per turn of the event loop: about a millisecond. Clients wait meanwhile."""
+"""Number of sessions compared before the event loop serves clients again: about a millisecond."""
 STATES: Final = ("all", "connected", "away", "drops")
 _SORTS: Final[dict[str, Callable[[Session], int]]] = {
     "queued": lambda session: -session.queued_count,
@@ -25,19 +29,19 @@ _SORTS: Final[dict[str, Callable[[Session], int]]] = {
     "delivered": lambda session: -session.delivered_messages,
 }
 SORTS: Final = ("client_id", "last_seen", *_SORTS)
-"""Orders of a list: by name, the longest silent first, or the largest count first."""
+"""Sort orders: by name, longest silent first, or largest count first."""
 
 _Key = tuple[int, str]
 
 
 class Wanted:
-    """A page of sessions that match."""
+    """Filter, sort order and position of a requested page of sessions."""
 
     def __init__(self, request: dict[str, Any], event_loop: EventLoop) -> None:
-        """Read the request.
+        """Parse a request for sessions.
 
         Raises:
-            Refused: a member is not as docs/formats/control-socket.md has it.
+            Refused: a member of the request does not conform to docs/formats/control-socket.md.
         """
         self.limit = request.get("limit", 100)
         if not isinstance(self.limit, int) or not 1 <= self.limit <= SESSIONS_LISTED_MAX:
@@ -45,7 +49,7 @@ class Wanted:
         now, time = asyncio.get_running_loop().time(), event_loop.broker.state.time
         time.advance(now)
         self._zero_ms = time.time_ms - int(now * 1000)
-        """Gateway time at zero of the monotonic clock."""
+        """Gateway time in milliseconds at zero of the monotonic clock."""
         self._search = text_of(request, "search", "").casefold()
         self._user = text_of(request, "user", "")
         self._state, self.sort = request.get("state", "all"), request.get("sort", "client_id")
@@ -63,25 +67,28 @@ class Wanted:
             raise Refused("bad_request", "'after' has to be a `next` of the same 'sort'") from None
 
     def key_of(self, session: Session) -> _Key:
-        """Return the place of a session in the order."""
+        """Return the sort key of a session."""
         if self.sort == "last_seen":
             return self._last_seen(session), session.client_id
         number = _SORTS.get(self.sort)
         return 0 if number is None else number(session), session.client_id
 
     def _last_seen(self, session: Session) -> int:
-        """Return when a client was last seen, in gateway time: wall time may step meanwhile."""
+        """Return when a client was last seen, in milliseconds of gateway time.
+
+        Unlike wall time, gateway time has no steps.
+        """
         if session.connection is None:
             return session.closed_ms
         return self._zero_ms + int(session.connection.last_packet * 1000)
 
     def next_after(self, session: Session) -> str:
-        """Return the `after` of a page that follows this session."""
+        """Return the value of `after` that requests the page of sessions following this session."""
         number, client_id = self.key_of(session)
         return client_id if self.sort == "client_id" else f"{number} {client_id}"
 
     def first_of(self, sessions: Iterable[Session]) -> list[Session]:
-        """Return the first ones of the page, and one more if there is one."""
+        """Return the sessions of the requested page, and one more if another page follows."""
         return nsmallest(self.limit + 1, filter(self._has, sessions), key=self.key_of)
 
     def _has(self, session: Session) -> bool:
@@ -105,7 +112,7 @@ class Wanted:
 
 
 class SessionList:
-    """Answers from the broker's sessions. Use it from one event loop."""
+    """Answers requests about the broker's sessions. It may only be used from one event loop."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
@@ -113,14 +120,16 @@ class SessionList:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Any | Awaitable[Any]]]:
-        """The commands that are answered here, by name."""
+        """The functions that answer commands about sessions, by command name."""
         return {"sessions": self.listed, "session": self.shown}
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer `sessions`, in slices.
+        """Answer the command `sessions`.
+
+        The sessions are compared in steps, between which the event loop serves clients.
 
         Raises:
-            Refused: the request is not as docs/formats/control-socket.md has it.
+            Refused: the request does not conform to docs/formats/control-socket.md.
         """
         wanted = Wanted(request, self._event_loop)
         sessions = list(self._sessions.values())
@@ -134,11 +143,11 @@ class SessionList:
         return {"sessions": shown, "next": following}
 
     def shown(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer `session`. Raises Refused."""
+        """Answer the command `session`. Raises Refused if the session does not exist."""
         return session_detail_of(self.find(request), self._event_loop)
 
     def find(self, request: dict[str, Any]) -> Session:
-        """Return the session that a request names. Raises Refused."""
+        """Return the session that a request names. Raises Refused if it does not exist."""
         client_id = text_of(request, "client_id")
         session = self._sessions.get(client_id)
         if session is None:

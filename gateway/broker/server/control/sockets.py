@@ -1,7 +1,7 @@
-"""A Unix socket on which the broker answers lines of JSON.
+"""A Unix socket on which the broker answers requests, one line of JSON each.
 
 `control.sock` accepts every command, `status.sock` only those that read, and `operate.sock`
-operators' actions on the page. The mode and group of each file decide who may connect.
+operators' actions from the status page. The mode and the group of each file decide who may connect.
 docs/formats/control-socket.md describes the protocol.
 """
 
@@ -29,18 +29,18 @@ from gateway.process.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 CONNECTIONS_MAX = 64
-"""Connections of one socket, at most: our own processes use one each, and the page cannot take
-those of the others."""
+"""Maximum number of connections per socket. The gateway's own processes use one each. The status
+page cannot use up the connections of the other sockets."""
 
 DIRECTORY_MODE = 0o755
-"""Mode of a directory created for the sockets: their own modes decide who may use which."""
+"""Mode of a directory that is created for the sockets. The modes of the sockets restrict access."""
 
 Answer = Callable[[bytes, str], Awaitable[dict[str, Any]]]
-"""Takes a line and the local user who sent it."""
+"""Returns the answer to a line. The second argument describes the local user who sent the line."""
 
 
 class ControlSocket:
-    """Listens at `path`. `answer` returns the answer to each line."""
+    """Listens at a Unix socket, and answers every line that it receives."""
 
     def __init__(self, path: Path, group: str | None, answer: Answer) -> None:
         self._path = path
@@ -51,10 +51,10 @@ class ControlSocket:
         self._inode: int | None = None
 
     async def start(self) -> None:
-        """Open the socket. A stale file left by a killed broker is replaced.
+        """Open the socket. Replace the stale file of a broker that was killed.
 
         Raises:
-            OSError: names the file, the problem and the fix.
+            OSError: the socket cannot be opened. The error contains file, problem and fix.
         """
         try:
             await self._start()
@@ -77,18 +77,18 @@ class ControlSocket:
             _give_to(self._group, self._path)
 
     async def stop(self) -> None:
-        """Close the socket and all connections."""
+        """Close the socket and all its connections."""
         if self._server is not None:
             self._server.close()
         for writer in list(self._connections):
             writer.close()
         try:
             with suppress(FileNotFoundError):
-                # Another broker may have replaced it by its own socket.
+                # Another broker may have replaced the file with its own socket.
                 if self._inode is not None and inode_of(self._path) == self._inode:
                     self._path.unlink()
         except OSError as error:
-            # On a disk that has become read-only; the next start replaces a dead socket.
+            # The disk has become read-only. The next start replaces a stale socket.
             logger.warning("the control socket stays behind: %s", line_of(error))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -112,7 +112,7 @@ class ControlSocket:
 
 
 def refusal_of(code: str, message: str) -> dict[str, Any]:
-    """Return the answer to a refused request."""
+    """Return the error response for a refused request."""
     return {"ok": False, "error": {"code": code, "message": message}}
 
 
@@ -134,7 +134,7 @@ def _give_to(group: str, path: Path) -> None:
 
 
 def _mend_of(error: OSError) -> str:
-    """Return what went wrong with a socket, and the fix."""
+    """Return a message for a failure to open a socket: the problem and the fix."""
     match error.errno:
         case errno.ENAMETOOLONG:
             return (

@@ -1,4 +1,4 @@
-"""The command `topics`: retained messages, and the latest recorded message of each topic."""
+"""The command `topics`, which lists topics with their retained and latest recorded messages."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from heapq import nsmallest
@@ -14,21 +14,21 @@ from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.process.control.messages import LINE_BYTES_MAX
 
 TOPICS_MAX: Final = 500
-"""Topics in one answer."""
+"""Maximum number of topics per answer."""
 TOPICS_BYTES_MAX: Final = LINE_BYTES_MAX // 2
-"""Their size as JSON, in bytes."""
+"""Maximum size of the topics in an answer as JSON, in bytes."""
 SLICE_TOPICS: Final = 1_000
-"""Topics compared per turn of the event loop: about a millisecond. Clients wait meanwhile."""
+"""Number of topics compared before the event loop serves clients again: about a millisecond."""
 
 
 class Wanted:
-    """A page of topics: below a topic, with a text in them, after another one."""
+    """Filter and position of a requested page of topics: parent, search string and last topic."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        """Read the request.
+        """Parse a request for topics.
 
         Raises:
-            Refused: a member is not as docs/formats/control-socket.md has it.
+            Refused: a member of the request does not conform to docs/formats/control-socket.md.
         """
         self.limit = request.get("limit", 100)
         if type(self.limit) is not int or not 1 <= self.limit <= TOPICS_MAX:
@@ -41,7 +41,7 @@ class Wanted:
         self._after = order_of(text_of(request, "after", ""))
 
     def first_of(self, topics: Iterable[str]) -> list[str]:
-        """Return the first ones of the page, and one more if there is one."""
+        """Return the topics of the requested page, and one more if another page follows."""
         return nsmallest(self.limit + 1, filter(self._has, topics), key=order_of)
 
     def _has(self, topic: str) -> bool:
@@ -53,7 +53,10 @@ class Wanted:
 
 
 class Topics:
-    """Answers from the retained messages and the newest blobs. Use it from one event loop."""
+    """Answers requests about topics, from the retained messages and the newest journal data.
+
+    It may only be used from one event loop.
+    """
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._retained = event_loop.broker.state.retained
@@ -62,14 +65,16 @@ class Topics:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]]:
-        """The commands about topics, by name."""
+        """The functions that answer commands about topics, by command name."""
         return {"topics": self.listed, **self._publications.commands}
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer `topics`, in slices.
+        """Answer the command `topics`.
+
+        The topics are compared in steps, between which the event loop serves clients.
 
         Raises:
-            Refused: the request is not as docs/formats/control-socket.md has it.
+            Refused: the request does not conform to docs/formats/control-socket.md.
         """
         wanted = Wanted(request)
         latest = self._latest.by_topic
@@ -87,7 +92,7 @@ class Topics:
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 
     def _all(self, wanted: Wanted) -> list[str]:
-        """Return all topics of this moment, each once."""
+        """Return all topics that may be on the requested page, without duplicates."""
         retained = list(self._retained)
         if wanted.is_retained_only:
             return retained
@@ -95,9 +100,9 @@ class Topics:
 
 
 def order_of(topic: str) -> str:
-    """Return the sort key of a topic: a level is followed by those below it.
+    """Return the sort key of a topic: each topic is followed by the topics below it.
 
-    NUL is in no topic [MQTT-1.5.4-2].
+    A NUL character replaces the slash, because no topic contains it [MQTT-1.5.4-2].
     """
     return topic.replace("/", "\0")
 

@@ -1,8 +1,8 @@
-"""The commands `set_password` and `remove_user`: administrators change the password file.
+"""The commands `set_password` and `remove_user`, with which administrators edit the password file.
 
-Each change needs the administrator's own password, which is checked like that of a login: a page
-that was taken over changes no user by itself. The file is written only where the broker's user may;
-elsewhere `oncegate passwd` changes it.
+Each change needs the administrator's own password, which is checked like that of a login. Therefore
+an attacker who controls the status page cannot change users. The change works only if the broker's
+process may write the file. Otherwise use `oncegate passwd`.
 """
 
 import asyncio
@@ -21,15 +21,16 @@ from gateway.configuration import Configuration
 from gateway.process.files.disk_errors import line_of
 
 CHANGES_WAITING_MAX: Final = 4
-"""Changes that wait for their turn: each hashes a password, a tenth of a second of a processor."""
+"""Maximum number of waiting changes. Each hashes a password, which takes a tenth of a second of CPU
+time."""
 SECRETS: Final = frozenset({"password", "own_password"})
-"""Arguments that are in no log line and in no event."""
+"""Arguments that are left out of log lines and events."""
 
 Request = dict[str, Any]
 
 
 class UserChanges:
-    """Changes the file, and has it read. Use it from one event loop."""
+    """Changes the password file and reloads it. It may only be used from one event loop."""
 
     def __init__(
         self, authentications: Authentications, reload: Callable[[], dict[str, Any]]
@@ -40,15 +41,18 @@ class UserChanges:
         self._turn = asyncio.Lock()
         self._waiting = 0
         self.configuration: Configuration | None = None
-        """The configuration in force; None: not started."""
+        """The current configuration, or None before the start."""
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The commands that are answered here, by name."""
+        """The functions that answer commands to change users, by command name."""
         return {"set_password": self._set_password, "remove_user": self._remove_user}
 
     async def _set_password(self, request: Request) -> Request:
-        """Answer `set_password`. Raises Refused."""
+        """Add a user or change a user's password.
+
+        Raises Refused if the request is not allowed or the file cannot be written.
+        """
         username, password = text_of(request, "user"), text_of(request, "password")
         iterations = self._scram_iterations_of(username)
 
@@ -59,7 +63,10 @@ class UserChanges:
         return {"added": await self._changed(request, username, change)}
 
     async def _remove_user(self, request: Request) -> Request:
-        """Answer `remove_user`. Raises Refused."""
+        """Remove a user from the password file.
+
+        Raises Refused if the request is not allowed or the user does not exist.
+        """
         username = text_of(request, "user")
         if username == request.get("by"):
             raise Refused("refused", "you cannot remove yourself: another administrator can")
@@ -89,7 +96,10 @@ class UserChanges:
         return is_changed
 
     def _file_for(self, username: str) -> Path:
-        """Return the password file. Raises Refused for the bridge's user."""
+        """Return the path of the password file.
+
+        Raises Refused for the bridge's user, or if no password file is configured.
+        """
         configuration = self.configuration
         path = None if configuration is None else configuration.access.password_file
         if configuration is None or path is None:
@@ -99,7 +109,10 @@ class UserChanges:
         return path
 
     async def _confirm(self, request: Request) -> None:
-        """Check the administrator's own password. Raises Refused."""
+        """Check the administrator's own password.
+
+        Raises Refused if it is wrong or cannot be checked.
+        """
         if request.get("program") is True:
             raise Refused("forbidden", "users are changed by people, not by programs")
         by, own = text_of(request, "by"), text_of(request, "own_password")
@@ -112,7 +125,7 @@ class UserChanges:
             raise Refused("wrong_password", "your own password is wrong")
 
     def _scram_iterations_of(self, username: str) -> int | None:
-        """Return the iterations of a user with SCRAM keys, who keeps such; None: no such user."""
+        """Return the SCRAM iteration count of a user, or None if the user has no SCRAM keys."""
         source = self._authentications.sources.get("password_file")
         keys = source.file.scram_keys_of(username) if isinstance(source, FileUsers) else None
         return None if keys is None else keys.iterations

@@ -1,4 +1,4 @@
-"""The command `users`: users of the password file, and others that have something here."""
+"""The command `users`, which lists users in the password file and users that own any data."""
 
 from collections.abc import Callable
 from heapq import nsmallest
@@ -9,25 +9,26 @@ from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.event_loop import EventLoop
 
 USERS_MAX: Final = 200
-"""Users in one answer: with names of 1,024 bytes, each escaped, less than the longest line."""
+"""Maximum number of users per answer. With names of 1,024 bytes, all escaped, they fit into the
+longest line of the protocol."""
 
 
 class UserList:
-    """Answers from the password file in force and the counters of quotas."""
+    """Answers requests about users, from the current password file and the quota counters."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """The command that is answered here, by name."""
+        """The function that answers the command `users`, by command name."""
         return {"users": self.listed}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer `users`, by name.
+        """Answer the command `users`, sorted by name.
 
         Raises:
-            Refused: the request is not as docs/formats/control-socket.md has it.
+            Refused: the request does not conform to docs/formats/control-socket.md.
         """
         limit, after = request.get("limit", 100), text_of(request, "after", "")
         if type(limit) is not int or not 1 <= limit <= USERS_MAX:

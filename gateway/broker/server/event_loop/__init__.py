@@ -1,1 +1,1 @@
-"""The event loop: sends the core's output and starts the next batch after every event."""
+"""The broker's event loop. After every event, it sends the core's packets and starts commits."""

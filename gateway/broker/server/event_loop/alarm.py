@@ -1,9 +1,9 @@
-"""Scheduling of the core's timers, after all received data was read.
+"""Scheduling of the broker core's timers: received data is processed before a due timer fires.
 
 A process that was paused (SIGSTOP, a suspended machine, a card that does not respond) finds due
 timers and full sockets at the same time. The sockets are read first, so that a client whose PINGREQ
 has arrived is not considered silent. After a longer pause each client also gets its full timeout
-again: its packets may still be in transit, because TCP retransmits at growing intervals.
+again. Its packets may still be in transit, because TCP retransmits at growing intervals.
 """
 
 import asyncio
@@ -16,28 +16,30 @@ from gateway.broker.core.broker import Broker
 logger = logging.getLogger(__name__)
 
 ROUNDS: Final = 2
-"""Turns of the event loop between a due timer and its action. In the first turn the loop may have
-checked its sockets before the timer was due; in the second it checks again."""
+"""Iterations of the asyncio loop between the time when a timer is due and its action. In the first
+iteration the loop may have checked its sockets before the timer was due; in the second it checks
+them again."""
 
 ROUNDS_WHEN_LATE: Final = 8
-"""The same if the loop was busy or stopped when the timer was due: accepting a connection, reading
-it and processing its data take a turn each."""
+"""Iterations of the asyncio loop before the action of a timer that fires late, because the loop was
+busy or stopped. Accepting a connection, reading from it and processing its data take one
+iteration each."""
 
 LATE_SECONDS: Final = 0.1
-"""A timer that fires this much later is late."""
+"""A timer counts as late if it fires this long after it was due."""
 
 STANDSTILL_SECONDS: Final = 2.5
-"""Longest normal time between two checks of the clock, which happen once a second: longer than a
-garbage collection or a checkpoint's slice on a slow card."""
+"""Longest normal time between two checks of the clock, which happen once a second. A garbage
+collection or a step of a checkpoint on a slow card takes less time."""
 
 
 class Alarm:
-    """Wakes the core when its next timer is due."""
+    """Wakes the broker core when the core's next timer is due."""
 
     def __init__(self, broker: Broker, schedule: Callable[[], None]) -> None:
-        """Set the dependencies.
+        """Set the broker core and the callback.
 
-        `schedule` is called when there may be something to send or commit.
+        `schedule` is called when there may be something to send or to commit.
         """
         self._broker = broker
         self._schedule = schedule
@@ -47,7 +49,10 @@ class Alarm:
         self._looked_at = self._loop.time()
 
     def set(self, due: float | None) -> None:
-        """Wake the core at `due`, unless it will be woken earlier."""
+        """Wake the broker core at `due`, unless an earlier time is set.
+
+        `due` is a time of the monotonic clock, in seconds, or None for no timer.
+        """
         if due is None or due >= self._due:
             return
         if self._timer is not None:
@@ -56,7 +61,10 @@ class Alarm:
         self._timer = self._loop.call_at(due, self._ring)
 
     def look(self) -> None:
-        """Check the clock, at least once a second, and detect pauses of the process."""
+        """Check the clock, at least once a second, to detect pauses of the process.
+
+        After a pause, restart the timeouts of all clients.
+        """
         now = self._loop.time()
         seconds = now - self._looked_at
         self._looked_at = now
@@ -82,6 +90,6 @@ class Alarm:
         self._schedule()
 
     def stop(self) -> None:
-        """Stop waking the core."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()

@@ -1,4 +1,7 @@
-"""Authentication requests of the core: each is answered by a task."""
+"""Checks of credentials for the broker core and the status page.
+
+Each check runs as an asyncio task.
+"""
 
 import asyncio
 from collections import Counter
@@ -20,24 +23,25 @@ from gateway.broker.server.event_loop.proofs import Proofs
 from gateway.broker.wire.codes import FIRST_ERROR, NOT_AUTHORIZED, SERVER_BUSY
 
 CREDENTIALS_REVOKED: Final = "credentials_revoked"
-"""Name of connections ended because their source no longer proves their user."""
+"""Reason name for connections that are closed because their user's credentials are no longer
+valid."""
 
 REVOKED_DETAIL: Final = "what proved its user does not hold any more"
 
 PAGE: Final = "page"
-"""The listener name of logins at the status page, for queries that depend on it."""
+"""Listener name for logins at the status page. A database query can refer to it."""
 
 
 def _do_nothing(username: str) -> None:
-    """Do nothing. Default if nothing records removed users."""
+    """Do nothing. This is the default while removed users are not recorded."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
-    """Do nothing. Default if nothing records how long users are authenticated."""
+    """Do nothing. This is the default while the durations of authentications are not recorded."""
 
 
 class Authentications:
-    """All running checks of credentials."""
+    """Runs checks of credentials with the current authenticator."""
 
     def __init__(
         self,
@@ -53,19 +57,20 @@ class Authentications:
         self._exchanges = Exchanges()
         self.proofs = Proofs(self._end)
         self.user_gone: Callable[[str], None] = _do_nothing
-        """Called when a source no longer has a user whose connections were proven only by it."""
+        """Called with a user that no longer exists at its source, unless another source has
+        authenticated one of the user's connections."""
         self.user_proven: Callable[[str, float | None], None] = _note_nothing
-        """Called with an accepted user, and for how many seconds its proof is valid; None: as long
-        as its source has it."""
+        """Called with an accepted user, and for how many seconds the authentication is valid. None
+        means that it is valid as long as the source contains the user."""
         self._counted: Counter[str] = Counter()
 
     @property
     def problems(self) -> list[str]:
-        """Messages from the sources of users that cannot answer now, and why."""
+        """Error messages from the sources of users that are not available now."""
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Replace the users. See `Authenticator.replace_users`."""
+        """Replace the users of the password file. See `Authenticator.replace_users`."""
         return self._authenticator.replace_users(users)
 
     @property
@@ -75,20 +80,26 @@ class Authentications:
 
     @property
     def methods(self) -> list[str]:
-        """The methods of enhanced authentication that clients may use."""
+        """The names of the methods of enhanced authentication that clients may use."""
         return self._authenticator.methods
 
     @property
     def checks(self) -> Checks:
-        """The running checks, and the record of wrong guesses."""
+        """The running password checks, and the record of wrong passwords."""
         return self._authenticator.checks
 
     def tick(self) -> None:
-        """Check the proofs of open connections again. Called once a second."""
+        """Check the credentials of open connections again when they are due.
+
+        Called once a second.
+        """
         self.proofs.tick(self._authenticator.sources, self.checks)
 
     def replace(self, authenticator: Authenticator) -> None:
-        """Replace the sources of users. Running exchanges are answered with "server busy"."""
+        """Replace the sources of users.
+
+        Running authentication exchanges fail with "server busy".
+        """
         before, self._authenticator = self._authenticator, authenticator
         before.close_sources(authenticator)
         detail = "the sources of users were replaced"
@@ -96,10 +107,14 @@ class Authentications:
             self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
 
     def begin(self, request: AuthenticationRequest) -> None:
-        """Start answering a request. `answered` is called when the core has received the answer."""
+        """Start the check for an authentication request.
+
+        `answered`, which was given to the constructor, is called after the core has received the
+        result.
+        """
         connection = request.connection
         if not connection.is_open:
-            return  # lost since: a new exchange would never be removed
+            return  # the connection was lost meanwhile: a new exchange would never be removed
         login = _login_of(request)
         if request.is_first and request.method not in (None, *self._authenticator.methods):
             detail = "the sources of users were replaced"
@@ -112,11 +127,11 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Forget a connection that is gone, or whose exchange is over."""
+        """Remove the authentication exchange of a connection that is closed or has completed it."""
         self._exchanges.forget(connection)
 
     def stop(self) -> None:
-        """Stop all checks."""
+        """Cancel all checks of credentials."""
         self.proofs.stop()
         for task in list(self._tasks):
             task.cancel()
@@ -149,7 +164,7 @@ class Authentications:
             if request.method is None:
                 answer = await self._checked(login)
             elif exchange is None:
-                return  # lost, or timed out, since the request
+                return  # the exchange was lost or timed out after the request
             else:
                 answer = await exchange.step(request.data)
         except Abandoned:
@@ -175,7 +190,10 @@ class Authentications:
             self.proofs.keep(connection, login, answer)
 
     def _end(self, connection: Connection, is_gone: bool) -> None:
-        """End a connection whose proof is no longer valid."""
+        """Close a connection whose credentials are no longer valid.
+
+        `is_gone` is True if the source no longer contains the user.
+        """
         username = connection.username
         source = self.proofs.source_of(connection)
         if is_gone and username is not None:
@@ -188,13 +206,11 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Report that a certificate has authenticated a user."""
+        """Report that a certificate authenticated a user for the next `seconds`."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Treat a user as removed if the certificate was revoked and no other connection proves
-        it.
-        """
+        """Treat a user with a revoked certificate as removed if the user has no open connection."""
         if not self._connections_of(username):
             self.user_gone(username)
 
@@ -231,20 +247,22 @@ class Authentications:
     ) -> AuthenticationAnswer:
         """Check the password of a person at the status page.
 
-        It is queued with the passwords of clients, and guessing is slowed down in the same way.
-        `address` is the person's address with a port, as for connections.
+        The check waits in the same queue as those for clients, and repeated wrong passwords are
+        slowed down in the same way. `address` is the person's address and port, in the format used
+        for connections.
         """
         login = Login(username, password, listener=PAGE, address=address)
         check = self._loop.create_task(self._checked(login))
         self._tasks.add(check)
         check.add_done_callback(self._tasks.discard)
-        # A wrong guess counts even if the client leaves before the answer.
+        # A wrong password counts even if the client disconnects before the answer.
         return await asyncio.shield(check)
 
     async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
-        """Return the current proof of a person at the status page from one source, as in `Proven`.
+        """Return the current credentials of a person at the status page, as in `Proven.entry`.
 
-        None: there is no such user or source. Raises NotKnown.
+        Return None if the user or the source does not exist. Raises NotKnown if the source is not
+        available.
         """
         login = Login(username, listener=PAGE, address=address)
         return await self._authenticator.entry_of(source, login)

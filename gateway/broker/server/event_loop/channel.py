@@ -1,4 +1,4 @@
-"""A client's network connection as the event loop sees it, independent of its transport."""
+"""A client's network connection as the event loop uses it, independent of its transport."""
 
 from abc import ABC, abstractmethod
 
@@ -6,40 +6,44 @@ from gateway.broker.core.sessions.connection import Connection
 
 
 class Channel(ABC):
-    """A connection: its output, whether it is read, and input that was read but not processed."""
+    """A client's connection: sending, reading, and received data that is not processed yet."""
 
     connection: Connection
     is_encrypted = False
-    """True if its bytes travel over TLS."""
+    """True if the connection uses TLS."""
 
     def __init__(self) -> None:
         self.overloaded = False
-        """True if it is not read because more is uncommitted than `max_uncommitted` allows."""
+        """True if reading is paused because more data is uncommitted than `max_uncommitted`
+        allows."""
         self.throttled = False
-        """True if it is not read because its client exceeded its rate."""
+        """True if reading is paused because the client exceeded its message rate or byte rate."""
         self.is_heavy = False
-        """True if the last read contained more than a slice of work: see `FairReader.puts_off`."""
+        """True if the last received data caused much work. See `FairReader.puts_off`."""
         self.unread = b""
-        """Received data that was too much for the client's turn."""
+        """Received data that is kept for later, because the client has sent too much."""
         self.unread_from = 0
-        """Start of the next slice in `unread`."""
+        """Index of the first byte in `unread` that is not processed yet."""
         self.unread_counted = 0
-        """Bytes of `unread` included in the total of all connections."""
+        """Number of bytes in `unread` that are included in the total of all connections."""
         self.lost = False
-        """True if the connection is lost, but earlier data is not processed yet."""
+        """True if the connection is lost, but data received before is not processed yet."""
 
     def is_behind(self) -> bool:
-        """Return True if there is input that was not processed in this client's turn."""
+        """Return True if received data from the client is not processed yet."""
         return self.connection.behind or bool(self.unread)
 
     @abstractmethod
     def write(self) -> None:
-        """Send what the core has for this client. Close if the core closed the connection."""
+        """Send the core's outgoing data for this client.
+
+        Close the connection if the core has closed it.
+        """
 
     @abstractmethod
     def update_reading(self) -> None:
-        """Read from the socket only while its input can be processed."""
+        """Resume or pause reading from the socket, depending on whether input can be processed."""
 
     @abstractmethod
     def abort(self) -> None:
-        """End the connection immediately, without sending remaining data."""
+        """Close the connection immediately, without sending remaining data."""

@@ -1,4 +1,4 @@
-"""Monitoring of the wall clock: steps and changes of quality are logged and recorded."""
+"""Monitoring of the wall clock. Clock steps and changes of its quality are logged and recorded."""
 
 import logging
 
@@ -9,12 +9,12 @@ from gateway.broker.server.host.clock import WallClock
 logger = logging.getLogger(__name__)
 
 CLOCK_READ_SECONDS = 3_600.0
-"""Longest time between two records of the time. A power cut loses time that was not recorded; if
-the clock is never synchronised, deadlines are that much later."""
+"""Longest time between two records of the time. A power cut loses the time since the last record.
+If the clock is never synchronised, deadlines are later by that amount."""
 
 
 class ClockWatch:
-    """Compares the wall clock with its last logged state."""
+    """Detects clock steps and changes of the clock's quality since the last check."""
 
     def __init__(self, wall_clock: WallClock, broker: Broker) -> None:
         self._wall_clock = wall_clock
@@ -22,7 +22,7 @@ class ClockWatch:
         self._quality_logged = wall_clock.quality
 
     def look(self, idle_seconds: float) -> None:
-        """Check the clock. Called once a second.
+        """Check the wall clock for steps and changes of quality. Called once a second.
 
         Args:
             idle_seconds: seconds since the time was last recorded.

@@ -1,6 +1,6 @@
 """Connections that are being closed, and the limit on their number.
 
-A peer that does not read, or does not close its side, keeps a closed connection and its descriptor
+A peer that does not read, or does not close its side, keeps the connection and its file descriptor
 open for a while.
 """
 
@@ -13,23 +13,25 @@ from gateway.broker.server.event_loop.channel import Channel
 from gateway.process.files import descriptors
 
 CLOSING_MAX: Final = 128
-"""Connections being closed, at most; beyond it the oldest one is cut. Only peers that do not read,
-or do not close their side, take longer than a round trip."""
+"""Maximum number of connections that are being closed. Beyond it, the oldest one is aborted.
+Closing takes longer than a round trip only if the peer does not read, or does not close its
+side."""
 
 STOP_SECONDS: Final = 1.0
-"""Time for all clients to read why the broker stops, and to close: a round trip over a bad radio
-link. A client that hangs must not delay a restart for longer."""
+"""Time in which all clients can read why the broker stops, and close: a round trip over a bad radio
+link. A client that hangs must not delay a restart any longer."""
 
 FILES: Final = 64
-"""Descriptors reserved for journal, tables, listeners and control sockets, at least: connections
-beyond `max_connections` and those being closed use the rest of the reserve."""
+"""Minimum number of descriptors reserved for journal, tables, listeners and control sockets.
+Connections beyond `max_connections` and connections that are being closed share the rest of the
+reserve."""
 
 
 class ClosingChannels:
-    """The channels that are being closed, oldest first."""
+    """The connections that are being closed, the oldest first."""
 
     def __init__(self, channels: Sized) -> None:
-        """Set the collection of all open channels, which includes those being closed."""
+        """Set the collection of all open connections, including those that are being closed."""
         self._all = channels
         self._channels: dict[Channel, None] = {}
         self._none_left = asyncio.Event()
@@ -37,22 +39,22 @@ class ClosingChannels:
         self._all_max = most - min(FILES, most // 4)
 
     def add(self, channel: Channel) -> None:
-        """Add a channel that is being closed. Cut the oldest one if there are too many."""
+        """Add a connection that is being closed. Abort the oldest one if there are too many."""
         self._channels[channel] = None
         if len(self._channels) > CLOSING_MAX:
             self.cut_oldest()
 
     def forget(self, channel: Channel) -> None:
-        """Remove a channel whose connection is gone."""
+        """Remove a connection that is closed completely."""
         self._channels.pop(channel, None)
 
     def note_gone(self) -> None:
-        """Note that a channel is gone."""
+        """Check whether any connections remain. If not, wake `all_gone`."""
         if not self._all:
             self._none_left.set()
 
     async def all_gone(self) -> None:
-        """Wait until no channel is left, for at most `STOP_SECONDS`."""
+        """Wait until all connections are closed, for at most `STOP_SECONDS`."""
         self._none_left.clear()
         if self._all:
             with contextlib.suppress(TimeoutError):
@@ -60,13 +62,13 @@ class ClosingChannels:
                     await self._none_left.wait()
 
     def is_room_short(self) -> bool:
-        """Return True if another connection would take a descriptor that is reserved for files."""
+        """Return True if another connection would use a descriptor that is reserved for files."""
         return len(self._all) >= self._all_max
 
     def cut_oldest(self) -> bool:
-        """Cut the channel that has been closing for the longest time.
+        """Abort the connection that has been closing for the longest time.
 
-        Return False if there is none.
+        Return False if no connection is being closed.
         """
         if not self._channels:
             return False

@@ -1,8 +1,8 @@
-"""The event loop of the broker: one tick after every event.
+"""The event loop of the broker, which runs one tick after every event.
 
-A tick sends the core's output, reads requested pages, starts requested credential checks, and lets
-the committer decide about the next batch. It knows connections only as `Channel`; the listeners
-handle sockets, WebSocket frames and PROXY headers.
+A tick sends the core's output, loads requested pages of queued messages, starts requested
+credential checks, and lets the committer start a commit. This module uses connections only as
+`Channel`. The listeners handle sockets, WebSocket frames and PROXY headers.
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from gateway.broker.store.store import Store
 from gateway.configuration.sections import Limits as BatchLimits
 
 UPKEEP_SECONDS = 1.0
-"""Interval of `upkeep`: checkpoints, exported blobs, the clock, disk space."""
+"""Interval of `upkeep`, which checks checkpoints, the journal, the clock and disk space."""
 
 BURST_BYTES = 1024 * 1024
-"""Bytes received in a tick before sockets are written to: what a crowd publishes together must not
-accumulate in memory, once for each subscriber, before slow readers are noticed."""
+"""Received bytes after which sockets are written to within a tick. Otherwise messages published at
+the same time would accumulate in memory, once per subscriber, before slow readers are noticed."""
 
 
 class EventLoop:
-    """Connects channels, core and store."""
+    """Connects the clients' channels, the broker core and the store on disk."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class EventLoop:
         self._clock_watch = ClockWatch(self.wall_clock, broker)
         self.failed = asyncio.Event()
         self.first_sequence = broker.batch.next_sequence
-        """The first sequence number of this run."""
+        """Sequence number of the first event of this run."""
         self.committer = self._committer_of(recovered)
         self.reading = self._reading_of()
         self._pages = Pages(broker, store)
@@ -67,18 +67,18 @@ class EventLoop:
         self._started_at = self._loop.time()
         self.hooks: Hooks | None = None
         self.answer_system_topics: Callable[[], None] = lambda: None
-        """Called when clients have subscribed below `$SYS`."""
+        """Called when clients have subscribed to topics below `$SYS`."""
         self.look_at_disk: Callable[[], None] = lambda: None
-        """Called once a second, and when there is no space for a batch."""
+        """Called once a second, and when the disk has no space for a batch of records."""
         self.channels: dict[Connection, Channel] = {}
         self.closing = ClosingChannels(self.channels)
         self._work = broker.work
         self._scheduled = False
         self._committing = False
-        """True if the committer is running in this tick."""
+        """True while this tick calls the committer."""
         self._alarm = Alarm(broker, self.schedule)
         self._received_bytes = 0
-        """Bytes received since sockets were last written to."""
+        """Number of bytes received since sockets were last written to."""
 
     def _committer_of(self, recovered: Recovered) -> Committer:
         return Committer(
@@ -105,9 +105,9 @@ class EventLoop:
     # -- what happens
 
     def has_descriptor(self) -> bool:
-        """Return True if another connection leaves enough descriptors for files.
+        """Return True if there are enough file descriptors to accept another connection.
 
-        If not, a connection that is being closed, or is silent, is cut to make room.
+        If there are too few, a connection that is being closed, or is silent, is aborted first.
         """
         if not self.closing.is_room_short() or self.closing.cut_oldest():
             return True
@@ -122,7 +122,7 @@ class EventLoop:
         share: Share | None,
         listener: str,
     ) -> Connection:
-        """Accept a client's connection to a listener, whose name access rules may depend on."""
+        """Accept a client's connection. Access rules may depend on the listener's name."""
         now = self._loop.time()
         connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
@@ -130,7 +130,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """Process received bytes. Work that exceeds one turn continues in `FairReader`."""
+        """Process received bytes. `FairReader` continues later if they cause too much work."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
@@ -163,12 +163,12 @@ class EventLoop:
             self._write_out()
 
     def violate(self, channel: Channel, violation: Violation) -> None:
-        """End a connection because of a violation outside its MQTT packets."""
+        """Close a connection because of a violation that is not in one of its MQTT packets."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 
     def lose(self, channel: Channel) -> None:
-        """End a lost connection, after processing what it sent before, such as a DISCONNECT."""
+        """Remove a lost connection, after processing data received before, such as a DISCONNECT."""
         if channel.is_behind() and channel.connection.is_open:
             channel.lost = True
             return
@@ -183,16 +183,16 @@ class EventLoop:
         self.schedule()
 
     def set_writable(self, channel: Channel, *, writable: bool) -> None:
-        """Report that a socket's buffer is full, or has room again."""
+        """Report to the core that a socket's send buffer is full, or has space again."""
         self.broker.set_writable(channel.connection, writable, self._loop.time())
         self.schedule()
 
     def set_reading(self, connection: Connection, *, reading: bool) -> None:
-        """Report that a socket is paused for reading, or read again."""
+        """Report to the core that reading from a connection was paused or resumed."""
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply the limits of a reloaded configuration. Those of the core are set already."""
+        """Apply the limits of a reloaded configuration. The limits of the core are already set."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -201,13 +201,13 @@ class EventLoop:
     # -- the tick
 
     def schedule(self) -> None:
-        """Schedule a tick after the events that asyncio is already processing."""
+        """Schedule a tick after the events that asyncio is processing, unless one is scheduled."""
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._tick)
 
     def _batch_released(self) -> None:
-        """Schedule a tick to send the released packets, unless one is running."""
+        """Schedule a tick to send packets that a commit has released, unless a tick is running."""
         if not self._committing or self.committer.wants_tick():
             self.schedule()
 
@@ -249,12 +249,12 @@ class EventLoop:
                 channel.write()
 
     def set_disk_full(self, full: bool) -> None:
-        """Stop or resume accepting data that needs disk space."""
+        """Tell the core to reject data that needs disk space, or to accept it again."""
         self.broker.set_disk_full(full)
         self.schedule()
 
     def _read_on(self, connection: Connection) -> None:
-        """Resume reading after a credential check or a deferral."""
+        """Resume reading from a connection after a credential check or after deferred input."""
         channel = self.channels.get(connection)
         if channel is not None:
             channel.update_reading()
@@ -263,13 +263,13 @@ class EventLoop:
         self.schedule()
 
     def uptime_seconds(self) -> float:
-        """Return the broker's uptime in seconds, by the monotonic clock."""
+        """Return the seconds since the broker started, measured with the monotonic clock."""
         return self._loop.time() - self._started_at
 
     # -- upkeep and the end
 
     def upkeep(self) -> None:
-        """Run the periodic work. Called once a second."""
+        """Run the periodic work, such as checkpoints. Called once a second."""
         self._alarm.look()
         log_notices(self.broker.statistics, self._loop.time())
         self.authentications.tick()
@@ -279,7 +279,7 @@ class EventLoop:
         self.schedule()
 
     async def stop(self) -> None:
-        """End all connections, commit everything and close the store."""
+        """Close all connections, commit all records and close the store."""
         committer = self.committer
         if committer.failure is None:
             now = self._loop.time()

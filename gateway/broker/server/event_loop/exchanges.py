@@ -1,7 +1,7 @@
-"""Enhanced authentication exchanges that wait for their clients; their number is limited.
+"""Enhanced authentication exchanges whose clients have not replied yet, up to a maximum number.
 
-When the limit is reached, the address with the most exchanges loses its oldest one. A client that
-opens a thousand exchanges thus only displaces its own.
+At the maximum, the oldest exchange from the address with the most exchanges is cancelled. A client
+that opens a thousand exchanges therefore only displaces its own.
 """
 
 import asyncio
@@ -10,15 +10,17 @@ from gateway.broker.access.authentication import Exchange
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
 
 EXCHANGES_MAX = 1_000
-"""Concurrent exchanges, at most: some 20 MB at worst, when each client sends the longest name. When
-a fleet returns, each client needs a few round trips; one too many is asked to try again."""
+"""Maximum number of concurrent exchanges. They take some 20 MB at worst, if each client sends the
+longest user name. When many devices reconnect, each needs a few round trips. Beyond the maximum,
+a client is asked to try again."""
 
 EXCHANGES_OF_AN_ADDRESS_MAX = 500
-"""Exchanges of one address, or one /64 of IPv6: half, for a fleet behind one router."""
+"""Maximum number of exchanges from one IPv4 address or one IPv6 /64 network. It is half of the
+total, for a fleet of devices that share one router."""
 
 
 class Waiting:
-    """An exchange, its origin, and its deadline."""
+    """An authentication exchange, the address it came from, and the timer that ends it."""
 
     def __init__(self, exchange: Exchange, origin: str, deadline: asyncio.TimerHandle) -> None:
         self.exchange = exchange
@@ -27,28 +29,31 @@ class Waiting:
 
 
 class Exchanges:
-    """Open exchanges by connection."""
+    """The authentication exchanges that are not complete yet, by connection."""
 
     def __init__(self) -> None:
         self._waiting: dict[Connection, Waiting] = {}
         self._of_origins: dict[str, dict[Connection, None]] = {}
 
     def __len__(self) -> int:
-        """Return the number of open exchanges."""
+        """Return the number of authentication exchanges that are not complete."""
         return len(self._waiting)
 
     @property
     def connections(self) -> list[Connection]:
-        """The connections that have an exchange."""
+        """The connections that have an authentication exchange."""
         return list(self._waiting)
 
     def get(self, connection: Connection) -> Exchange | None:
-        """Return the exchange of a connection."""
+        """Return the authentication exchange of a connection, or None if there is none."""
         waiting = self._waiting.get(connection)
         return None if waiting is None else waiting.exchange
 
     def one_too_many(self, origin: str) -> Connection | None:
-        """Return whose exchange must end before one of `origin` is added; None if there is room."""
+        """Return the connection whose authentication exchange must be cancelled for a new one.
+
+        `origin` is the address of the new exchange. Return None if no limit is reached.
+        """
         own = self._of_origins.get(origin, {})
         if len(own) >= EXCHANGES_OF_AN_ADDRESS_MAX:
             return _oldest_of(own)
@@ -64,12 +69,12 @@ class Exchanges:
         origin: str,
         deadline: asyncio.TimerHandle,
     ) -> None:
-        """Store the exchange of a connection that has none."""
+        """Store the authentication exchange of a connection that has no other exchange."""
         self._waiting[connection] = Waiting(exchange, origin, deadline)
         self._of_origins.setdefault(origin, {})[connection] = None
 
     def forget(self, connection: Connection) -> None:
-        """Remove the exchange of a connection, if there is one."""
+        """Remove a connection's authentication exchange, if it has one, and cancel the timer."""
         waiting = self._waiting.pop(connection, None)
         if waiting is None:
             return
@@ -80,12 +85,15 @@ class Exchanges:
             del self._of_origins[waiting.origin]
 
     def clear(self) -> None:
-        """Remove all exchanges."""
+        """Remove all authentication exchanges."""
         for connection in list(self._waiting):
             self.forget(connection)
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Return the oldest connection; those that are already connected come last."""
+    """Return the connection with the oldest exchange.
+
+    Clients that are not connected yet come first.
+    """
     not_in = (each for each in own if each.state is not ConnectionState.CONNECTED)
     return next(not_in, next(iter(own)))

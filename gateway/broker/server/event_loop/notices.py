@@ -1,4 +1,4 @@
-"""Log lines about misbehaving clients, limited in number per second."""
+"""Log lines about misbehaving clients, with a maximum number per second."""
 
 import logging
 
@@ -7,18 +7,22 @@ from gateway.broker.core.statistics import Statistics
 logger = logging.getLogger(__name__)
 
 NOTICES_PER_SECOND_MAX = 10
-"""Log lines per second about misbehaving clients: a flood must not fill the journal on the card."""
+"""Maximum number of log lines per second about misbehaving clients: a flood of lines must not fill
+the system journal on the SD card."""
 
 
 DENIALS_PER_SECOND_MAX = 10
-"""The same for denials by access rules."""
+"""Maximum number of log lines per second about denials by access rules."""
 
 TAKEOVERS_PER_SECOND_MAX = 10
-"""The same for devices that share a client identifier."""
+"""Maximum number of log lines per second about devices that share a client identifier."""
 
 
 def log_notices(statistics: Statistics, now: float) -> None:
-    """Log what the core has noted since the last call. Called once a second."""
+    """Log the notices that the broker core has collected since the last call.
+
+    Called once a second.
+    """
     statistics.recently_denied.advance(now)
     statistics.recently_dropped.advance(now)
     for sentence, client_id in statistics.denials.take(now, DENIALS_PER_SECOND_MAX):

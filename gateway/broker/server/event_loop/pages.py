@@ -1,4 +1,4 @@
-"""Pages of queued messages that the core has requested, read from disk a few per tick."""
+"""Loading of queued messages from disk for the broker core, a few pages per tick."""
 
 import asyncio
 
@@ -8,11 +8,11 @@ from gateway.broker.store.pages import PAGE_BYTES_MAX
 from gateway.broker.store.store import Store
 
 PAGES_PER_TICK_MAX = 16
-"""Pages of queued messages read from disk per tick: some milliseconds."""
+"""Maximum number of pages of queued messages loaded per tick, which takes some milliseconds."""
 
 
 class Pages:
-    """Pages that the core has requested and not received yet."""
+    """Pages of queued messages that the broker core has requested and that are not loaded yet."""
 
     def __init__(self, broker: Broker, store: Store) -> None:
         self._broker = broker
@@ -21,11 +21,11 @@ class Pages:
         self._requests: list[PageRequest] = []
 
     def are_wanted(self) -> bool:
-        """Return True if there are requests."""
+        """Return True if a page of queued messages was requested and is not loaded yet."""
         return bool(self._requests or self._broker.effects.pages)
 
     def load(self) -> None:
-        """Read the oldest requested pages."""
+        """Load the pages that were requested first, up to the maximum number per tick."""
         broker = self._broker
         self._requests.extend(broker.effects.take_pages())
         for request in self._requests[:PAGES_PER_TICK_MAX]:

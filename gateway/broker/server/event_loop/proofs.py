@@ -1,10 +1,10 @@
-"""Repeated checks of the proofs on which open connections depend.
+"""Repeated checks of the credentials with which open connections were authenticated.
 
 If a database row was removed or changed, or the identity provider has withdrawn a key, the
-connections that depend on it end. Once per interval, a source is queried about all connections that
-it proved, one after another and at a bounded rate. While it does not answer, no connection ends:
-uninterrupted service of devices matters more than removing a user some minutes earlier. For new
-logins `when_down` decides.
+connections that depend on it are closed. Once per interval, a source of users is queried about each
+connection that it authenticated, one after another and at a limited rate. While the source is not
+available, no connection is closed: uninterrupted service of devices is more important than removing
+a user some minutes earlier. For new logins, the setting `when_down` applies.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from gateway.broker.access.proven import NotKnown, Proven
 from gateway.broker.core.sessions.connection import Connection
 
 CHECKS_PER_SECOND_MAX: Final = 100
-"""Checks per second with one source, each at most one query: 10,000 connections take two
-minutes."""
+"""Maximum number of checks per second at one source. Each takes at most one query, so 10,000
+connections take two minutes."""
 
 Ended = Callable[[Connection, bool], None]
-"""Called with a connection whose proof is no longer valid, and whether its user no longer
+"""Called with a connection whose credentials are no longer valid, and True if its user no longer
 exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The proof on which one connection depends."""
+    """The credentials of one connection: user source, login, and a digest of the source's entry."""
 
     source: str
     login: Login
@@ -37,7 +37,7 @@ class Proof:
 
 
 class Proofs:
-    """The proofs of all connections whose source can end them."""
+    """The credentials of all connections whose source of users is queried regularly."""
 
     def __init__(self, ended: Ended) -> None:
         self._ended = ended
@@ -49,21 +49,24 @@ class Proofs:
         return len(self._proofs)
 
     def keep(self, connection: Connection, login: Login, answer: Proven) -> None:
-        """Store the proof of a connection that was accepted or re-authenticated."""
+        """Record the credentials of a connection that was accepted or re-authenticated."""
         proof = Proof(answer.source, login.of(login.username), answer.digest)
         self._proofs[connection] = proof
 
     def forget(self, connection: Connection) -> None:
-        """Remove the proof of a connection that is gone."""
+        """Remove the record of a closed connection."""
         self._proofs.pop(connection, None)
 
     def source_of(self, connection: Connection) -> str | None:
-        """Return the source that proved a connection's user; None if it is none of these."""
+        """Return the name of the source of users that authenticated a connection.
+
+        Return None if the source is not queried regularly.
+        """
         proof = self._proofs.get(connection)
         return None if proof is None else proof.source
 
     def tick(self, sources: Mapping[str, Source], checks: Checks) -> None:
-        """Query the sources that are due. Called once a second."""
+        """Start to query the sources of users that are due. Called once a second."""
         loop = asyncio.get_running_loop()
         for name, source in sources.items():
             interval = source.recheck_seconds
@@ -75,7 +78,7 @@ class Proofs:
                 self._passes[name] = loop.create_task(self._pass(source, checks))
 
     async def _pass(self, source: Source, checks: Checks) -> None:
-        """Query a source about each connection that it proved."""
+        """Query a source about each connection that it authenticated."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         asked = [each for each, proof in self._proofs.items() if proof.source == source.name]
@@ -96,11 +99,11 @@ class Proofs:
             digest = await source.digest_of(proof.login, proof.digest, checks, since)
         except NotKnown:
             return
-        # It may have been lost, or proven again, during the query.
+        # The connection may have been lost, or authenticated again, during the query.
         if digest != proof.digest and self._proofs.get(connection) is proof:
             self._ended(connection, digest is None)
 
     def stop(self) -> None:
-        """Stop all queries."""
+        """Cancel all running queries of sources of users."""
         for task in self._passes.values():
             task.cancel()

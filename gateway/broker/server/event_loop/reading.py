@@ -1,9 +1,10 @@
-"""Fair reading: how much of a client's input is processed before the others are served.
+"""Fair reading: limits how much input of one client is processed before other clients are served.
 
-A client may use slices of work until its turn is over. A client with remaining input is behind: it
-is not read, and all clients that are behind take turns, in the order in which they fell behind
-(docs/decisions/0052, 0154). A client whose packets need the disk is not read while too much data
-waits for its commit.
+Input is processed in slices of about a millisecond of work. A client may use several slices until
+its turn is over. While input remains, the broker does not read from the client. Such clients get
+further turns in the order in which their turns ended (docs/decisions/0052, 0154). If a client's
+packets must be stored on disk, the broker does not read from the client while too much data is
+uncommitted.
 """
 
 import asyncio
@@ -17,29 +18,32 @@ from gateway.broker.core.work import SLICE_UNITS
 from gateway.broker.server.event_loop.channel import Channel
 
 PIECE_BYTES: Final = 16 * 1024
-"""Received bytes decoded without interruption: 8,000 of the shortest packets, two milliseconds."""
+"""Maximum number of received bytes decoded without interruption: 8,000 of the shortest packets,
+which take two milliseconds."""
 
-# Not Final: tests make it so long that work alone counts.
+# Not Final: tests set a value that is so long that only the work counts.
 TURN_SECONDS: float = 0.0005
-"""Length of a client's turn: no slice starts after it. The cheapest unit of work takes a twentieth
-of the most expensive, so the clock limits expensive work, and `TURN_UNITS` cheap work."""
+"""Length of a client's turn: no slice starts later. The clock limits expensive work, and
+`TURN_UNITS` limits cheap work: a unit of the cheapest work takes a twentieth of the most
+expensive."""
 
 TURN_UNITS: Final = 8 * SLICE_UNITS
-"""Units of a client's turn; also of all reads since the last tick, before clients that send much
-have to wait; and of turns committed together, so that short ones do not cost an fsync each."""
+"""Work units per client's turn. Two other limits are equal to it: the work of all reads since the
+last tick before clients that send much have to wait, and the work of turns that are committed
+together, so that short turns do not cost one fsync each."""
 
 HEAVY_UNITS: Final = SLICE_UNITS
-"""A client whose last read had this much work waits for a turn if reads since the last tick used
-one. Otherwise ten such clients together would make all others wait for ten turns."""
+"""A client whose last received data caused more work has to wait if the reads since the last tick
+have used up a turn. Otherwise ten such clients would make all others wait for ten turns."""
 
-# Not Final: tests make it small enough to be reached.
+# Not Final: tests set a small value.
 UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
-"""Received data waiting for turns, at most: 128 reads of the largest size. Further data is decoded
-immediately; then it is in the core as packets, with the core's own limits."""
+"""Maximum number of received bytes that wait for their client's turn: 128 reads of the largest
+size. Further data is decoded immediately and then counts against the limits of the broker core."""
 
 
 class FairReader:
-    """The clients that are not read at present, because they sent too much."""
+    """Processes the clients' input in turns, and pauses reading from clients that send too much."""
 
     def __init__(
         self,
@@ -53,17 +57,17 @@ class FairReader:
         """Set the limit and the callbacks.
 
         Args:
-            broker: the core.
+            broker: the broker core.
             uncommitted_bytes_max: maximum size of records that wait for their commit.
             may_go_on: returns False after an error that ends the process.
-            lose: called for a connection that was lost before its last packet was processed.
+            lose: called for a lost connection, after all data received from it was processed.
             schedule: called when there may be something to send or to commit.
         """
         self.uncommitted_bytes_max = uncommitted_bytes_max
         self.unread_bytes = 0
-        """Connections of all clients that are behind."""
+        """Number of received bytes that wait for their client's turn, over all connections."""
         self.tick_units = 0
-        """Work of all reads since the last tick."""
+        """Work units of all reads since the last tick."""
         self._broker = broker
         self._work = broker.work
         self._may_go_on = may_go_on
@@ -76,7 +80,7 @@ class FairReader:
         self._scheduled = False
 
     def forget(self, channel: Channel) -> None:
-        """Forget a connection that is gone."""
+        """Remove a closed connection and its received data from all totals."""
         self._overloaded.discard(channel)
         self._behind.pop(channel, None)
         self.unread_bytes -= channel.unread_counted
@@ -85,19 +89,19 @@ class FairReader:
     # -- more than the disk takes
 
     def look_at_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Stop reading from a client whose records exceed the limit.
+        """Pause reading from a client that caused new records beyond the limit of uncommitted data.
 
-        `recorded_bytes` is the size of uncommitted records before this read.
+        `recorded_bytes` is the size of the uncommitted records before the data was processed.
         """
         pending_bytes = self._broker.batch.pending_bytes()
         if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
-            # Packets that need no disk, QoS 0 and PINGREQ, are received too.
+            # A client whose packets need no records, such as QoS 0 and PINGREQ, is not paused.
             channel.overloaded = True
             self._overloaded.add(channel)
             channel.update_reading()
 
     def resume_overloaded(self) -> None:
-        """Resume reading when enough is committed to leave room for some reads."""
+        """Resume reading from paused clients after commits have left enough space for records."""
         if not self._overloaded or (
             self._broker.batch.pending_bytes() > self.uncommitted_bytes_max // 2
         ):
@@ -113,10 +117,10 @@ class FairReader:
     # -- more than its rate
 
     def look_at_rates(self, channel: Channel, recorded_bytes: int | None) -> None:
-        """Stop reading from a client that exceeded its rates, until it is within them again.
+        """Pause reading from a client that exceeded its message rate or byte rate.
 
-        `recorded_bytes` is the size of uncommitted records before this read; None: nothing was
-        read.
+        `recorded_bytes` is the size of the uncommitted records before the last data was processed,
+        or None if there is no new data.
         """
         meters, now = channel.connection.meters, self._loop.time()
         if recorded_bytes is not None:
@@ -140,16 +144,16 @@ class FairReader:
     def _look_again(self, channel: Channel) -> None:
         channel.throttled = False
         if channel.connection.is_open:
-            # Data read before the pause may exceed the rate further.
+            # Data that was read before the pause may exceed the rate again.
             self.look_at_rates(channel, None)
             channel.update_reading()
 
     # -- more than a turn of work
 
     def end_turn(self, channel: Channel, began: float) -> None:
-        """Process more slices of a client's input until its turn is over, and count the work.
+        """Process more of a client's input until the client's turn is over, and count the work.
 
-        `began` is the start of the turn, by `perf_counter`.
+        A turn has a limited time and amount of work. `began` is its start, from `perf_counter`.
         """
         if channel.connection.behind or channel.unread:
             self._go_on(channel, began + TURN_SECONDS)
@@ -170,10 +174,10 @@ class FairReader:
         work.spent = spent
 
     def puts_off(self, channel: Channel, data: bytes) -> bool:
-        """Keep received data for a later turn of its client, if reads exceeded a turn since the
-        last tick.
+        """Keep received data for later if reads since the last tick have already caused much work.
 
-        Return False, without keeping it, if they did not, or if too much data is kept already.
+        Return False, without keeping the data, if there was little work or if too much data is kept
+        already.
         """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:
@@ -185,12 +189,15 @@ class FairReader:
         return True
 
     def begin(self, channel: Channel, data: bytes) -> None:
-        """Feed at most one slice of the received bytes to the core."""
+        """Pass received bytes to the broker core, up to one slice of work, and keep the rest.
+
+        A slice is about a millisecond of work.
+        """
         channel.unread = data
         self._read_on(channel)
 
     def _read_on(self, channel: Channel) -> None:
-        """Feed received bytes to the core in pieces, until the slice is used up."""
+        """Pass kept bytes to the broker core in pieces, up to one slice (a millisecond) of work."""
         connection, data, position = channel.connection, channel.unread, channel.unread_from
         self.unread_bytes -= channel.unread_counted
         # If too much data waits for its turn, memory is more important than time.
@@ -208,18 +215,21 @@ class FairReader:
         self.unread_bytes += channel.unread_counted
 
     def fall_behind(self, channel: Channel) -> None:
-        """Defer a client's remaining input to its next turn, after those of others."""
+        """Queue a client whose input is not fully processed.
+
+        It continues after the clients before it.
+        """
         if channel not in self._behind:
             channel.update_reading()
             if channel.overloaded:
-                return  # it continues when there is room for its data
+                return  # `resume_overloaded` continues when there is space for its records
             self._behind[channel] = None
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
-        """Give the client that has waited longest its next turn."""
+        """Process more input of the client that has waited longest."""
         self._scheduled = False
         if not self._behind or not self._may_go_on():
             return

@@ -1,1 +1,1 @@
-"""Interface to operating system and interpreter: clocks, memory, socket files."""
+"""Interface to the operating system and the interpreter: clocks, memory, threads, socket files."""

@@ -1,8 +1,8 @@
-"""The two clocks: monotonic time is used for decisions, wall time is only recorded.
+"""The two clocks: the monotonic clock is used for decisions, the wall clock only for records.
 
-A Raspberry Pi has no battery-backed clock: wall time may start in the past, and jump. Jumps are
-detected by comparing both clocks. The kernel reports whether wall time is synchronised at all. The
-current time cannot be earlier than the last time recorded by the previous run.
+A Raspberry Pi has no battery-backed clock, so its wall clock may start in the past, and step. Steps
+are detected by comparing both clocks. The kernel reports whether the wall clock is synchronised.
+The current time cannot be earlier than the last time that the previous run recorded.
 """
 
 import ctypes
@@ -14,16 +14,17 @@ from functools import cache
 from gateway.broker.core.gateway_time import ClockQuality
 
 STEP_MS = 1_000
-"""A difference between the clocks that counts as a step: far more than slewing causes."""
+"""If the difference between the clocks changes by this much, the wall clock was stepped. Slewing
+changes the difference far less."""
 
 SET_MS = 50
-"""A difference from which a clock that was synchronised a moment ago counts as set: both clocks are
-slewed alike, and reading them takes less."""
+"""If the difference between the clocks changes by more than this, a clock that was synchronised a
+moment ago counts as set. Slewing affects both clocks alike, and reading them takes less time."""
 
 CATCH_UP_MS = 3_600_000
-"""Largest difference by which the start waits for a synchronised clock that is slower than the
-synchronised time of the previous run. If it is larger, one of the two was set from a wrong server,
-and the newer one is used."""
+"""If the synchronised time is earlier than the last synchronised time of the previous run by at
+most this, the last time is recorded until the clock has caught up. If the difference is larger,
+one of the two was set from a wrong server, and the current time is recorded."""
 
 NS_PER_MS = 1_000_000
 
@@ -33,7 +34,7 @@ _TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
 
 
 def quality() -> ClockQuality:
-    """Return whether the kernel considers its clock synchronised."""
+    """Return whether the kernel considers the wall clock synchronised."""
     adjtimex = _adjtimex()
     state = -1 if adjtimex is None else adjtimex()
     if state < 0:
@@ -43,7 +44,10 @@ def quality() -> ClockQuality:
 
 @cache
 def _adjtimex() -> Callable[[], int] | None:
-    """Return a function that calls adjtimex(2) with `modes` 0, which only reads."""
+    """Return a function that calls adjtimex(2) with `modes` 0, which only reads.
+
+    Return None if the operating system is not Linux.
+    """
     if not sys.platform.startswith("linux"):
         return None
     function = ctypes.CDLL(None).adjtimex
@@ -58,9 +62,10 @@ def _adjtimex() -> Callable[[], int] | None:
 
 
 class WallClock:
-    """Wall time in milliseconds since 1970-01-01 UTC, its quality, and its steps.
+    """Wall time in milliseconds since 1970-01-01 UTC, the clock's quality, and its steps.
 
-    `floor_ms` is the last time recorded by the previous run, and `floor_clock` its quality.
+    `floor_ms` is the last time that the previous run recorded, and `floor_clock` the clock's
+    quality at that time.
     """
 
     def __init__(self, floor_ms: int = 0, floor_clock: ClockQuality = ClockQuality.UNKNOWN) -> None:
@@ -69,31 +74,34 @@ class WallClock:
         self._started_ms = _monotonic_ms()
         self._stepped_from_ms = _wall_ms() - self._started_ms
         self.quality = ClockQuality.UNSYNCHRONISED
-        """The kernel's report at the last `look`."""
+        """The quality that the kernel reported at the last `look`."""
         self._offset_ms = 0
-        """Wall time minus monotonic time at that moment."""
+        """Wall time minus monotonic time at the last `look`."""
         self.look()
 
     def look(self) -> ClockQuality:
         """Query the kernel for the clock's quality.
 
-        Once a second, as the system call may be slow.
+        Call it once a second, because the system call may be slow.
         """
         found = quality()
         self._offset_ms = _wall_ms() - _monotonic_ms()
         if found is ClockQuality.SYNCHRONISED and quality() is not ClockQuality.SYNCHRONISED:
-            found = ClockQuality.UNSYNCHRONISED  # it was set while it was read
+            found = ClockQuality.UNSYNCHRONISED  # the clock was set between the two calls
         self.quality = found
         return found
 
     def shown(self) -> tuple[int, ClockQuality]:
-        """Return the time as every process of the gateway sees it now, and its quality."""
+        """Return the current wall time, as all processes of the gateway read it, and its quality.
+
+        The time is in milliseconds since 1970.
+        """
         # Both clocks without a call in between, because this runs for each batch.
         time_ms, found = time.time_ns() // NS_PER_MS, self.quality
         if found is ClockQuality.SYNCHRONISED:
             offset_ms = time_ms - time.monotonic_ns() // NS_PER_MS
             if abs(offset_ms - self._offset_ms) > SET_MS:
-                # It was set since: the kernel has not reported about it yet.
+                # The clock was set, which the last report of the kernel does not include.
                 found = ClockQuality.UNSYNCHRONISED
         return time_ms, found
 
@@ -118,7 +126,7 @@ class WallClock:
         return _wall_ms()
 
     def step_ms(self) -> int:
-        """Return by how many milliseconds wall time jumped since the last call; 0 if it did not."""
+        """Return by how many milliseconds the wall clock was stepped since the last call, or 0."""
         offset = _wall_ms() - _monotonic_ms()
         step = offset - self._stepped_from_ms
         self._stepped_from_ms = offset

@@ -1,4 +1,4 @@
-"""Detection of the running build of the core: compiled or plain Python."""
+"""Detects whether the running broker core is compiled or plain Python."""
 
 from types import FunctionType
 from typing import Final

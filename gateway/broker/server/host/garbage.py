@@ -1,10 +1,10 @@
-"""Limits for Python's garbage collector: a pause of a few milliseconds, however many objects exist.
+"""Settings of Python's garbage collector that limit a pause to a few milliseconds.
 
-Almost everything is freed by reference counts. A collection visits all objects that it has not seen
-before, so objects seen once are set aside for good; otherwise 100,000 sessions or a million queued
-messages would pause all clients for half a second. The price is that a cycle which survives one
-collection is never freed. Connections and sessions leave no cycles (a test counts them), and
-recovery creates none.
+Reference counts free almost everything. Normally, a full collection visits all objects. With these
+settings, an object that survives its first collection is excluded from later ones: otherwise
+100,000 sessions or a million queued messages would pause all clients for half a second. The
+drawback is that a reference cycle is never freed if it survives one collection. Connections and
+sessions leave no cycles (a test counts them), and recovery creates none.
 """
 
 import gc
@@ -13,15 +13,15 @@ from contextlib import contextmanager
 from typing import Final
 
 GARBAGE_OBJECTS: Final = 5_000
-"""New objects, minus freed ones, before cycles are searched: a collection of this many takes 2 ms
-on a PC, and a busy broker's messages stay below that number."""
+"""Number of new objects, minus freed ones, that starts a collection. Collecting this many takes 2
+ms on a PC. The messages of a busy broker stay below this number."""
 
 NEVER: Final = 1_000_000_000
 
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """Disable garbage collection during a recovery, which creates no garbage."""
+    """Disable garbage collection while the state is recovered, which creates no garbage."""
     gc.collect()
     gc.disable()
     try:
@@ -31,7 +31,7 @@ def ignored() -> Iterator[None]:
 
 
 def watch() -> None:
-    """From now on, collect only new objects, and each object only once."""
+    """Restrict all later collections to new objects, and visit each object only once."""
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, NEVER, NEVER)
     if _set_aside not in gc.callbacks:

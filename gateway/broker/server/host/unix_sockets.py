@@ -1,4 +1,4 @@
-"""Files of Unix sockets: modes, stale files of an earlier run, group access."""
+"""Files of Unix sockets: their modes, and stale files of an earlier run."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PATH_BYTES_MAX = 107
-"""The kernel's address structure has 108 bytes including a final 0."""
+"""Maximum length of a path. The kernel's address structure has 108 bytes including a final 0."""
 
 PROBE_SECONDS = 1.0
 """How long to wait for a process that may be listening on an existing Unix socket."""
@@ -19,7 +19,7 @@ _SOCKET_UMASK = 0o117
 
 @contextmanager
 def closed_to_others() -> Iterator[None]:
-    """Create socket files with mode 0660 within this context."""
+    """Set the umask so that socket files created in this context have mode 0660."""
     before = os.umask(_SOCKET_UMASK)
     try:
         yield
@@ -28,12 +28,12 @@ def closed_to_others() -> Iterator[None]:
 
 
 def inode_of(path: Path) -> int:
-    """Return a number that distinguishes this file from a later one of the same name."""
+    """Return a file's inode number, to distinguish it from a later file with the same name."""
     return path.lstat().st_ino
 
 
 def remove_stale(path: Path) -> None:
-    """Remove a socket left by a killed broker. Never removes anything else.
+    """Remove the socket file of a broker that was killed. Never removes any other file.
 
     Raises:
         OSError: the file is not a socket, or another process listens on it.
@@ -50,7 +50,7 @@ def remove_stale(path: Path) -> None:
 
 
 def is_answered(path: Path) -> bool:
-    """Return True if a process listens on a socket file."""
+    """Return True if a process listens on the Unix socket at `path`."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(PROBE_SECONDS)
         try:

@@ -1,1 +1,1 @@
-"""Listeners: sockets, the PROXY header, WebSocket frames, TLS, and the MQTT protocol."""
+"""Listeners: sockets, PROXY headers, WebSocket frames, TLS and MQTT streams."""

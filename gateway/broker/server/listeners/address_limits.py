@@ -1,9 +1,10 @@
-"""Limits of one address: connections and new connections per second, checked at accept.
+"""Limits per address on open connections and new connections per second.
 
-The sessions and rates of an address's clients are limited as well; the core counts those. Nothing
-is read from a rejected connection and the core never sees it, so it costs one table lookup. IPv6
-addresses count by their first 64 bits, because one machine can choose any of them. Link-local
-addresses, which share these bits, count individually.
+They are checked when a connection is accepted. Sessions and message rates per address are limited
+by the broker core. A rejected connection costs only one table lookup: nothing is read from it, and
+the core does not know it. IPv6 addresses are counted by their first 64 bits, because one machine
+can choose any address with these bits. Link-local addresses, which share these bits, are counted
+individually.
 """
 
 import ipaddress
@@ -20,61 +21,63 @@ from gateway.configuration import Configuration
 from gateway.process.files import descriptors
 
 ENTRIES_MAX: int = 16_384
-"""Addresses remembered without an open connection, at most: 5 MB. Beyond it the one without a
-connection for the longest time is dropped, and gets a new burst."""
+"""Maximum number of addresses stored without an open connection, which take 5 MB. Beyond it, the
+address that has been without a connection for the longest time is removed, and may use its full
+burst again."""
 
 BURST_SECONDS: Final = 10.0
-"""Allowed burst of an address after a pause, in seconds of its rate: machines behind one address
-return together after an outage."""
+"""Size of the allowed burst per address, in seconds of its rate: machines with the same address
+reconnect together after an outage."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Shortest time between two log lines about an address."""
+"""Shortest time between two log lines about the same address."""
 
 LOOKED_AT: Final = 8
-"""Entries checked to find one that can be dropped, at most, for each new address."""
+"""Maximum number of entries examined per new address to find entries that can be removed."""
 
 CONNECTIONS_REFUSED: Final = "max_connections_per_address"
 RATE_REFUSED: Final = "max_connection_rate_per_address"
 LISTENER_RATE_REFUSED: Final = "max_connection_rate"
-"""Name of this refusal in the status's `errors`: the name of the key."""
+"""Name under which the status counts these refusals in `errors`: the name of the configuration
+key."""
 
 LOOPBACK: Final[tuple[Network, ...]] = (
     ipaddress.ip_network("127.0.0.0/8"),
     ipaddress.ip_network("::1/128"),
 )
-"""Programs on this machine, such as the bridge: never counted."""
+"""Networks of programs on this machine, such as the bridge, whose connections are never counted."""
 
 _HOST_BITS: Final = 64
 
 
 @dataclass(frozen=True)
 class AddressSettings:
-    """Limits for each address. 0: unlimited."""
+    """Configured limits that apply to each address. 0 means unlimited."""
 
     connections_max: int
-    """Open connections."""
+    """Maximum number of open connections."""
     rate: int
-    """New connections per second."""
+    """Maximum number of new connections per second."""
     exempt: tuple[Network, ...] = ()
-    """Networks that are exempt, in addition to loopback."""
+    """Networks without limits, in addition to loopback."""
     sessions_max: int = 0
     packet_rate: int = 0
     byte_rate: int = 0
-    """Bytes per second of all its clients."""
+    """Maximum number of bytes per second from all clients of the address."""
 
     @property
     def limits_nothing(self) -> bool:
-        """True if there are no limits, so that addresses need not be counted."""
+        """True if all values are unlimited, so that addresses need not be counted."""
         return not (self.connections_max or self.rate or self.limits_clients)
 
     @property
     def limits_clients(self) -> bool:
-        """True if there is a limit that the core counts."""
+        """True if there is a limit that the broker core checks."""
         return bool(self.sessions_max or self.packet_rate or self.byte_rate)
 
 
 class Entry:
-    """Counters of one address."""
+    """Counters of connections from one address."""
 
     def __init__(self, bucket: TokenBucket) -> None:
         self.open_count = 0
@@ -82,29 +85,30 @@ class Entry:
         self.share: Share | None = None
         self.next_line_at = 0.0
         self.refused_count = 0
-        """Refusals since the last log line."""
+        """Number of refused connections since the last log line."""
 
     def is_idle(self, now: float) -> bool:
-        """Return True if the entry can be forgotten."""
+        """Return True if the entry can be removed because it no longer affects the limits."""
         is_idle = not self.open_count and self.bucket.is_full(now)
         return is_idle and (self.share is None or self.share.is_idle(now))
 
 
 class AddressLimits:
-    """Counts connections by address."""
+    """Counts connections by address. Refuses those beyond the limits or from banned networks."""
 
     def __init__(self, statistics: Statistics, settings: AddressSettings) -> None:
         self._statistics = statistics
         self._settings = settings
         self._entries: dict[str, Entry] = {}
-        """Addresses with the most recent connections last."""
+        """Counters by address. The addresses with the most recent connections come last."""
         self.exempt = LOOPBACK + settings.exempt
         self.banned = BannedNetworks([])
-        """No exemption applies to these: an operator named them, or they are flapping."""
+        """The banned networks. Exempt addresses can be banned too: an operator named them, or their
+        client was flapping."""
         self._next_banned_line_at = 0.0
 
     def replace_settings(self, settings: AddressSettings, now: float) -> None:
-        """Replace the limits for new connections."""
+        """Replace the limits. They apply to new connections."""
         if settings == self._settings:
             return
         self._settings = settings
@@ -115,14 +119,17 @@ class AddressLimits:
                 self._assign(entry.share)
 
     def is_exempt(self, address: Address) -> bool:
-        """Return True for addresses of this machine, and those exempted by the operator."""
+        """Return True for addresses of this machine and those that the configuration exempts."""
         return any(address in network for network in self.exempt)
 
     def enter(self, address: Address | None, now: float) -> tuple[str, str]:
-        """Count a new connection. None: it has no address that could be counted.
+        """Check and count a new connection.
+
+        `address` is None if the connection has no network address.
 
         Returns:
-            The exceeded limit, or an empty text; and the key for `leave` if the connection counts.
+            The name of the exceeded limit or an empty string, and the key for `leave`. The key is
+            empty if the connection is not counted.
         """
         settings = self._settings
         if address is not None and self.banned and address in self.banned:
@@ -145,7 +152,7 @@ class AddressLimits:
         return "", key
 
     def leave(self, key: str, now: float) -> None:
-        """Count the end of a connection. `key` is the one returned by `enter`."""
+        """Count the end of a connection. `key` is the key that `enter` returned."""
         entry = self._entries.get(key)
         if entry is None:
             return
@@ -154,9 +161,9 @@ class AddressLimits:
             del self._entries[key]
 
     def share_of(self, key: str) -> Share | None:
-        """Return the shared limits of an address's clients; None: nothing is limited.
+        """Return the limits shared by all clients of an address, or None without such limits.
 
-        `key` is the one returned by `enter`.
+        `key` is the key that `enter` returned.
         """
         entry = self._entries.get(key)
         if entry is None or not self._settings.limits_clients:
@@ -192,9 +199,9 @@ class AddressLimits:
         return TokenBucket(rate, rate * BURST_SECONDS, now)
 
     def _make_room(self) -> None:
-        """Forget addresses without connections and sessions to make room.
+        """Remove addresses without connections and sessions if too many addresses are stored.
 
-        The other addresses are limited by the number of connections and sessions.
+        The number of other addresses is limited by the number of connections and sessions.
         """
         for key in list(_first(self._entries, LOOKED_AT)):
             if len(self._entries) < ENTRIES_MAX:
@@ -205,7 +212,10 @@ class AddressLimits:
 
 
 def address_settings_of(configuration: Configuration) -> AddressSettings:
-    """Return the limits from `[quotas]`. Default: half of all connections per address."""
+    """Return the limits from `[quotas]`.
+
+    By default, an address may have half of all connections.
+    """
     quotas = configuration.quotas
     half = max(1, descriptors.connections_within(configuration.mqtt.max_connections) // 2)
     return AddressSettings(
@@ -223,13 +233,16 @@ def _first(entries: dict[str, Entry], count: int) -> list[str]:
 
 
 def address_in(text: str) -> Address | None:
-    """Return the address in `HOST:PORT` or `[HOST]:PORT`; None if there is none, as in a path."""
+    """Return the address in `HOST:PORT` or `[HOST]:PORT`, or None if there is no address."""
     host = text.rpartition(":")[0].strip("[]")
     return address_of(host)
 
 
 def address_of(host: str) -> Address | None:
-    """Parse an address. An IPv4 address mapped to IPv6 is returned as IPv4."""
+    """Parse an IP address.
+
+    Return an IPv4 address for one mapped to IPv6, and None for other strings.
+    """
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -240,7 +253,7 @@ def address_of(host: str) -> Address | None:
 
 
 def key_of(address: Address) -> str:
-    """Return the key of an address: itself, or its first 64 bits."""
+    """Return the key under which an address is counted: the address, or its first 64 bits."""
     if isinstance(address, ipaddress.IPv4Address) or address.is_link_local:
         return str(address)
     network = int(address) >> _HOST_BITS << _HOST_BITS

@@ -1,4 +1,4 @@
-"""Banned networks, searched with one set lookup per prefix length."""
+"""A set of banned networks. A search takes one set lookup per prefix length."""
 
 import ipaddress
 
@@ -7,7 +7,10 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class BannedNetworks:
-    """A set of networks that can be searched for an address."""
+    """A set of IP networks.
+
+    `address in networks` is True if one of the networks contains the address.
+    """
 
     def __init__(self, networks: list[Network]) -> None:
         self._by_length: dict[tuple[int, int], set[int]] = {}
@@ -32,5 +35,5 @@ class BannedNetworks:
 
 
 def network_of(text: str) -> Network:
-    """Parse a network in canonical form."""
+    """Parse a network in canonical form, such as 192.0.2.0/24."""
     return ipaddress.ip_network(text)

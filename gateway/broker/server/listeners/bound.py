@@ -1,6 +1,7 @@
-"""Listening sockets before connections are accepted: a reload binds them before it is applied.
+"""Binding of listening sockets before they accept connections.
 
-Meanwhile the kernel queues the clients' connections.
+A reload binds new sockets before it changes anything. Until the sockets accept connections, the
+kernel queues them.
 """
 
 import contextlib
@@ -13,20 +14,20 @@ from gateway.broker.server.host.unix_sockets import closed_to_others, inode_of, 
 from gateway.configuration import Listener
 
 BACKLOG = 1_024
-"""Connections queued by the kernel while the loop is busy: a fleet that reconnects after a
-restart."""
+"""Maximum number of connections that the kernel queues while the event loop is busy, for example
+when all devices reconnect after a restart."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The sockets of one listener; several if `localhost` has several addresses."""
+    """The bound sockets of one listener. There are several if `localhost` has several addresses."""
 
     sockets: tuple[socket.socket, ...]
     file: tuple[Path, int] | None = None
-    """File and inode of a Unix socket."""
+    """Path and inode of a Unix socket's file, or None for network sockets."""
 
     def remove_file(self) -> None:
-        """Remove the socket's file, unless another process has replaced it."""
+        """Remove the file of a Unix socket, unless another process has replaced the file."""
         if self.file is not None:
             path, inode = self.file
             with contextlib.suppress(FileNotFoundError):
@@ -34,7 +35,7 @@ class Bound:
                     path.unlink()
 
     def close(self) -> None:
-        """Close the sockets and remove the file."""
+        """Close the sockets and remove the file of a Unix socket."""
         self.remove_file()
         for each in self.sockets:
             each.close()
@@ -47,15 +48,15 @@ class Bound:
 
 
 def bind(listener: Listener, given_up: Iterable[Bound] = ()) -> Bound:
-    """Bind and listen as configured.
+    """Bind a listener's sockets to the configured address, and start to listen.
 
     Args:
         listener: the configured listener.
         given_up: sockets that will be closed if nothing else fails. One of them may have the
-            same port at an overlapping address: `127.0.0.1` when `0.0.0.0` replaces it.
+            same port at an overlapping address, such as `127.0.0.1` if `0.0.0.0` replaces it.
 
     Raises:
-        OSError: the address cannot be used. No socket stays open.
+        OSError: the address cannot be used. All new sockets are closed again.
     """
     if listener.path is not None:
         return _bind_unix(listener.path)

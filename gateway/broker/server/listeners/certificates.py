@@ -1,8 +1,8 @@
-"""Certificates of the TLS listeners, watched and replaced while the broker runs.
+"""Certificates of the TLS listeners, which are watched and replaced while the broker runs.
 
-New files are used from the next handshake on. Existing connections continue, except those whose
-certificate is on a new revocation list, or whose authority is no longer trusted. Unusable files
-change nothing. A connection ends when its client's certificate expires.
+Renewed files are used for new connections. Existing connections continue, except if the client's
+certificate is on a new revocation list, or if its authority is no longer trusted. Files that cannot
+be used change nothing. A connection is closed when its client's certificate expires.
 """
 
 import asyncio
@@ -21,53 +21,56 @@ from gateway.process.files.file_state import FileState, states_of
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 60.0
-"""Interval of checks of the files: certbot renews them without informing other programs."""
+"""Interval at which the files are checked. Programs such as certbot replace them without notice."""
 
 SETTLE_SECONDS: Final = 2.0
-"""Certificate and key are two files: they are read once both have stopped changing."""
+"""Waiting time after a change of a file: certificate and key are two files, and are read when
+neither has changed any more."""
 
 WARNINGS_SECONDS: Final = 86_400.0
-"""Interval of warnings about a certificate that expires soon."""
+"""Interval of log lines about a certificate that expires soon."""
 
 EXPIRY_SECONDS: Final = 1.0
 """Shortest time between two checks for expired client certificates."""
 
 WITHDRAWN: Final = "tls_authority_withdrawn"
-"""Name of connections ended because their client's authority is no longer trusted."""
+"""Reason name for connections that are closed because the authority of the client's certificate is
+no longer trusted."""
 
 REVOKED: Final = "tls_certificate_revoked"
-"""Name of connections ended because their client's certificate was revoked."""
+"""Reason name for connections that are closed because the client's certificate was revoked."""
 
 
 class Certificates:
-    """Certificates of one listener."""
+    """The certificate files of one listener, and the client certificates of its connections."""
 
     def __init__(self, files: TlsFiles) -> None:
-        """Load the files. Raises CertificateError."""
+        """Load the certificate files. Raises CertificateError if they cannot be used."""
         self.files = files
         self.used_state = states_of(files.paths)
-        """State of the files in use."""
+        """State of the files at the time when the current certificate was loaded."""
         self._tried = self.used_state
-        """State of the files that were read last."""
+        """State of the files that were read last, even if they could not be used."""
         self.settling: tuple[FileState, ...] | None = None
-        """State of changed files at the last check."""
+        """State of changed files at the last check, or None."""
         self.loaded = load(files)
         self.problem: str | None = None
-        """Why the files on disk are not used."""
+        """Why the files on disk are not used, or None if they are."""
         self.peers: dict[MqttProtocol, Peer] = {}
-        """Client certificates of open connections."""
+        """The client certificates of open connections."""
         self.note_proof: Callable[[str, float | None], None] = lambda *_: None
-        """Called with a user authenticated by a certificate, and for how many seconds it is
-        valid."""
+        """Called with a user that a certificate has authenticated, and for how many seconds the
+        certificate is valid."""
         self.withdraw: Callable[[str], None] = lambda _: None
-        """Called with the user of a connection whose certificate is no longer valid."""
+        """Called with the user of a connection that was closed because its certificate is no longer
+        valid."""
         self.used: Callable[[], None] = lambda: None
-        """Called when other files are in use: the revocation list may have changed."""
+        """Called after new files were loaded, because the revocation list may have changed."""
         self.shown: list[dict[str, Any]] = []
-        """Entries in the status, one for each address of the listener."""
+        """Status entries of the listener, one for each of its addresses."""
 
     def candidate(self, now: float) -> Loaded:
-        """Load the files on disk. Raises CertificateError if they cannot be used now."""
+        """Load the files on disk. Raises CertificateError if they are invalid at the time `now`."""
         self._tried = states_of(self.files.paths)
         try:
             loaded = load(self.files)
@@ -82,14 +85,18 @@ class Certificates:
         return loaded
 
     def is_outdated(self) -> bool:
-        """Return True if the files differ from those in use.
+        """Return True if the files on disk differ from those in use, or could not be used.
 
-        False for an expired certificate that was used from the start: there is no better one.
+        An expired certificate that was used from the start does not count, as there is no better
+        one.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 
     def use(self, loaded: Loaded) -> None:
-        """Use a loaded certificate from the next handshake on."""
+        """Use loaded files for new connections.
+
+        Close connections whose client certificate is not valid according to the new files.
+        """
         withdrawn = self.loaded.authorities - loaded.authorities
         self.loaded = loaded
         self.used_state = self._tried
@@ -107,9 +114,9 @@ class Certificates:
         self.used()
 
     def end_expired(self, now: float) -> float:
-        """End connections whose client certificate has expired.
+        """Close connections whose client certificate has expired.
 
-        Return when the next one expires.
+        Return when the next client certificate expires, in seconds since 1970, or infinity.
         """
         soonest = float("inf")
         for protocol, peer in list(self.peers.items()):
@@ -121,14 +128,14 @@ class Certificates:
         return soonest
 
     def adopt(self, other: "Certificates") -> None:
-        """Use another listener's files, which are loaded already, from the next handshake on."""
+        """Use the loaded certificate of another listener for new connections."""
         self.files = other.files
         self._tried = other.used_state
         self.settling = None
         self.use(other.loaded)
 
     def show(self, now: float) -> None:
-        """Update the certificate's fields in the status."""
+        """Update the certificate's fields in the status entries of the listener."""
         loaded = self.loaded
         for entry in self.shown:
             entry["certificate"] = {
@@ -141,10 +148,10 @@ class Certificates:
 
 
 class CertificateWatch:
-    """Watches the certificates of all listeners."""
+    """Watches the certificate files of all listeners."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        """Set the clock: a function that returns wall time in seconds since 1970."""
+        """Set the clock, a function that returns wall time in seconds since 1970."""
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self.all: list[Certificates] = []
@@ -152,7 +159,7 @@ class CertificateWatch:
         self._warned_at = float("-inf")
 
     def start(self) -> None:
-        """Start watching the files."""
+        """Start to watch the files."""
         self.stop()
         if self.all:
             self._warn()
@@ -164,16 +171,16 @@ class CertificateWatch:
             self._timer.cancel()
 
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Load those certificates whose files have changed. Pass the result to `use`.
+        """Load the certificates among `asked` whose files have changed. Pass the result to `use`.
 
         Raises:
-            CertificateError: one of them cannot be used, so none is returned.
+            CertificateError: a certificate cannot be used. None of them is replaced.
         """
         now = self._clock()
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
-        """Use the loaded certificates. Return True if any differs from the one before."""
+        """Use the loaded certificates. Return True if any of them differs from the previous one."""
         differs = False
         for certificates, loaded in candidates:
             differs |= not _is_same(certificates.loaded, loaded)
@@ -185,7 +192,10 @@ class CertificateWatch:
         self._timer = self._loop.call_later(seconds, self.look)
 
     def look(self) -> None:
-        """Load changed files once they have stopped changing."""
+        """Check the files. Load changed files once two consecutive checks find the same state.
+
+        Close connections with expired client certificates.
+        """
         settling = False
         for each in self.all:
             found = states_of(each.files.paths)
@@ -222,12 +232,12 @@ class CertificateWatch:
 
 
 def end_revoked(peer: MqttProtocol) -> None:
-    """End a connection whose client certificate was revoked."""
+    """Close a connection whose client certificate was revoked."""
     peer.violate(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
 
 
 def end_withdrawn(peer: MqttProtocol) -> None:
-    """End a connection whose client certificate leads to no trusted authority any more."""
+    """Close a connection because the authority of its client's certificate is no longer trusted."""
     detail = "the authority of its client's certificate is not trusted any more"
     peer.violate(WITHDRAWN, detail, NOT_AUTHORIZED)
 

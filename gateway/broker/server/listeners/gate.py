@@ -1,7 +1,7 @@
-"""First check of a new connection: limits that depend only on its address.
+"""First check of a new connection: limits that depend only on its address and its listener.
 
-It happens before TLS and before the core. An accepted connection is passed on, and this module is
-not called for it again.
+The check happens before TLS and before the broker core is involved. An accepted connection is
+passed on to the next layer.
 """
 
 import asyncio
@@ -18,14 +18,15 @@ from gateway.broker.server.listeners.address_limits import (
 from gateway.broker.server.listeners.stream import MqttProtocol
 
 NO_DESCRIPTOR: Final = "max_connections"
-"""Name of a connection refused because it would leave no descriptor for files."""
+"""Reason name for a refused connection that would use a file descriptor reserved for files."""
 
 Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
-"""Creates the protocol of a connection and its outermost layer: itself, TLS, or a PROXY header."""
+"""Creates the protocol of a connection and its first layer: the protocol itself, TLS or PROXY
+header."""
 
 
 class GateLimits:
-    """Limits that apply to new connections of one listener."""
+    """Limits for new connections to one listener."""
 
     def __init__(
         self,
@@ -39,11 +40,11 @@ class GateLimits:
 
         Args:
             statistics: counters for rejected connections.
-            addresses: limits by address. None: connections come from this machine, or from a proxy
-                whose own address does not count.
-            bucket: new connections per second at this listener; None: unlimited.
+            addresses: limits by address, or None if connections come from this machine, or from a
+                proxy whose own address does not count.
+            bucket: limit of new connections per second at this listener, or None if unlimited.
             listener: name of the listener in messages.
-            has_descriptor: returns False if the process cannot have another connection.
+            has_descriptor: returns False if there is no file descriptor for another connection.
         """
         self.statistics = statistics
         self.addresses = addresses
@@ -53,7 +54,10 @@ class GateLimits:
 
 
 class Gate(asyncio.Protocol):
-    """Rejects a connection, or passes it on: to a PROXY header, TLS or the protocol."""
+    """Rejects a new connection, or passes it on to its first layer.
+
+    The first layer is the PROXY header, TLS, or the MQTT protocol.
+    """
 
     def __init__(self, keeping: GateLimits, make: Make) -> None:
         """Set the limits. `make` is called for an accepted connection."""
@@ -61,7 +65,7 @@ class Gate(asyncio.Protocol):
         self._make = make
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Accept or reject a connection."""
+        """Check the limits and accept or reject the connection."""
         keeping = self._keeping
         now = asyncio.get_running_loop().time()
         refusal, key = "", ""

@@ -1,8 +1,8 @@
 """The opening handshake of MQTT over WebSocket (RFC 6455 section 4.2, MQTT 5.0 section 6).
 
-It takes bytes and gives one answer. Rejected are requests that are not a WebSocket handshake, that
-have another path or lack the subprotocol `mqtt`, and those from pages of other origins: a browser
-lets any web page connect to this machine, and only states the page's site in `Origin`.
+Requests are rejected if they are not a WebSocket handshake, have another path, lack the subprotocol
+`mqtt`, or come from a web page of another origin. The origin is checked because a browser lets any
+web page connect to this machine, and only reports the page's site in the header `Origin`.
 """
 
 import ipaddress
@@ -17,40 +17,41 @@ from wsproto.handshake import H11Handshake
 from wsproto.utilities import RemoteProtocolError
 
 PATHS: Final = ("/mqtt", "/ws", "/")
-"""Paths accepted if a listener has no `websocket_path`: defaults of clients, and common ones of
-other brokers."""
+"""Paths that are accepted if a listener has no `websocket_path`: default paths of clients and
+common paths of other brokers."""
 
 SUBPROTOCOL: Final = "mqtt"
 SUBPROTOCOLS: Final = (SUBPROTOCOL, "mqttv3.1")
-"""The subprotocol of the standards, and the one that clients of MQTT 3.1 offer."""
+"""The subprotocol name of the standards, and the name that MQTT 3.1 clients offer."""
 
 ANY_ORIGIN: Final = "*"
 
 REQUEST_BYTES_MAX: Final = 16_384
-"""A browser's request is about 1 KiB; cookies of other programs on this host can add to it."""
+"""Maximum length of a request. A browser's request has about 1 KiB, plus cookies that other
+programs on this host have set."""
 
 
 HOST_LINE_BYTES_MAX: Final = 300
-"""253 bytes for a name, a port, and the header itself. The library decodes a Host by the rules for
-international names, which takes 43 ms for 16 kB."""
+"""Maximum length of the Host header: 253 bytes for a name, a port, and the header's name. The
+library applies the rules for international names, which takes 43 ms for 16 kB."""
 
 HEADERS_MAX: Final = 100
-"""Lines of a request, at most. A browser sends some 20; 3,700 take the library 60 ms."""
+"""Maximum number of lines in a request. A browser sends some 20. Parsing 3,700 takes 60 ms."""
 
 
 class Answer:
-    """The bytes to send, and whether WebSocket frames follow, with their first bytes."""
+    """The response to a handshake request, and the received bytes after the request."""
 
     def __init__(self, response: bytes, refusal: str | None, detail: str, rest: bytes) -> None:
         self.response = response
         self.refusal = refusal
-        """Reason for a refusal, for counters; None: accepted."""
+        """Reason name for a refusal, used by counters, or None if the request was accepted."""
         self.detail = detail
         self.rest = rest
 
 
 class Handshake:
-    """One request. Pages of `origins` and of the same host may connect to one of `paths`."""
+    """The opening handshake of one WebSocket connection."""
 
     def __init__(self, origins: tuple[str, ...], paths: tuple[str, ...] = PATHS) -> None:
         self._origins = origins
@@ -59,7 +60,10 @@ class Handshake:
         self._server = H11Handshake(ConnectionType.SERVER)
 
     def receive(self, data: bytes) -> Answer | None:
-        """Take bytes. Return the answer once the request is complete or invalid, otherwise None."""
+        """Process received bytes. Return the response once the request is complete or invalid.
+
+        Return None if the request is not complete yet.
+        """
         received = self._received
         searched_bytes = max(0, len(received) - 3)
         received += data
@@ -141,7 +145,7 @@ class Handshake:
 
 
 def _refusal_of(request: bytes) -> tuple[int, str] | None:
-    """Return status and reason for a request that would take the library too long to parse."""
+    """Return status and reason for a request that takes too long to parse, otherwise None."""
     lines = request.split(b"\n")
     if len(lines) > HEADERS_MAX:
         return 431, f"The request has more than {HEADERS_MAX} lines."
@@ -154,11 +158,12 @@ def _refusal_of(request: bytes) -> tuple[int, str] | None:
 
 
 def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
-    """Return True if a page of `origin` may connect to `host`.
+    """Return True if a web page from `origin` may connect to `host`.
 
-    An origin that is not listed may connect if it has the same host, on any port, and that host is
-    an address or a name of this machine (all loopback names are equivalent). Any other name proves
-    nothing, because its owner can make it resolve to this machine after the page was loaded.
+    A listed origin may always connect. Any other origin needs the same host as the request (on any
+    port), and the host must be an IP address or a name of this machine. All loopback names are
+    equivalent. Any other name proves nothing: its owner can make it resolve to this machine after
+    the page was loaded.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True

@@ -1,9 +1,8 @@
-"""Limiting of TLS handshakes to slices of the event loop.
+"""Limits how much time TLS handshakes take between two iterations of the event loop.
 
-A signature takes milliseconds on a small machine, and a fleet that reconnects, or an attacker, may
-start thousands of handshakes. In each turn of the event loop all handshakes share `SLICE_SECONDS`.
-The rest wait for the next turn in order of arrival, while sockets and commits are served in
-between.
+A signature takes milliseconds on a small machine. Reconnecting devices or an attacker may start
+thousands of handshakes. All handshakes together share `SLICE_SECONDS` per iteration. The others
+wait in order of arrival for the next iteration, after sockets and commits were served.
 """
 
 import asyncio
@@ -13,12 +12,12 @@ from time import perf_counter
 from typing import Final
 
 SLICE_SECONDS: Final = 0.0005
-"""Time of handshakes per turn of the loop. A step is never interrupted: RSA of 2,048 bits takes 1
-ms here, 10 on a Raspberry Pi 3; ECDSA a tenth of that."""
+"""Time for handshakes per iteration of the event loop. A step is never interrupted: RSA with 2,048
+bits takes 1 ms on a PC and 10 ms on a Raspberry Pi 3, ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
-    """Decides which handshake continues. At most one step of each connection is waiting."""
+    """Decides which TLS handshakes may continue. Each connection has at most one waiting step."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -27,7 +26,10 @@ class HandshakeTurns:
         self._scheduled = False
 
     def take(self, step: Callable[[], None]) -> bool:
-        """Run a step now, or later if the slice is used up. Return True if it was run."""
+        """Run a step of a TLS handshake now, or later if the time of this iteration is used up.
+
+        Return True if the step was run.
+        """
         if self._waiting or self._spent_seconds >= SLICE_SECONDS:
             self._waiting.append(step)
             return False

@@ -1,23 +1,23 @@
-"""Closing of connections by the broker while the client may still be sending.
+"""Closing of a connection while the client may still be sending.
 
-Closing a socket with unread bytes causes a TCP reset, and the client loses what it has not read
-yet: the reason. Therefore our side is shut down first. Received data is then read and discarded
-until the client closes its side, within limits.
+Closing a socket with unread data causes a TCP reset. The client then loses data that it has not
+read yet, such as the reason for the close. Therefore the broker shuts down only its own direction
+first. It discards received data until the client closes its direction, within limits.
 """
 
 import asyncio
 from typing import Final, cast
 
 LINGER_SECONDS: Final = 1.0
-"""Time for a client to read the reason and close: a round trip over a bad radio link."""
+"""Time for a client to read the last data and to close: a round trip over a bad radio link."""
 
 LINGER_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Bytes read and discarded from one client, at most: the send buffer of its socket, as large as
-Linux makes it by default. A client that sends more is not waiting for an answer."""
+"""Maximum number of bytes discarded per client: the default size of a socket's send buffer in
+Linux. A client that sends more is not waiting for a response."""
 
 
 class LingeringClose(asyncio.Protocol):
-    """Discards the data received for `protocol`, which is only informed of the connection's end."""
+    """Discards received data, and reports the end of the connection to `protocol`."""
 
     def __init__(self, transport: asyncio.Transport, protocol: asyncio.BaseProtocol) -> None:
         self._transport = transport
@@ -25,18 +25,18 @@ class LingeringClose(asyncio.Protocol):
         self._remaining_bytes = LINGER_BYTES_MAX
 
     def data_received(self, data: bytes) -> None:
-        """Discard received bytes."""
+        """Discard received data. Abort the connection if it exceeds `LINGER_BYTES_MAX`."""
         self._remaining_bytes -= len(data)
         if self._remaining_bytes < 0:
             self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report that the connection is gone."""
+        """Report the end of the connection to the protocol."""
         cast(asyncio.Protocol, self._protocol).connection_lost(exc)
 
 
 def linger_on(transport: asyncio.Transport) -> None:
-    """Send what is buffered, shut down our side, and discard input until the peer closes."""
+    """Send buffered data, shut down sending, and discard input until the peer closes."""
     transport.set_protocol(LingeringClose(transport, transport.get_protocol()))
     try:
         transport.write_eof()

@@ -1,8 +1,8 @@
-"""Open listeners: those from the start, and their changes at a reload.
+"""The open listeners, from the start and after changes by a reload.
 
-A change has two steps. The first one does everything that can fail (loading certificates, binding
-sockets) and changes nothing. The second one cannot fail. A listener that stays keeps its socket
-and, if clients authenticate in the same way as before, its connections.
+A change has two steps. The first step does everything that can fail, such as loading certificates
+and binding sockets, and changes nothing. The second step cannot fail. An unchanged listener keeps
+its socket. It also keeps its connections if clients authenticate in the same way as before.
 """
 
 import asyncio
@@ -37,15 +37,15 @@ from gateway.configuration.listener import ends_connections, paired
 logger = logging.getLogger(__name__)
 
 SECURED = {"mqtt": "mqtts", "websocket": "wss"}
-"""Names of the protocols with TLS."""
+"""Names of the protocols if the listener uses TLS."""
 
 LISTENER_CLOSED = "listener_closed"
 LISTENER_CHANGED = "listener_changed"
-"""Name of connections ended by a reload of their listener."""
+"""Reason name for connections that are closed because a reload changed their listener."""
 
 
 class Open:
-    """One open listener."""
+    """An open listener with its sockets, limits and certificates."""
 
     def __init__(self, listener: Listener, bound: Bound) -> None:
         self.listener = listener
@@ -61,26 +61,26 @@ class Open:
 
 @dataclass
 class Change:
-    """Planned changes of the listeners at a reload. `give_up` undoes the preparation."""
+    """Planned changes of the listeners at a reload, not applied yet."""
 
     kept: list[tuple[Open, Listener]] = field(default_factory=list)
     opened: list[Open] = field(default_factory=list)
     closed: list[Open] = field(default_factory=list)
     order: list[Open] = field(default_factory=list)
-    """In configured order."""
+    """All listeners after the change, in configured order."""
     certificates: dict[Open, Certificates] = field(default_factory=dict)
-    """For listeners with other files than before."""
+    """Certificates of listeners whose configured files differ from before."""
     renewed: list[tuple[Certificates, Loaded]] = field(default_factory=list)
-    """For listeners with the same files, whose contents have changed."""
+    """Certificates of listeners with the same configured files, whose contents have changed."""
 
     def give_up(self) -> None:
-        """Close the newly bound sockets."""
+        """Undo the preparation: close the newly bound sockets."""
         for each in self.opened:
             each.bound.close()
 
 
 class OpenListeners:
-    """The open listeners. `shown` is their description in the status."""
+    """The open listeners of a broker. `shown` contains their entries in the status."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop
@@ -90,11 +90,11 @@ class OpenListeners:
         self._open: list[Open] = []
         self._serving: set[asyncio.Task[None]] = set()
         self.certificates_differ = False
-        """True if the last `apply` found changed files of an unchanged listener."""
+        """True if the last `apply` loaded renewed files of an unchanged listener."""
         self.shown: list[dict[str, Any]] = []
 
     def prepare(self, listeners: Sequence[Listener]) -> Change:
-        """Prepare a change to these listeners: do everything that may fail, and change nothing.
+        """Prepare a change to these listeners: do everything that can fail, and change nothing.
 
         Raises:
             OSError: a listener's address cannot be used.
@@ -129,7 +129,7 @@ class OpenListeners:
         return change
 
     def apply(self, change: Change) -> int:
-        """Apply the prepared change. Return the number of ended connections."""
+        """Apply a prepared change. Return the number of closed connections."""
         ended = 0
         for each in change.closed:
             ended += self._close(each)
@@ -152,7 +152,7 @@ class OpenListeners:
         return ended
 
     async def _serve(self, opened: Sequence[Open]) -> None:
-        """Start accepting connections, which the kernel has queued until now."""
+        """Accept connections at new listeners. The kernel has queued the connections until now."""
         loop = asyncio.get_running_loop()
         for each in opened:
             if each.is_closed:
@@ -165,12 +165,17 @@ class OpenListeners:
                 logger.info("listening for %s", _in_words(shown))
 
     async def start(self, listeners: Sequence[Listener]) -> None:
-        """Open these listeners. Raises as `prepare`."""
+        """Open the given listeners at the start of the broker.
+
+        Raises:
+            OSError: a listener's address cannot be used.
+            CertificateError: a certificate cannot be used.
+        """
         self.apply(self.prepare(listeners))
         await asyncio.gather(*self._serving)
 
     def close(self) -> None:
-        """Stop accepting connections, and remove our socket files."""
+        """Stop accepting connections, and remove the files of the broker's Unix sockets."""
         self.certificates.stop()
         for serving in self._serving:
             serving.cancel()
@@ -192,7 +197,7 @@ class OpenListeners:
         return certificates
 
     def _revoke(self) -> None:
-        """Stop delivery to stored sessions whose certificates are now revoked."""
+        """Stop the delivery to stored sessions whose client certificates are revoked."""
         revoked = [each.loaded.revoked for each in self.certificates.all]
         count = self._event_loop.broker.revoke_certificates(names_of(revoked))
         if count:

@@ -25,7 +25,7 @@ Factory = Callable[[], asyncio.Protocol]
 
 
 def tls_files_of(listener: Listener) -> TlsFiles:
-    """Return the certificate files of a listener with TLS."""
+    """Return the certificate files and TLS settings of a listener that uses TLS."""
     tls = listener.tls
     assert tls is not None
     return TlsFiles(
@@ -41,7 +41,7 @@ def tls_files_of(listener: Listener) -> TlsFiles:
 
 
 def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
-    """Return the names of client certificates revoked at these listeners.
+    """Return the names of the client certificates that are revoked at the given listeners.
 
     Raises:
         CertificateError: a revocation list cannot be used.
@@ -50,7 +50,7 @@ def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
 
 
 def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
-    """Return the admission policy of a listener. Its limits are stored in `share`."""
+    """Return the admission policy of a listener. Store the configured limits in `share`."""
     share.connections_max = listener.max_connections or NO_LIMIT
     share.client_packet_rate = listener.max_packet_rate or 0
     share.client_byte_rate = listener.max_byte_rate or 0
@@ -69,7 +69,7 @@ def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
 
 
 def paths_of(listener: Listener) -> tuple[str, ...]:
-    """Return the URL paths at which a listener offers WebSocket."""
+    """Return the URL paths at which a listener accepts WebSocket connections."""
     return PATHS if listener.websocket_path is None else (listener.websocket_path,)
 
 
@@ -81,7 +81,7 @@ def factory_of(
     turns: HandshakeTurns,
     addresses: AddressLimits,
 ) -> Factory:
-    """Return a function that creates the protocol for each connection of a listener."""
+    """Return a function that creates the protocol objects for each connection to a listener."""
     protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
     keeping = _gatekeeping_of(event_loop, listener, addresses)
 

@@ -1,10 +1,10 @@
-"""The admission policy of one listener."""
+"""The admission policy of a listener: which connections it accepts, and how many."""
 
 from gateway.broker.core.sessions.share import Share
 
 
 class AdmissionPolicy:
-    """Rules about the connections that a listener accepts, and their number."""
+    """Rules for the connections that a listener accepts, and limits on their number."""
 
     def __init__(
         self,
@@ -17,17 +17,17 @@ class AdmissionPolicy:
         is_local: bool = False,
     ) -> None:
         self.anonymous = anonymous
-        """True if clients without a user are accepted."""
+        """True if clients without a user name are accepted."""
         self.share = share
-        """The listener's limits and usage."""
+        """The limits and counters that all clients of the listener share."""
         self.origins = origins
-        """Origins whose pages may connect, in addition to those of the same host."""
+        """Origins of web pages that may connect, in addition to pages from the same host."""
         self.paths = paths
-        """URL paths at which WebSocket is offered."""
+        """URL paths at which WebSocket connections are accepted."""
         self.listener = listener
-        """The listener's name, for access rules."""
+        """The listener's name, on which access rules may depend."""
         self.is_over = False
-        """True if the listener is closed, or has another policy: connections with this one are
-        ended."""
+        """True if the listener was closed or got another policy. Connections with this policy must
+        close."""
         self.is_local = is_local
-        """True if only programs on this machine can reach it."""
+        """True if only programs on this machine can connect to the listener."""

@@ -1,7 +1,7 @@
-"""A connection through a proxy: first the PROXY header, then TLS or the protocol.
+"""A connection through a proxy: first the PROXY header arrives, then TLS or MQTT data.
 
 The connection is counted, and its CONNECT timeout starts, when the proxy connects. After the header
-the transport is passed on, and this module is not called for it again.
+the connection is passed on to the next layer, and this module is no longer involved.
 """
 
 import asyncio
@@ -16,7 +16,10 @@ from gateway.broker.wire.codes import CONNECTION_RATE_EXCEEDED, PROTOCOL_ERROR
 
 
 class ProxiedProtocol(asyncio.Protocol):
-    """Reads the header, then passes the transport to `following`: TLS, or the protocol itself."""
+    """Parses the PROXY header, then passes the connection on to the next layer.
+
+    The next layer, `following`, is TLS or the MQTT protocol.
+    """
 
     def __init__(
         self,
@@ -30,9 +33,9 @@ class ProxiedProtocol(asyncio.Protocol):
 
         Args:
             protocol: the MQTT protocol of the connection.
-            following: the layer that gets the transport after the header.
-            addresses: limits to check once the header has given the client's address.
-            takes_users: trust the proxy for the user name from a client certificate.
+            following: the layer that receives the data after the header.
+            addresses: limits that are checked when the header has given the client's address.
+            takes_users: accept the user name from a client certificate that the proxy has verified.
         """
         self._protocol = protocol
         self._following = following
@@ -42,12 +45,12 @@ class ProxiedProtocol(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport of the connection from the proxy."""
+        """Store the transport of the connection from the proxy, and create the MQTT connection."""
         self._transport = cast(asyncio.Transport, transport)
         self._following.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes: a part of the header, or all of it and what follows."""
+        """Process received bytes: part of the header, or its end and the data after it."""
         self._received += data
         try:
             header = header_of(self._received)
@@ -88,13 +91,13 @@ class ProxiedProtocol(asyncio.Protocol):
         self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report that the connection was lost before its header was complete."""
+        """Report to the next layer that the connection was lost before its header was complete."""
         self._following.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Report that the peer reads too slowly."""
+        """Report to the next layer that the peer reads too slowly."""
         self._following.pause_writing()
 
     def resume_writing(self) -> None:
-        """Report that the peer has caught up."""
+        """Report to the next layer that the peer has read the buffered data."""
         self._following.resume_writing()

@@ -1,4 +1,4 @@
-"""The PROXY protocol header, by which a proxy states the address of its client.
+"""The PROXY protocol header, in which a proxy states the address of its client.
 
 A header of version 2 (integers big-endian), sent once by the proxy before the client's first byte::
 
@@ -13,14 +13,14 @@ A header of version 2 (integers big-endian), sent once by the proxy before the c
     0x20, SSL   client u8 (1: TLS, 2 or 4: with a certificate) | verify u32 (0: verified) | fields,
                 of which 0x22 is the common name of the certificate
 
-A header of version 1 is a line of text of at most 107 bytes::
+A header of version 1 is a line of at most 107 bytes::
 
     PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883
      (or TCP6, or UNKNOWN with anything)
 
-Source: proxy-protocol.txt of HAProxy, sections 2.1 and 2.2. Other fields are skipped, as that text
-allows. Any process that can connect to such a listener can claim any address. So it must listen on
-loopback, or behind a firewall that only admits the proxy.
+Source: proxy-protocol.txt of HAProxy, sections 2.1 and 2.2. Other fields are skipped, as the
+specification allows. Any process that can connect to such a listener can claim any address.
+Therefore the listener must use a loopback address, or a firewall must admit only the proxy.
 """
 
 import ipaddress
@@ -33,7 +33,7 @@ FIXED_BYTES: Final = 16
 
 LINE_BEGIN: Final = b"PROXY "
 LINE_BYTES_MAX: Final = 107
-"""Longest header of version 1 according to the specification."""
+"""Maximum length of a version 1 header according to the specification."""
 
 _SSL_FIELD, _COMMON_NAME_FIELD = 0x20, 0x22
 _WITH_CERTIFICATE: Final = 0x02 | 0x04
@@ -45,7 +45,8 @@ _IN_LINES: Final[Mapping[bytes, type[ipaddress.IPv4Address] | type[ipaddress.IPv
 }
 
 HEADER_BYTES_MAX: Final = 4_096
-"""A header has less than 300 bytes; with the client's certificate it may have some kilobytes."""
+"""Maximum length of a header. Most have less than 300 bytes; with the client's certificate a header
+may have some kilobytes."""
 
 LOCAL: Final = 0x20
 PROXY: Final = 0x21
@@ -62,17 +63,17 @@ class ProxyHeaderError(Exception):
 
 
 class ProxyHeader:
-    """A header: its length, and the client's address (None: the connection is the proxy's own)."""
+    """A parsed PROXY header. `address` is None if the proxy itself opened the connection."""
 
     def __init__(self, length_bytes: int, address: str | None, user: str | None = None) -> None:
         self.length_bytes = length_bytes
         self.address = address
         self.user = user
-        """The common name of the client's certificate, verified by the proxy."""
+        """The common name of the client's certificate, which the proxy has verified, or None."""
 
 
 def header_of(received: bytes) -> ProxyHeader | None:
-    """Parse the header at the start of `received`. None: it is incomplete.
+    """Parse the header at the start of `received`, or return None if the header is incomplete.
 
     Raises ProxyHeaderError as soon as the bytes cannot become a valid header.
     """
@@ -104,7 +105,10 @@ def header_of(received: bytes) -> ProxyHeader | None:
 
 
 def _line_of(received: bytes) -> ProxyHeader | None:
-    """Parse a header of version 1. None: it is incomplete."""
+    """Parse a header of version 1, or return None if it is incomplete.
+
+    Raises ProxyHeaderError if the line is invalid.
+    """
     end = received.find(b"\r\n", 0, LINE_BYTES_MAX)
     if end < 0:
         if len(received) >= LINE_BYTES_MAX:
@@ -141,7 +145,10 @@ def _user_in(fields: bytes) -> str | None:
 
 
 def _field_in(fields: bytes, wanted: int) -> bytes | None:
-    """Return the value of the first field of a type; None if it is missing or cut off."""
+    """Return the value of the first field with the type `wanted`.
+
+    Return None if the field is missing or truncated.
+    """
     position = 0
     while position + _FIELD_BYTES <= len(fields):
         kind, length = struct.unpack_from(">BH", fields, position)

@@ -1,7 +1,7 @@
-"""MQTT on a byte stream (TCP or a Unix socket): passes bytes on and enforces limits.
+"""MQTT on a byte stream, TCP or a Unix socket: transfers bytes and enforces limits.
 
-The PROXY header and WebSocket frames have their own modules, so that without them a received byte
-takes only one call from the socket to the event loop.
+PROXY headers and WebSocket frames are handled in separate modules. Without them, received data
+reaches the event loop in a single call.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from gateway.broker.wire.codes import ADMINISTRATIVE_ACTION, PROTOCOL_ERROR
 from gateway.process.tls_transport import TlsTransport
 
 CLOSE_SECONDS = 5.0
-"""How long a closed connection may take to send its remaining data before it is cut."""
+"""Time for a closed connection to send its remaining data, before it is aborted."""
 
 
 class MqttProtocol(asyncio.Protocol, Channel):
-    """A connection, both as asyncio's protocol and as the event loop's channel."""
+    """A client's connection, both as a protocol of asyncio and as a channel of the event loop."""
 
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
         super().__init__()
@@ -30,23 +30,26 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.policy = policy
         self.transport: asyncio.Transport
         self._full = False
-        """True if the transport's buffer is full."""
+        """True if the transport's send buffer is full."""
         self._is_ending = False
-        """True if the connection is being closed, so that nothing more is written."""
+        """True if the connection is being closed. Nothing is written any more."""
         self._cut: asyncio.TimerHandle | None = None
-        """Timer that ends a connection whose peer does not read the last data."""
+        """Timer that aborts a connection whose peer does not read the last data, or None."""
         self._counted: tuple[AddressLimits, str] | None = None
-        """The counters of its address."""
+        """The counters of the client's address and the key of this connection, or None."""
 
     def counts_at(self, addresses: AddressLimits, key: str) -> None:
-        """Count this connection for its address until it is gone."""
+        """Count this connection for its address until it is closed.
+
+        `key` comes from `AddressLimits.enter`.
+        """
         self._counted = addresses, key
         share = addresses.share_of(key)
         if share is not None:
             self.connection.counts_at(share, asyncio.get_running_loop().time())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport of a client that connected."""
+        """Store the transport of a client that connected, and create its MQTT connection."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
         self.is_encrypted = isinstance(transport, TlsTransport)
@@ -64,11 +67,11 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.violate("listener_closed", "its listener was closed", ADMINISTRATIVE_ACTION)
 
     def data_received(self, data: bytes) -> None:
-        """Pass received bytes to the core, in one call per read."""
+        """Pass received bytes to the event loop, in one call per read."""
         self._event_loop.receive(self, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report that the connection is gone, whichever side ended it."""
+        """Report to the event loop that either side has closed the connection."""
         if self._cut is not None:
             self._cut.cancel()
         self._event_loop.closing.forget(self)
@@ -85,17 +88,17 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.update_reading()
 
     def resume_writing(self) -> None:
-        """Resume a peer that has caught up."""
+        """Resume sending to, and reading from, a peer that has read the buffered data."""
         self._full = False
         self._event_loop.set_writable(self, writable=True)
         self.update_reading()
 
     def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
-        """Count and log a violation outside MQTT packets, and close."""
+        """Report a violation outside of MQTT packets, and close the connection."""
         self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
-        """Read from the socket only while its input can be processed."""
+        """Resume or pause reading from the socket, depending on whether input can be processed."""
         if self._is_ending or self.transport.is_closing():
             return
         wanted = self._can_take_more()
@@ -117,9 +120,9 @@ class MqttProtocol(asyncio.Protocol, Channel):
         )
 
     def write(self) -> None:
-        """Write the core's output to the socket in one call.
+        """Write the core's outgoing data to the socket in one call.
 
-        Close if the core closed the connection.
+        Close the connection if the core has closed it.
         """
         connection = self.connection
         if not connection.outgoing.is_empty():
@@ -130,10 +133,10 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.end()
 
     def end(self) -> None:
-        """Close the connection after everything is sent.
+        """Close the connection after all data is sent.
 
-        Input is read for a short time, because a TCP reset would destroy data that the client has
-        not read yet.
+        Received data is discarded for a short time, because a TCP reset would destroy data that the
+        client has not read yet.
         """
         transport = self.transport
         if self._is_ending or transport.is_closing():
@@ -149,13 +152,13 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.cut_later(seconds)
 
     def take_outgoing(self) -> bytes:
-        """Return the packets that may be sent now, joined, and count them as sent."""
+        """Return the packets that may be sent now as one byte string, and count them as sent."""
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)
         return data
 
     def abort(self) -> None:
-        """End the connection immediately, without sending remaining data."""
+        """Close the connection immediately, without sending remaining data."""
         self.transport.abort()
 
     def _was_answered(self) -> bool:
@@ -163,7 +166,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         return self.connection.version != 0
 
     def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Abort later if the peer does not read the last data, or does not close its side."""
+        """Abort the connection after `seconds`, if it is still open."""
         if self._cut is None:
             loop = asyncio.get_running_loop()
             self._cut = loop.call_later(seconds, self.transport.abort)
@@ -173,8 +176,8 @@ class MqttProtocol(asyncio.Protocol, Channel):
 def text_of(peername: object) -> str:
     """Return a peer's address as printable ASCII, for logs and the journal.
 
-    A Unix socket may be bound to arbitrary bytes: a path that is not UTF-8 (a str with surrogates),
-    an abstract name (bytes that begin with NUL), or a name with line breaks.
+    A Unix socket may be bound to any bytes: a path that is not UTF-8 (a str with surrogates), an
+    abstract name (bytes that begin with NUL), or a name with line breaks.
     """
     if isinstance(peername, tuple) and len(peername) >= 2:
         host, port = peername[:2]

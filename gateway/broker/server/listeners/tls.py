@@ -1,11 +1,11 @@
 """TLS between the socket and the MQTT protocol, after a PROXY header if there is one.
 
-The data of one read is decrypted together and passed on in one call, as without TLS. If this
-exceeds a slice, for example because a client sends endless empty records, the rest waits for the
-next turn of the event loop.
+The data of one read is decrypted together and passed on in one call. If decryption takes too long,
+for example because a client sends endless empty records, the rest waits for the next iteration of
+the event loop.
 
-OpenSSL's output is written to the socket's buffer in the same call. The limits of that buffer are
-the protocol's.
+OpenSSL's output is written to the socket's buffer immediately. The MQTT protocol sets the limits of
+that buffer.
 """
 
 import asyncio
@@ -25,21 +25,21 @@ from gateway.process.tls_transport import READ_BYTES, TlsTransport
 HANDSHAKE_FAILED: Final = "tls_handshake"
 CERTIFICATE_REFUSED: Final = "tls_client_certificate"
 RECORD_WRONG: Final = "tls_record"
-"""Name of the error in the status's `errors`."""
+"""Name under which the status counts invalid TLS records in `errors`."""
 
 PIECE_BYTES: Final = 16 * 1024
-"""Encrypted bytes passed to OpenSSL between two checks of the clock: 750 of the shortest
+"""Number of encrypted bytes passed to OpenSSL between two checks of the time: 750 of the shortest
 records."""
 
 SLICE_SECONDS: Final = 0.002
-"""Time per turn of the loop for the records of one client."""
+"""Maximum time per iteration of the event loop for the records of one client."""
 
 _OF_CERTIFICATES: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED")
 _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
 
 
 class TlsLayer(TlsTransport[MqttProtocol]):
-    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
+    """One TLS connection. Until the handshake is complete, it can be closed but not written to."""
 
     def __init__(
         self, protocol: MqttProtocol, certificates: Certificates, turns: HandshakeTurns
@@ -48,10 +48,11 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         self._certificates = certificates
         self._turns = turns
         self._unread = b""
-        """Received data not passed to OpenSSL yet."""
+        """Received data that is not passed to OpenSSL yet."""
         self._wants_reading = True
         self._waits = False
-        """True if it waits for a turn of the loop: nothing is read meanwhile."""
+        """True if processing continues in a later iteration of the event loop. Reading is
+        paused."""
 
     # -- towards the socket: a protocol
 
@@ -69,7 +70,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             self._update_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report that the connection is gone, whichever side ended it."""
+        """Report to the protocol that either side has closed the connection."""
         self._certificates.peers.pop(self._protocol, None)
         super().connection_lost(exc)
 
@@ -86,7 +87,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
                 tls.do_handshake()
                 self._is_established = True
             except ssl.SSLWantReadError:
-                continue  # as it is after each flight
+                continue  # normal after each group of handshake messages
             except ssl.SSLError as error:
                 self._flush()  # the alert with the reason
                 self._refuse(error)
@@ -98,7 +99,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
                 self._decrypt()
 
     def _takes_peer(self, tls: ssl.SSLObject) -> bool:
-        """Store the client certificate's details.
+        """Check and store the client's certificate.
 
         Return False if the connection must not continue.
         """
@@ -172,7 +173,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             self._update_reading()
 
     def _feed(self) -> None:
-        """Pass the next piece of received data to OpenSSL."""
+        """Pass the next `PIECE_BYTES` of received data to OpenSSL."""
         unread = self._unread
         if len(unread) <= PIECE_BYTES:
             self._received.write(unread)
@@ -182,13 +183,16 @@ class TlsLayer(TlsTransport[MqttProtocol]):
             self._unread = unread[PIECE_BYTES:]
 
     def _read_into(self, parts: list[bytes]) -> ssl.SSLError | None:
-        """Decrypt complete records. Return why there are no more; None: the client closed TLS."""
+        """Decrypt complete records and append their contents to `parts`.
+
+        Return the error that ended reading, or None if the client closed TLS.
+        """
         assert self._tls is not None
         try:
             while part := self._tls.read(READ_BYTES):
                 parts.append(part)
         except ssl.SSLError as error:
-            # Its traceback would refer to the frames that refer to it: a cycle for each read.
+            # The traceback would refer to frames that refer to the error: a cycle for each read.
             return error.with_traceback(None)
         return None
 
@@ -204,7 +208,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     # -- towards the protocol: a transport
 
     def pause_reading(self) -> None:
-        """Pause reading."""
+        """Pause reading from the socket."""
         self._wants_reading = False
         self._update_reading()
 
@@ -216,11 +220,11 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         self._update_reading()
 
     def is_reading(self) -> bool:
-        """Return whether the protocol wants to read."""
+        """Return True unless the protocol has paused reading or the socket is closing."""
         return self._wants_reading and not self._socket.is_closing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Set the buffer sizes at which writing is paused, in encrypted bytes."""
+        """Set the buffer sizes at which writing is paused and resumed, in encrypted bytes."""
         self._socket.set_write_buffer_limits(high, low)
 
     def get_write_buffer_size(self) -> int:

@@ -1,8 +1,8 @@
 """MQTT over WebSocket (MQTT 3.1.1 and 5.0 section 6): packets in binary frames.
 
 Frame boundaries are independent of packets: the contents of all frames form one stream of bytes
-[MQTT-6.0.0-2]. Payload is passed on as it arrives, so no frame is ever buffered, and all data of
-one read is one call of the core. wsproto decodes the frames; the core never sees them.
+[MQTT-6.0.0-2]. Parts of a frame are passed on as they arrive, so no frame is buffered. All data of
+one read reaches the broker core in one call. wsproto decodes the frames.
 """
 
 import asyncio
@@ -21,21 +21,22 @@ from gateway.broker.server.listeners.policy import AdmissionPolicy
 from gateway.broker.server.listeners.stream import MqttProtocol
 
 FRAME_BYTES_MAX: Final = 1024 * 1024
-"""The longest frame, or `max_packet_size` if that is more. Frames are not buffered, but one that is
-longer than any packet or batch of packets is a mistake."""
+"""Maximum length of a frame, unless `max_packet_size` is larger. Frames are not buffered, but one
+that is longer than any packet or group of packets is an error."""
 
 FRAME_HEADER_BYTES: Final = 6
-"""Header of a short frame from a client, including its mask."""
+"""Length of a short frame's header from a client, including its mask."""
 
 FRAMES_PER_TICK_MAX: Final = 300
-"""Frames of one client before others are served: some 3 ms. A read can contain 40,000 empty
-ones."""
+"""Maximum number of frames of one client processed before others are served, which takes some 3 ms.
+A read can contain 40,000 empty frames."""
 
 
 class FrameLimit(Extension):
-    """Rejects frames that are too long by their header.
+    """Rejects frames whose header announces too many bytes.
 
-    Not negotiated, since it does not change the protocol.
+    This is an extension of wsproto that is not negotiated with clients, because it does not change
+    the protocol.
     """
 
     name = "frame-limit"
@@ -44,11 +45,11 @@ class FrameLimit(Extension):
         self.bytes_max = bytes_max
 
     def enabled(self) -> bool:
-        """Return True: the limit always applies."""
+        """Return True, because the limit always applies."""
         return True
 
     def offer(self) -> bool:
-        """Return False: the extension is not offered to clients."""
+        """Return False, because the extension is not offered to clients."""
         return False
 
     def frame_inbound_header(
@@ -58,7 +59,7 @@ class FrameLimit(Extension):
         rsv: RsvBits,
         payload_length: int,
     ) -> CloseReason | RsvBits:
-        """Check the length announced by a frame's header."""
+        """Check the payload length in the header of a received frame."""
         if payload_length > self.bytes_max:
             return CloseReason.MESSAGE_TOO_BIG
         return RsvBits(False, False, False)
@@ -133,8 +134,9 @@ class WebSocketProtocol(MqttProtocol):
         self.update_reading()
 
     def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
-        """Count frames without MQTT data (pings and empty frames) as packets, since they cost as
-        much.
+        """Count frames without MQTT data (pings and empty frames) as packets.
+
+        They cause as much work as packets.
         """
         now = asyncio.get_running_loop().time()
         for meter in self.connection.meters:
@@ -155,7 +157,7 @@ class WebSocketProtocol(MqttProtocol):
             self.transport.close()
             self.cut_later()
         elif frames.state is WebSocketState.OPEN:
-            # The frames were malformed: the peer's answer to our close need not be awaited.
+            # The frames were malformed, so there is no need to wait for the peer's close frame.
             self._close_code = event.code
             self.violate("websocket_frame", f"close code {int(event.code)}: {event.reason}")
             self.write()
@@ -169,9 +171,9 @@ class WebSocketProtocol(MqttProtocol):
         return self._has_answered
 
     def write(self) -> None:
-        """Write the core's output to the socket in one frame.
+        """Write the core's outgoing data to the socket in one frame.
 
-        Close if the core closed the connection.
+        Close the connection if the core has closed it.
         """
         connection, frames = self.connection, self._frames
         if frames is None:
@@ -184,11 +186,11 @@ class WebSocketProtocol(MqttProtocol):
         if connection.closing and frames.state is WebSocketState.OPEN:
             self.transport.write(frames.send(CloseConnection(code=self._close_code)))
             if connection.session is None:
-                # It was never accepted, so it does not keep its place while waiting for an answer.
+                # The client was never accepted, so the connection is closed without waiting.
                 self.end()
                 return
-            # Otherwise its socket is closed when it has answered: it may have sent more, and
-            # closing before reading that would destroy what it has not read yet.
+            # Otherwise the socket is closed after the client's close frame. The client may have
+            # sent more, and closing before reading would destroy data that it has not read yet.
             self.cut_later()
             self.update_reading()
 

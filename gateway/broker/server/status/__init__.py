@@ -1,1 +1,1 @@
-"""The broker's own status: for the control socket, and as topics under `$SYS`."""
+"""The broker's own status, for the control socket and for the `$SYS` topics."""

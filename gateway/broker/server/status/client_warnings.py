@@ -1,4 +1,4 @@
-"""Warnings about clients within the last hour: dropped messages, denials, shared client ids."""
+"""Warnings about clients in the last hour: dropped messages, denials, shared client identifiers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -10,10 +10,12 @@ from gateway.broker.core.takeovers import Shared
 from gateway.broker.server.status.warning import StatusWarning, subject_of_client
 
 WARNED_MAX: Final = 3
-"""Clients whose drops or denials are explained in warnings, at most: the page stays short."""
+"""Maximum number of clients for which dropped messages or denials cause a warning, so that the
+status page stays short."""
 
 LISTED_MAX: Final = 20
-"""Entries of `dropped_last_hour` and of `denied_last_hour`: the clients with the most."""
+"""Maximum number of entries in `dropped_last_hour` and `denied_last_hour`: the clients with the
+highest counts."""
 
 _DROPPED: Final = {
     "queue_full": ("its queue was full", "Raise [mqtt] max_mqueue_len, or end the session: {drop}"),
@@ -36,7 +38,7 @@ _DROPPED: Final = {
     "contents_lost": ("their contents were damaged on disk", "See what is missing: oncegate audit"),
     "disk_full": ("the disk is full", "Free space"),
 }
-"""By reason: the cause and the fix."""
+"""The cause and the fix for each reason for dropped messages."""
 
 
 def warnings_of_drops(
@@ -106,7 +108,7 @@ def warning_of_shared(shared: Shared) -> StatusWarning:
 
 
 def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
-    """Return entries of the last hour in the status's form."""
+    """Return counts of dropped or denied messages in the last hour as objects for the status."""
     return [
         {
             "client_id": each.client_id,
@@ -120,7 +122,7 @@ def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
 
 
 def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
-    """Return client identifiers shared by several devices, in the status's form."""
+    """Return client identifiers that several devices share, as objects for the status."""
     return [
         {
             "client_id": each.client_id,
@@ -132,7 +134,7 @@ def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
 
 
 def rule_for(entry: Recent) -> str:
-    """Return the access rule that would allow a denied action."""
+    """Return the line of the rules file that would allow a denied action."""
     who = "anonymous" if entry.username is None else f"user {quoted(entry.username)}"
     action = "subscribe" if entry.reason == SUBSCRIBE_REFUSED else "publish"
     return f"allow {who} {action} {quoted(entry.topic or '#')}"

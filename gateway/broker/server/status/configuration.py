@@ -1,4 +1,7 @@
-"""The configuration in force: each key with its value and where it was set, secrets masked."""
+"""The current configuration for display: each key with its value and its source.
+
+Secrets are masked.
+"""
 
 from typing import Any, Final
 
@@ -7,14 +10,15 @@ from gateway.configuration.description import keys
 from gateway.configuration.effects import PROCESSES
 
 KEYS_MAX: Final = 4_000
-"""Keys in an answer, at most: a gateway with 64 ports has 2,500. The rest is counted."""
+"""Maximum number of keys in an answer. A gateway with 64 ports has 2,500. Further keys are only
+counted."""
 VALUE_CHARACTERS_MAX: Final = 100
 
 
 def shown_configuration(
     configuration: Configuration, needs_restart: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the answer to `configuration`, as in docs/formats/control-socket.md."""
+    """Return the answer to the command `configuration`, as in docs/formats/control-socket.md."""
     found = [
         {
             "section": section,
@@ -35,7 +39,10 @@ def shown_configuration(
 
 
 def _section_in(heading: str) -> str:
-    """Return the section's name in `[mqtt]`, `[[serial]] 2` or `[tenants.acme.mqtt]`."""
+    """Return the name of a section without brackets, numbers and tenant.
+
+    It is `mqtt` for `[mqtt]` and for `[tenants.acme.mqtt]`, and `serial` for `[[serial]] 2`.
+    """
     return heading.partition("]")[0].lstrip("[").rpartition(".")[2]
 
 

@@ -1,7 +1,8 @@
 """Load averages over 1, 5 and 15 minutes, calculated as in Mosquitto.
 
-Each is an exponentially weighted count per minute: with `e = exp(-elapsed / window)`, `average =
-rate + e * (average - rate)`, where `rate` is the count since the last update, scaled to a minute.
+Each is an exponentially weighted average of a counter's rate per minute. At every update, `average
+= rate + e * (average - rate)` with `e = exp(-elapsed / window)`. `rate` is the increase of the
+counter since the last update, scaled to a minute.
 """
 
 from math import exp
@@ -11,7 +12,7 @@ WINDOWS_SECONDS: Final = {"1min": 60.0, "5min": 300.0, "15min": 900.0}
 
 
 class LoadAverages:
-    """Averages of monotonic counters, by name."""
+    """Load averages of several monotonic counters, by counter name."""
 
     def __init__(self, counts: dict[str, int], now: float) -> None:
         self._counts = counts
@@ -19,7 +20,7 @@ class LoadAverages:
         self._averages = {name: dict.fromkeys(WINDOWS_SECONDS, 0.0) for name in counts}
 
     def update(self, counts: dict[str, int], now: float) -> None:
-        """Update the averages with the counts at `now` (monotonic seconds)."""
+        """Update the averages with the counters' values at `now` (monotonic clock, in seconds)."""
         elapsed = now - self._updated_at
         if elapsed <= 0:
             return
@@ -33,7 +34,7 @@ class LoadAverages:
         self._updated_at = now
 
     def values(self) -> dict[str, float]:
-        """Return the averages as `name/window`."""
+        """Return the averages by `name/window`, for example `bytes/sent/5min`."""
         return {
             f"{name}/{window}": average
             for name, averages in self._averages.items()

@@ -1,4 +1,4 @@
-"""Sessions as shown by the control socket (docs/formats/control-socket.md)."""
+"""Conversion of sessions to objects for the control socket (docs/formats/control-socket.md)."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.host.clock import WallClock
 
 LISTED_MAX = 1_000
-"""Subscriptions and deliveries listed for one session, at most."""
+"""Maximum number of subscriptions, and of deliveries, listed for one session."""
 
 
 def session_of(session: Session, event_loop: EventLoop) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def session_of(session: Session, event_loop: EventLoop) -> dict[str, Any]:
 
 
 def session_detail_of(session: Session, event_loop: EventLoop) -> dict[str, Any]:
-    """Return a session with its subscriptions and messages in flight."""
+    """Return a session with its subscriptions and its messages in flight."""
     detail = session_of(session, event_loop)
     detail["denials"] = session.denials
     detail["subscriptions"] = [
@@ -63,10 +63,10 @@ def session_detail_of(session: Session, event_loop: EventLoop) -> dict[str, Any]
 
 
 def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
-    """Return when the client's last packet came, or its connection ended. None: unknown.
+    """Return when a client's last packet arrived or its connection ended, or None if unknown.
 
-    In wall time as currently known. A time before the start of the broker is too late by an outage
-    whose length is unknown.
+    The time is in milliseconds since 1970, converted with the current wall clock. A time from
+    before the broker's start may be too late by the length of an outage, if that length is unknown.
     """
     if session.connection is not None:
         return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)
@@ -78,6 +78,6 @@ def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
 
 
 def _wall_ms_at(when: float, wall_clock: WallClock) -> int:
-    """Convert a time of the event loop to wall time, as currently known."""
+    """Convert a time of the event loop's clock to wall time, in milliseconds since 1970."""
     since_seconds = asyncio.get_running_loop().time() - when
     return wall_clock.time_ms() - int(since_seconds * 1000)

@@ -1,4 +1,4 @@
-"""The broker's status as shown by the control socket (docs/formats/control-socket.md)."""
+"""Construction of the broker's status for the control socket (docs/formats/control-socket.md)."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from gateway.broker.server.status.warnings import warnings_of
 
 
 class Identity:
-    """Values that do not change while the process runs."""
+    """Values in the status that stay the same while the process runs."""
 
     def __init__(
         self, gateway: str, boot: str, version: str, recovery: str, damage: str | None
@@ -28,7 +28,7 @@ class Identity:
 
 
 class Status:
-    """Assembles the status from totals over sessions and other counters."""
+    """Builds the status from totals over all sessions and from other counters."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class Status:
         listeners: list[dict[str, Any]],
         disk: Callable[[], dict[str, Any]],
     ) -> None:
-        """Set where the values come from.
+        """Set the sources of the values.
 
         Args:
             event_loop: the running broker.
             totals: sums over all sessions.
-            identity: values that do not change.
-            listeners: entries of the listeners; the list may grow.
-            disk: returns `disk` of the status.
+            identity: values that stay the same.
+            listeners: the status entries of the listeners. The list may change later.
+            disk: returns the `disk` object of the status.
         """
         self.state = "starting"
         self._event_loop = event_loop
@@ -54,14 +54,14 @@ class Status:
         self._listeners = listeners
         self._disk = disk
         self.needs_restart: Callable[[], tuple[str, ...]] = tuple
-        """Returns the keys whose values need a restart."""
+        """Returns the configuration keys whose new values need a restart."""
         self.bound_by_files: Callable[[], str | None] = lambda: None
-        """Returns why connections are limited below `max_connections`, or None."""
+        """Returns why fewer connections than `max_connections` are possible, or None."""
         self.operations: Callable[[], Mapping[str, int]] = dict
-        """Returns the actions done at the page, by command."""
+        """Returns the number of actions performed at the status page, by command."""
 
     async def current(self) -> dict[str, Any]:
-        """Return the complete status, after a new walk over the sessions."""
+        """Return the complete status, with totals from a new pass over all sessions."""
         return self.of(await self._totals.current())
 
     def of(self, totals: Totals) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Publication of `$SYS`: to subscribers every `sys_interval`, to new ones immediately.
+"""Publication of the `$SYS` topics: every `sys_interval`, and immediately to new subscribers.
 
-Nothing is published while there are no subscribers. Only load averages are always updated: an
-average that starts with its first reader would be wrong for a quarter of an hour.
+Nothing is published while there are no subscribers. Load averages are always updated: an average
+that starts with its first subscriber would be wrong for a quarter of an hour.
 """
 
 import asyncio
@@ -14,11 +14,12 @@ from gateway.broker.server.status.system_values import counts_of, values_of
 from gateway.broker.server.status.totals import SessionTotals, Totals
 
 TOTALS_AGE_SECONDS_MAX: Final = 1.0
-"""Age up to which totals are reused: many new subscribers cost one walk."""
+"""Maximum age of totals that are reused, so that many new subscribers cause only one pass over the
+sessions."""
 
 
 class SystemTopics:
-    """Computes the values of the `$SYS` topics and passes them to the core."""
+    """Computes the values of the `$SYS` topics and passes them to the broker core."""
 
     def __init__(
         self, broker: Broker, totals: SessionTotals, version: str, schedule: Callable[[], None]
@@ -33,13 +34,13 @@ class SystemTopics:
         self._interval_seconds: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._asked = False
-        """True if totals were requested and have not arrived."""
+        """True if totals were requested and have not arrived yet."""
         self._publish_due = False
         self._published: dict[str, bytes] = {}
-        """The values that subscribers have; empty while there are none."""
+        """The values that were published last. Empty while there are no subscribers."""
 
     def set_interval(self, seconds: float | None) -> None:
-        """Set the interval of publication. None: never, not even to new subscribers."""
+        """Set the interval of publication in seconds. None switches the `$SYS` topics off."""
         if seconds == self._interval_seconds:
             return
         self.stop()
@@ -48,7 +49,7 @@ class SystemTopics:
             self._timer = self._loop.call_later(seconds, self._interval_over)
 
     def stop(self) -> None:
-        """Stop publishing."""
+        """Stop publishing the `$SYS` topics."""
         self._interval_seconds = None
         if self._timer is not None:
             self._timer.cancel()

@@ -1,6 +1,6 @@
-"""The values under `$SYS/broker`, with Mosquitto's names.
+"""Values of the topics below `$SYS/broker`, with the names that Mosquitto uses.
 
-Where Mosquitto has no name (packets of each kind) ours begin with `packets/`. See
+Topics that Mosquitto does not have begin with `packets/`. They count packets by type. See
 docs/system-topics.md for the list.
 """
 
@@ -39,7 +39,7 @@ SENT_KINDS: Final = (
 
 
 def counts_of(broker: Broker) -> dict[str, int]:
-    """Return the counters for load averages. All of them are monotonic."""
+    """Return the monotonic counters from which load averages are calculated, by name."""
     statistics = broker.statistics
     others_sent = sum(broker.statistics.packets_sent[kind] for kind in SENT_KINDS)
     return {
@@ -62,7 +62,7 @@ def values_of(
     totals: Totals,
     averages: dict[str, float],
 ) -> dict[str, bytes]:
-    """Return every topic under `$SYS` with its payload."""
+    """Return the payload of every topic below `$SYS`."""
     counts = counts_of(broker)
     numbers = {
         **_clients_of(broker),

@@ -1,7 +1,7 @@
-"""Sums over all sessions, computed in slices, for the status and `$SYS`.
+"""Sums over all sessions for the status and the `$SYS` topics.
 
-Walking over 100,000 sessions in one go would delay all clients by a tenth of a second. Changes
-between two slices may or may not be included in the sums.
+They are computed in steps: one pass over 100,000 sessions without interruption would delay all
+clients by a tenth of a second. A change between two steps may or may not be included in the sums.
 """
 
 import asyncio
@@ -9,18 +9,18 @@ from collections.abc import Callable
 
 from gateway.broker.core.state import State
 
-# Not Final: tests make it small enough to be reached.
+# Not Final: tests set a small value.
 SLICE_STEPS: int = 1_000
-"""Sessions and deliveries in flight visited per tick: half a millisecond on a PC, some milliseconds
-on a Raspberry Pi."""
+"""Sessions and deliveries in flight that are counted before clients are served again: half a
+millisecond on a PC, some milliseconds on a Raspberry Pi."""
 
 
 class Totals:
-    """Sums over the sessions that existed when the walk began."""
+    """Sums over the sessions that existed when a pass over the sessions began."""
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
-        """In the event loop's time."""
+        """When the pass began, in seconds of the event loop's clock."""
         self.sessions = 0
         self.connected = 0
         self.persistent = 0
@@ -28,25 +28,28 @@ class Totals:
         self.queued_bytes = 0
         self.inflight = 0
         self.inflight_bytes = 0
-        """Topics and payloads, without messages that are only on disk."""
+        """Size of the topics and payloads, without messages that are only on disk."""
         self.awaiting_release = 0
         self.awaiting_release_bytes = 0
         self.slowing: list[str] = []
-        """Clients for whose queues publishers are waiting."""
+        """Identifiers of clients with a full queue, whose publishers have to wait."""
         self.filling: list[str] = []
-        """Clients whose queues are at least 80 % full and have dropped nothing yet, and for which
-        no publisher waits."""
+        """Identifiers of clients whose queues are at least 80 % full, without dropped messages and
+        without waiting publishers."""
 
 
 class Walk:
-    """One walk over the sessions."""
+    """One pass over all sessions, which computes the totals."""
 
     def __init__(self, state: State, began_at: float) -> None:
         self.totals = Totals(began_at)
         self._left = list(state.sessions.values())
 
     def advance(self) -> bool:
-        """Process a slice. Return True if it was the last one."""
+        """Count the next `SLICE_STEPS` sessions and deliveries.
+
+        Return True if the pass is complete.
+        """
         totals, left = self.totals, self._left
         steps = 0
         while left and steps < SLICE_STEPS:
@@ -71,7 +74,7 @@ class Walk:
 
 
 class SessionTotals:
-    """Runs walks for several callers, one walk at a time. Callers may share a walk."""
+    """Computes totals over all sessions for several callers, who may share a pass."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -79,9 +82,9 @@ class SessionTotals:
         self._latest: Totals | None = None
         self._walk: Walk | None = None
         self._asking: list[Callable[[Totals], None]] = []
-        """Callbacks for the running walk."""
+        """Callbacks that receive the totals of the pass that is running."""
         self._asking_next: list[Callable[[Totals], None]] = []
-        """Callbacks that need newer totals: those of the next walk."""
+        """Callbacks that need newer totals, and receive the totals of the next pass."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
         """Call `receive`, now or later, with totals that are at most `age_seconds_max` old."""
@@ -95,7 +98,7 @@ class SessionTotals:
             self._begin([receive])
 
     async def current(self) -> Totals:
-        """Return the totals of a walk that begins now or later."""
+        """Return the totals of a pass over all sessions that begins now or later."""
         asked: asyncio.Future[Totals] = self._loop.create_future()
 
         def receive(totals: Totals) -> None:

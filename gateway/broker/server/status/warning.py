@@ -1,15 +1,18 @@
-"""A warning of the status, and the subject of warnings about a client."""
+"""A warning in the status, and the subject of warnings about a client."""
 
 from dataclasses import dataclass
 from typing import Final
 
 SUBJECT_CHARACTERS_MAX: Final = 200
-"""Characters of a subject, at most: client identifiers may have 65,535 bytes."""
+"""Maximum length of a client identifier in a subject. Client identifiers may have 65,535 bytes."""
 
 
 @dataclass(frozen=True)
 class StatusWarning:
-    """Identifier, subject (distinguishes warnings with one identifier), sentence and fix."""
+    """A warning in the status, with an explanation and a fix.
+
+    Warnings with the same identifier differ in their subject.
+    """
 
     id: str
     subject: str
@@ -18,5 +21,5 @@ class StatusWarning:
 
 
 def subject_of_client(client_id: str) -> str:
-    """Return the subject of a warning about a client, at most ``SUBJECT_CHARACTERS_MAX``."""
+    """Return the subject of a warning about a client. A long identifier is truncated."""
     return f"client {client_id[:SUBJECT_CHARACTERS_MAX]}"

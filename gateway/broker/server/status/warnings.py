@@ -1,7 +1,7 @@
-"""Warnings of the status: what needs attention now, or happened within the last hour.
+"""Warnings in the status about current problems and about events of the last hour.
 
-Each has an identifier, a subject, a sentence and the fix. A warning about a past event disappears
-after an hour; the status's counters keep the totals since the start.
+Each warning has an identifier, a subject, an explanation and a fix. A warning about a past event
+disappears after an hour. The counters in the status contain the totals since the start.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from gateway.broker.server.status.warning import (
 )
 
 COMMIT_SLOW_SECONDS: Final = 2.0
-"""A commit that takes this long causes a warning: a card near its end, or far too busy."""
+"""A commit that takes longer causes a warning: the SD card is wearing out or far too busy."""
 
 
 def warnings_of(
@@ -36,14 +36,15 @@ def warnings_of(
     totals: Totals,
     bound_by_files: str | None = None,
 ) -> list[StatusWarning]:
-    """Return the warnings, the most urgent first.
+    """Return all current warnings, the most urgent first.
 
     Args:
-        damage: what the start found damaged, None for nothing.
-        listeners: as the status shows them, with their certificates.
-        needs_restart: keys of the configuration whose values wait for a restart.
-        totals: of a walk over the sessions.
-        bound_by_files: why connections are bounded below `max_connections`, if they are.
+        event_loop: the running broker.
+        damage: description of damaged data that was found at the start, or None.
+        listeners: the status entries of the listeners, with their certificates.
+        needs_restart: configuration keys whose new values need a restart.
+        totals: sums over all sessions.
+        bound_by_files: why fewer connections than `max_connections` are possible, or None.
     """
     statistics = event_loop.broker.statistics
     return [
@@ -160,7 +161,7 @@ def _of_hook(hook: Hooks | None) -> Iterator[StatusWarning]:
 
 
 def _of_certificates(listeners: Sequence[dict[str, Any]]) -> Iterator[StatusWarning]:
-    """Yield the problems of certificates, each once, even for a listener with two addresses."""
+    """Yield one warning per certificate problem, even if several listeners have the problem."""
     found = {
         each["certificate"]["problem"]: each["certificate"]["subject"]
         for each in listeners
