@@ -1,8 +1,8 @@
 """Monitoring of free disk space once a second, and removal of old files when space is short.
 
-Below the minimum, the broker accepts no new data (`gateway/broker/core/rules/publish/full_disk.py`).
-Files are removed before that point is reached: `gateway/broker/disk_budget/budget.py` decides which
-ones. A separate thread lists the folders and removes the files, because SD cards are slow.
+Below the minimum, the broker accepts no new data (`core/rules/publish/full_disk.py`). Files are
+removed before that point is reached (`disk_budget/budget.py` decides which ones). A separate thread
+lists the folders and removes the files, because SD cards are slow.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""The commands `restart` and `reboot`, which systemd carries out as root.
+"""The commands `restart` and `reboot`, which systemd executes as root.
 
-The broker has no right to restart services. It creates an empty file in `requests`, a directory
-beside its control sockets that the Debian package creates, and a path unit of systemd starts the
-unit that acts (image/systemd). Without that directory, both commands are refused.
+The broker is not allowed to restart services. It creates an empty file in the directory `requests`,
+which the Debian package creates next to the control sockets. A path unit of systemd (image/systemd)
+then starts the unit that restarts or reboots. Without the directory, both commands are refused.
 """
 
 import os
@@ -14,15 +14,17 @@ from gateway.broker.server.control.refused import Refused
 from gateway.process.files.disk_errors import line_of
 
 DIRECTORY: Final = "requests"
-"""Name of the directory of requests, beside the control sockets."""
+"""Name of the directory for requests, next to the control sockets."""
 COMMANDS: Final = frozenset({"restart", "reboot"})
-"""Commands that are answered here; a request's file has the command's name."""
+"""The commands that this module answers. The file of a request has the name of its command."""
 
 Request = dict[str, Any]
 
 
 class MachineRequests:
-    """Passes requests of administrators on to systemd."""
+    """Passes administrators' requests to restart the gateway or reboot the machine on to
+    systemd.
+    """
 
     def __init__(self) -> None:
         self.directory: Path | None = None
@@ -30,11 +32,14 @@ class MachineRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """The commands `restart` and `reboot`."""
+        """The functions that answer `restart` and `reboot`, by command name."""
         return dict.fromkeys(COMMANDS, self._requested)
 
     def _requested(self, request: Request) -> Request:
-        """Create the file of a request, unless it exists already. Raises Refused if that fails."""
+        """Create the file for a request, unless it exists.
+
+        Raises Refused if this is not possible.
+        """
         name = str(request["command"])
         if self.directory is None or not self.directory.is_dir():
             raise Refused(
