@@ -67,7 +67,7 @@ class _Descriptions:
     def take_ports(
         self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
     ) -> dict[str, SeenDevice]:
-        """Replace the described ports, and return the `devices` that belong to the new ports."""
+        """Describe these ports from now on, and return the `devices` that belong to them."""
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
         return still_there(devices, ports)

@@ -57,7 +57,7 @@ class Service:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """Report that the configuration is being reloaded, until `ready` is called.
+        """Report the start of a reload of the configuration. `ready` reports its end.
 
         systemd 253 and newer (Type=notify-reload) needs the time at which the reload began.
         """

@@ -85,7 +85,7 @@ class Losses:
             )
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count readings or acknowledgements lost for a reason. Log if the count has doubled."""
+        """Count lost readings or acknowledgements. Log the reason if its count has doubled."""
         self.dropped[reason] += count
         total = self.dropped[reason]
         if self._has_doubled("dropped", reason, total):

@@ -34,7 +34,7 @@ class Overhearing:
     """Describes each message on a Modbus line. `frames` and `damaged` count what was received."""
 
     def __init__(self, modbus: Modbus | None, units: Mapping[str, str] | None = None) -> None:
-        """Use the names of devices and registers in the settings `modbus`, or none if it is None.
+        """Set the names of devices and registers from the settings `modbus`, unless it is None.
 
         `units` are the units that the port's configuration sets, by quantity.
         """

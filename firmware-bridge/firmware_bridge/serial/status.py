@@ -174,9 +174,10 @@ class PortStatus:
         self.last_frame_ms = int(arrival_seconds * 1000)
 
     def note_line_errors(self, counted: Mapping[str, int], base: Mapping[str, int]) -> None:
-        """Add the line errors between two states of the driver's counters: `base` and `counted`.
+        """Add new line errors: the differences between the driver's counters `counted` and `base`.
 
-        Overruns are logged when their total has doubled.
+        `base` has the counters at the opening or at the previous call. Overruns are logged when
+        their total has doubled.
         """
         before = self.overruns
         for name, count in counted.items():

@@ -110,7 +110,7 @@ class _Client:
         self._socket.sendall(encode(packet, VERSION))
 
     def wait_for(self, is_wanted: Callable[[Packet], bool]) -> None:
-        """Read packets until a wanted one arrives. Packets that were read before count too.
+        """Read packets until a wanted packet arrives, unless it was already read earlier.
 
         Raises NotHealthyError if the broker closes the connection.
         """
