@@ -47,7 +47,7 @@ class Account:
 
 
 class Accounts:
-    """A client of the broker's database of users. Use one instance from one event loop."""
+    """Asks the broker to authenticate users. Use one instance from one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._idle: Final = [

@@ -66,7 +66,10 @@ class ServedCertificate:
         )
 
     def look(self, now: float) -> None:
-        """Load changed files after they have stopped changing. Log a warning that is due."""
+        """Load changed files after they have stopped changing.
+
+        Log the daily warning if it is due.
+        """
         if now < self._due:
             return
         self._due = now + LOOK_SECONDS

@@ -55,10 +55,10 @@ async def topics(
         int, Query(ge=1, le=limits.TOPICS_PER_REQUEST_MAX, description="Topics on a page.")
     ] = limits.TOPICS_PER_REQUEST_DEFAULT,
 ) -> TopicPage:
-    """List topics with their retained message, and with the latest message that was recorded.
+    """List topics with their retained message, and with the latest message if it is known.
 
-    Only messages in the newest MiB of the journal are recorded. A message is not in the journal if
-    it is not retained, not logged, and not queued for a persistent session.
+    The latest message is known only if it is in the newest MiB of the journal. A message that is
+    not retained, not logged, and not queued for a persistent session is not in the journal.
     """
     wanted = {"search": search, "below": below, "retained": retained, "after": after}
     return await topics_for(request, {**wanted, "limit": limit})

@@ -70,7 +70,7 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
 
 
 def years_of(years: float) -> str:
-    """Format as ``about 4 months`` or ``about 7 years``, without suggesting false precision."""
+    """Format years as ``about 4 months`` or ``about 7 years``, without false precision."""
     if years > YEARS_SHOWN_MAX:
         return f"more than {YEARS_SHOWN_MAX:.0f} years"
     if years < 1 / 12:

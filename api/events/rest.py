@@ -148,7 +148,7 @@ async def stream(
 async def _texts(
     observer: Observer, wanted: dict[str, object], after: int | None
 ) -> AsyncIterator[str]:
-    """Yield server-sent events as text for ``EVENT_STREAM_SECONDS``."""
+    """Yield events after sequence number `after` as server-sent text, until the time limit."""
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"
     while time.monotonic() < ends_at:

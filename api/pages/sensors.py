@@ -76,7 +76,7 @@ def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
 
 
 def topic_filter_of(port: Port, device: Device) -> str | None:
-    """Return a topic filter for this device's readings alone, or None if that is impossible."""
+    """Return a topic filter that matches only this device's readings, or None if there is none."""
     if port.topic is None or "{device}" not in port.topic:
         return None
     levels = port.topic.replace("{device}", device.device).split("/")
