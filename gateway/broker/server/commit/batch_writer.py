@@ -79,7 +79,7 @@ class BatchWriter:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "commit")
         self.sealed_at = self._loop.time()
-        """When the last non-empty batch was sealed, in seconds of the monotonic clock."""
+        """When the last non-empty batch was completed, in seconds of the monotonic clock."""
         self.is_busy = False
         """True if a batch is being written, or waits for space."""
         self.quiet = asyncio.Event()
@@ -128,7 +128,7 @@ class BatchWriter:
             self._outcomes.failed(error)
 
     def commit(self, *, checkpoint_interval_seconds: float) -> None:
-        """Seal the current batch and commit it. No other commit may be running."""
+        """Complete the current batch and commit it. No other commit may be running."""
         broker, store = self.broker, self.store
         self._hand_over()
         recorder = broker.batch
@@ -167,7 +167,7 @@ class BatchWriter:
             self._commit_on_thread(batch)
 
     def _seal(self, now: float, checkpoint_interval_seconds: float) -> SealedBatch:
-        """Seal the current batch, and start a checkpoint after it if one is due."""
+        """Complete the current batch, and start a checkpoint after it if one is due."""
         batch = self.broker.seal(now, *self.wall_clock.read())
         if batch.blob is not None:
             self.sealed_at = now

@@ -12,9 +12,10 @@ _Item = TypeVar("_Item")
 async def first_in_slices(
     items: Iterable[_Item], first_of: Callable[[Iterable[_Item]], list[_Item]], slice_items: int
 ) -> list[_Item]:
-    """Return the first items of a page. The event loop runs after every `slice_items` items.
+    """Return the first items of a page, without blocking the event loop.
 
-    `first_of` returns the first items, sorted and limited, among the items that it is given.
+    `first_of` returns the first ones of the items that it is given, sorted and limited. It is
+    called with `slice_items` new items per iteration of the event loop.
     """
     rest = iter(items)
     found: list[_Item] = []

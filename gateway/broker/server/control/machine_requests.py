@@ -22,9 +22,7 @@ Request = dict[str, Any]
 
 
 class MachineRequests:
-    """Passes administrators' requests to restart the gateway or reboot the machine on to
-    systemd.
-    """
+    """Passes administrators' requests for a restart or a reboot on to systemd."""
 
     def __init__(self) -> None:
         self.directory: Path | None = None
