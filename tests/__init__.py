@@ -1,4 +1,4 @@
-"""The tests, one folder per room.
+"""The tests, with one folder per room (part of the product).
 
-A package, because a library in the environment installs a package `tests` of its own.
+This is a package because a library in the environment installs a package `tests` as well.
 """

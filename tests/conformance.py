@@ -1,9 +1,10 @@
-"""Which test proves which statement: the table of docs/conformance.md against the tests.
+"""Compares the table of docs/conformance.md, which names the tests of each statement, with the
+tests.
 
-`make conformance` collects all tests without running them, asks each for the statements that it
+`make conformance` collects all tests without running them, reads the statements that each test
 carries (`@pytest.mark.statement`), and prints those of the table that no test carries. It fails if
-one of them has no reason in the table either, or if a test carries a statement that the table does
-not know. `--write` puts the tests into the table.
+the table gives no reason for such a statement, or if a test carries a statement that is not in the
+table. `--write` puts the tests into the table.
 """
 
 import re
@@ -17,12 +18,12 @@ import pytest
 
 TABLE = Path(__file__).parent.parent / "docs" / "conformance.md"
 ROOMS = [f"tests/{room}" for room in ("contract", "core", "server", "store", "system", "wire")]
-"""Where MQTT is spoken. The others need what a check of the table should not have to install."""
+"""The rooms with tests of MQTT. Other rooms need packages that this check does not require."""
 ROW = re.compile(r"^\| (MQTT5?-[\d.]+-\d+) \| (.*?) \| (.*?) \| (.*?) \|$")
 NO_TEST = "none: "
-"""A row whose last cell begins so gives the reason why no test carries its statement."""
+"""The beginning of a last cell that gives the reason why no test carries the statement."""
 NAMED_MAX = 2
-"""Tests named in a row; the others are counted."""
+"""Tests named per row, at most; more are only counted."""
 
 
 class Collected:
@@ -32,7 +33,7 @@ class Collected:
         self.tests: dict[str, set[str]] = defaultdict(set)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Take the markers of every test, its module and its parameters."""
+        """Collect the markers of every test, of its module and of its parameters."""
         for item in items:
             for marker in item.iter_markers("statement"):
                 for statement in marker.args:
@@ -42,7 +43,7 @@ class Collected:
 
 
 def collect() -> dict[str, set[str]]:
-    """Return the tests of each statement."""
+    """Collect the tests. Return their names by statement."""
     collected = Collected()
     output = StringIO()
     with redirect_stdout(output):
@@ -56,14 +57,14 @@ def collect() -> dict[str, set[str]]:
 
 
 def cell_of(tests: set[str]) -> str:
-    """Return the last cell of a row: some tests by name, the count of the others."""
+    """Return the last cell of a row: some tests by name, and how many more there are."""
     named = sorted(tests)[:NAMED_MAX]
     more = len(tests) - len(named)
     return "<br>".join(named) + (f"<br>and {more} more" if more else "")
 
 
 def write(tests: dict[str, set[str]]) -> None:
-    """Put the tests into the rows of the table."""
+    """Write the tests into the rows of the table."""
     lines = TABLE.read_text(encoding="utf-8").splitlines()
     for index, line in enumerate(lines):
         row = ROW.match(line)
@@ -73,7 +74,7 @@ def write(tests: dict[str, set[str]]) -> None:
 
 
 def main() -> int:
-    """Compare, print, and return 1 for a gap that no entry explains."""
+    """Compare the table with the tests and print gaps. Return 1 if a gap has no reason."""
     tests = collect()
     if "--write" in sys.argv[1:]:
         write(tests)

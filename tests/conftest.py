@@ -1,4 +1,4 @@
-"""What all tests share: whether they run against the core as source or compiled."""
+"""Options, fixtures and the choice of tests for all rooms."""
 
 import os
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from zlib import crc32
 import hypothesis
 import pytest
 
-# Tests replace functions of the core and test its sources: no build of it is used.
-# (`make test-compiled` uses its own, which tests name by PYTHONPATH.)
+# Tests replace functions of the core and test its source code, so they never use a build of it.
+# (`make test-compiled` uses a separate build, which is first in PYTHONPATH.)
 os.environ["ONCEGATE_COMPILE"] = "0"
 
 from gateway.broker.server.host.compiled import COMPILED
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.peers.mariadb import MariaDB
 
 TESTS = Path(__file__).resolve().parent
-# Long proofs in small and the tests of instruments: of each, CI runs one test in DAYS a day.
+# Long tests of which CI runs a quarter each day: each test in one of DAYS days.
 DAYS = 4
 IN_TURN = (
     "broker/store/golden",
@@ -33,19 +33,21 @@ IN_TURN = (
     "tools/audit/test_real_run.py",
     "tools/bench",
 )
-# The same for whole files: their tests follow each other.
+# Whole files that run in one of DAYS days, because their tests depend on each other.
 IN_TURN_AS_FILES = (
     "cloud_jobs/ingest/test_withdrawal.py",
     "cloud_jobs/test_chain.py",
     "cloud_jobs/test_oncegate_job.py",
 )
-# The time of an example depends on the other tests, which run beside it.
+# The duration of an example depends on the tests that run at the same time.
 hypothesis.settings.register_profile("any time", deadline=None)
 hypothesis.settings.load_profile("any time")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--compiled`: it would be no use to find nothing wrong with the wrong one."""
+    """Add `--compiled`, which refuses to run against the source, and the options that choose
+    tests.
+    """
     parser.addoption("--compiled", action="store_true", help="refuse to run against the source")
     parser.addoption(
         "--sample",
@@ -60,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Choose by the test's name: the same tests each time, and in every process."""
+    """Choose tests by a hash of their names, so that every process chooses the same ones."""
     sample: int = config.getoption("--sample")
     one_in: int = config.getoption("--one-in")
     day: int | None = config.getoption("--day")
@@ -79,8 +81,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def put_slow_files_first(items: list[pytest.Item]) -> None:
-    """Order the files: in the end each worker has short ones left, and none is alone with a long
-    one. (pytest itself orders by folders, whatever the order on its command line.)
+    """Order the files so that slow ones start first and no worker is last alone with a long one.
+
+    (pytest itself orders by folders, whatever the order on its command line.)
     """
     slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: item.path not in slow)
@@ -92,23 +95,23 @@ def runs_on_uvloop_too(item: pytest.Item) -> bool:
 
 
 def is_in(item: pytest.Item, sample: int) -> bool:
-    """Whether a test is in the sample."""
+    """Return True if a test belongs to the sample of one test in `sample`."""
     return crc32(item.nodeid.encode()) % sample == 0
 
 
 def is_of(item: pytest.Item, day: int) -> bool:
-    """Return True if a test runs every day, or on this one."""
+    """Return True if a test runs every day, or on this day."""
     path = item.path.relative_to(TESTS)
     if str(path) in IN_TURN_AS_FILES:
         return IN_TURN_AS_FILES.index(str(path)) == day % DAYS
     if not any(map(path.is_relative_to, IN_TURN)):
         return True
-    # Other bits than those that choose a sample: otherwise some days would have none of it.
+    # These bits differ from those that choose a sample: otherwise some days would have no test.
     return (crc32(item.nodeid.encode()) >> 16) % DAYS == day % DAYS
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say which one runs."""
+    """Refuse to run against the source with `--compiled`; report which core is tested."""
     if config.getoption("--compiled") and not COMPILED:
         raise pytest.UsageError(
             "--compiled, but gateway.broker.core is plain Python: run make test"
@@ -118,7 +121,9 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def mariadb(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[MariaDB]":
-    """A database server for all tests that want one: it takes some seconds to make."""
+    """Return one database server for all tests that need it, because its start takes some
+    seconds.
+    """
     from tests.peers.mariadb import MariaDB  # noqa: PLC0415 - most tests do without
 
     made = MariaDB(tmp_path_factory.mktemp("mariadb"))
@@ -128,7 +133,7 @@ def mariadb(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[MariaDB]":
 
 @pytest.fixture
 def provider() -> "Iterator[IdentityProvider]":
-    """An identity provider on loopback, over plain HTTP."""
+    """Yield an identity provider on loopback, over plain HTTP."""
     from tests.peers.identity_provider import IdentityProvider  # noqa: PLC0415 - likewise
 
     made = IdentityProvider()
@@ -138,7 +143,7 @@ def provider() -> "Iterator[IdentityProvider]":
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> "Iterator[Terminal]":
-    """A serial port with a sensor at its other end."""
+    """Yield a serial port with a sensor at its other end."""
     from tests.bridge.terminal import Terminal  # noqa: PLC0415 - most tests do without
 
     made = Terminal(tmp_path / "sensor")

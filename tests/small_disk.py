@@ -1,4 +1,4 @@
-"""A disk that is really full: a small tmpfs, which needs root, and something else that fills it."""
+"""A disk that is really full: a small tmpfs, which needs root, and a file that fills it."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ BALLAST_NAME = "ballast"
 
 
 class SmallDisk:
-    """A file system of some MiB and a file on it that is used by nothing but the test."""
+    """A file system of some MiB, and a file on it that only the test uses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -22,12 +22,12 @@ class SmallDisk:
 
     @property
     def free_bytes(self) -> int:
-        """What is left for others."""
+        """The number of free bytes."""
         disk = os.statvfs(self.folder)
         return disk.f_bavail * disk.f_frsize
 
     def fill(self, *, leave_bytes: int = 0) -> bool:
-        """Take all that is free but so much; return whether there was anything to take."""
+        """Fill the disk except for `leave_bytes`. Return True if there was anything to fill."""
         before = self.free_bytes
         while self.free_bytes > leave_bytes:
             if not self.grow(max(PAGE_BYTES, (self.free_bytes - leave_bytes) // 2)):
@@ -35,7 +35,7 @@ class SmallDisk:
         return before > leave_bytes
 
     def grow(self, size_bytes: int) -> bool:
-        """Take so much more; return whether there was as much."""
+        """Grow the file by `size_bytes`. Return True if there was enough space."""
         if size_bytes > self.free_bytes > 0:
             size_bytes = self.free_bytes
         with self._ballast.open("ab") as file:
@@ -48,17 +48,17 @@ class SmallDisk:
         return True
 
     def empty(self) -> None:
-        """Give everything back."""
+        """Delete the file that fills the disk."""
         self._ballast.unlink(missing_ok=True)
 
 
 class CannotMount(Exception):
-    """Only root mounts a file system; the message states what was answered."""
+    """Mounting failed, which only root may do. The message is the output of `mount`."""
 
 
 @contextmanager
 def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
-    """A disk for as long as the block lasts; the test is skipped where none can be mounted."""
+    """Yield a disk for the duration of the block. Skip the test if no disk can be mounted."""
     with ExitStack() as stack:
         try:
             disk = stack.enter_context(mounted_disk(folder, size_bytes))
@@ -69,7 +69,7 @@ def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
 
 @contextmanager
 def mounted_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
-    """A disk for as long as the block lasts. Raises `CannotMount`."""
+    """Yield a disk for the duration of the block. Raises `CannotMount` if mounting fails."""
     folder.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "tmpfs", str(folder)],

@@ -1,1 +1,1 @@
-"""What programs outside the project rely on, proved with those programs."""
+"""Tests of what programs outside the project rely on, run with real programs."""

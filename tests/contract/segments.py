@@ -1,7 +1,7 @@
-"""Segments made from the contract's text alone (docs/formats/session-log.md), to be read by tests.
+"""Segments built for tests from the contract alone (docs/formats/session-log.md).
 
-It shares no code with the gateway's writer nor with the Spark job's reader: both are held against
-it. Every part can be made wrong on purpose.
+This module shares no code with the gateway's writer or the Spark job's reader, because both are
+tested against it. Every field can be made wrong on purpose.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TIME_MS = 1_763_715_138_250
 
 
 SEED = bytes(range(32))
-"""Of the private key with which tests sign where nothing else is said."""
+"""The private key's seed with which tests sign by default."""
 OTHER_SEED = bytes(range(32, 64))
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A sealed segment: its file name and its bytes."""
+    """A sealed segment: its file name and its content."""
 
     name: str
     content: bytes
@@ -68,14 +68,14 @@ def public_key_of(seed: bytes) -> str:
 def signature_fields(
     seed: bytes, *, gateway: str, segment: int, first: int, last: int, sha256: str
 ) -> dict[str, str]:
-    """The two fields of a footer that a key adds."""
+    """Return the two footer fields that exist only in signed segments."""
     text = f"oncegate-session-log-signature-1\n{gateway}\n{segment}\n{first}\n{last}\n{sha256}\n"
     signature = Ed25519PrivateKey.from_private_bytes(seed).sign(text.encode())
     return {"public_key": public_key_of(seed), "signature": signature.hex()}
 
 
 def numbered(events: Iterable[Event], first_sequence: int, time_ms: int = TIME_MS) -> list[Event]:
-    """Events with `sequence` and `time` (10 ms apart) where they have none."""
+    """Return the events with `sequence` and `time` (10 ms apart) added where they are missing."""
     return [
         {"sequence": first_sequence + index, "time": time_ms + 10 * index, **event}
         for index, event in enumerate(events)
@@ -97,9 +97,12 @@ def sealed(
     checksum: bool = True,
     seed: bytes | None = None,
 ) -> Segment:
-    """A segment of these lines (events, or bytes with their line end). `header`, `footer` replace
-    single fields; the footer's sha256 is right for the lines unless replaced. `seed`: of the
-    private key that signs it, before `footer` replaces anything."""
+    """Return a segment of these lines (events, or bytes with their line end).
+
+    `header` and `footer` replace single fields. The footer's sha256 matches the lines unless it is
+    replaced. `seed` is the seed of the private key that signs the segment, before `footer` replaces
+    anything.
+    """
     body = [line if isinstance(line, bytes) else json_line(line) for line in lines]
     first_line = {
         "format": "oncegate-session-log",
@@ -144,7 +147,7 @@ def sealed(
 
 @dataclass
 class LogWriter:
-    """A gateway's log: numbers events and segments, and links each segment to the one before."""
+    """A gateway's log. It numbers events and segments, and links each segment to the one before."""
 
     gateway: str = "gw-1"
     boot: str = BOOT
@@ -155,7 +158,7 @@ class LogWriter:
     time_ms: int = TIME_MS
     clock: str = "synchronised"
     seed: bytes | None = None
-    """Of the private key that signs; None: the log is unsigned, as of earlier versions."""
+    """The seed of the private key that signs, or None for an unsigned log of an earlier version."""
     segments: list[Segment] = field(default_factory=list)
 
     def seal(self, events: Iterable[Event]) -> Segment:
@@ -263,7 +266,7 @@ def closed(session: int = 1, client_id: str = "oncegate-bridge", reason: str = "
 
 
 def readings(count: int, *, first: int = 1) -> list[Event]:
-    """`count` QoS 2 readings, held and released: two events each."""
+    """Return the two events of each of `count` QoS 2 readings: held and released."""
     events: list[Event] = []
     for number in range(first, first + count):
         events += [held(number, payload_of(20 + number / 8, sequence=number)), released(number)]

@@ -1,8 +1,8 @@
-"""The gateway's writer and reader against segments that were not made by them.
+"""The gateway's writer and reader, tested with segments that other code built.
 
-golden/ holds files that never change; `tests.contract.segments` makes more from the contract's text
-alone. From the same events the gateway must write the same JSON, line for line, and each side's
-reader must take the other's files.
+golden/ holds files that never change. `tests.contract.segments` builds more from the contract
+alone. From the same events the gateway must write the same JSON, line for line, and each reader
+must accept the other writer's files.
 """
 
 from __future__ import annotations
@@ -38,14 +38,17 @@ GOLDEN_SEGMENTS = [GOLDEN / str(name) for name in segments_in(GOLDEN)]
 
 
 def lines_of(path: Path) -> list[dict[str, object]]:
-    """All lines, header and footer too, as JSON values."""
+    """Return all lines, including header and footer, as JSON values."""
     text = zstd.decompress(path.read_bytes())
     return [orjson.loads(line) for line in text.splitlines()]
 
 
 def in_the_journal(event: dict[str, object]) -> dict[str, Value]:
-    """The event as the journal has it: the payload raw where the log shows it. One that the log
-    gives by its hash cannot be had back; its fields stay as they are."""
+    """Return the event as the journal stores it, with the payload as bytes.
+
+    A payload that the log replaces with its hash cannot be restored, so its fields stay as they
+    are.
+    """
     raw = dict(event)
     del raw["sequence"], raw["time"]
     payload = raw.pop("payload", None)
@@ -60,7 +63,9 @@ def in_the_journal(event: dict[str, object]) -> dict[str, Value]:
 
 
 def written_again(path: Path, directory: Path) -> Path:
-    """The segment that the gateway's writer makes of the same events, signed where they are."""
+    """Write the same events with the gateway's writer, signed if the original is. Return the
+    path.
+    """
     header, *events, footer = lines_of(path)
     assert isinstance(footer["first_sequence"], int)
     (directory / "open").mkdir()

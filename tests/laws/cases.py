@@ -1,8 +1,8 @@
-"""The table: what a log has, the verdict, and the laws whose exceptions are found, each once.
+"""The table of cases: logs, their verdicts, and the laws whose exceptions an audit finds once each.
 
-Each case is a correct log with one thing changed: a list of segments, each a list of events; None
-stands for a segment that never arrived. Each has a gateway of its own, so that all can be judged in
-one run.
+Each case is a correct log with one change. A log is a list of segments, each a list of events; None
+is a segment that never arrived. Each case has its own gateway, so one audit can judge all cases
+together.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from tests.laws.events import (
 
 Log = list[list[Event] | None]
 Found = Counter[tuple[str, str]]
-"""Exceptions by verdict and law."""
+"""The number of exceptions by verdict and law."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A log, and what has to be found in it."""
+    """A log, and the exceptions that an audit must find in it."""
 
     name: str
     log: Log
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def gateway(self) -> str:
-        """The gateway's id: the name without what ids may not hold."""
+        """The gateway's id: the case's name with spaces as hyphens, cut to 64 characters."""
         return self.name.replace(" ", "-")[:64]
 
     @property
@@ -65,7 +65,7 @@ class Case:
         return self.gateway.encode().hex()[:16].ljust(16, "0")
 
     def segments(self) -> list[Segment]:
-        """The segments that arrived."""
+        """Return the segments that arrived."""
         writer = LogWriter(gateway=self.gateway, store=self.store, sequence=self.first_sequence)
         made = [
             (writer.seal(_timed(events or [opened(99)], writer)), events) for events in self.log
@@ -73,7 +73,7 @@ class Case:
         return [segment for segment, events in made if events is not None]
 
     def land(self, directory: Path) -> None:
-        """Write the segments into a directory."""
+        """Write the segments that arrived into a directory."""
         directory.mkdir(parents=True, exist_ok=True)
         for segment in self.segments():
             segment.write_to(directory)
@@ -84,7 +84,7 @@ _IN = ("message_queued", "delivery_started", "message_dropped", "retained_set")
 
 
 def _timed(events: list[Event], writer: LogWriter) -> list[Event]:
-    """Events with times: a release and its entries are one batch, and a batch has one time."""
+    """Add times to events. A release and the events caused by it are one batch, with one time."""
     timed: list[Event] = []
     run: int | None = None
     for index, one in enumerate(events):
@@ -100,17 +100,17 @@ def _timed(events: list[Event], writer: LogWriter) -> list[Event]:
 
 
 def ok(name: str, *log: list[Event]) -> Case:
-    """A log in which every message is accounted for."""
+    """Return a case whose log accounts for every message."""
     return Case(name, list(log))
 
 
 def violation(name: str, law: str, *events: Event) -> Case:
-    """A log that contradicts itself."""
+    """Return a case whose log contradicts itself."""
     return Case(name, [begin(*events)], "violation", frozenset({law}))
 
 
 def doubt(name: str, laws: set[str], *log: list[Event] | None, first_sequence: int = 1) -> Case:
-    """A log that proves too little."""
+    """Return a case whose log proves too little for a verdict."""
     return Case(name, list(log), "inconclusive", frozenset(laws), first_sequence)
 
 

@@ -1,4 +1,4 @@
-"""Events of a log as the broker writes them, with as few words as a case can have."""
+"""Short functions for events of a log, with the fields that the broker writes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Event = dict[str, Any]
 
 
 def event(kind: str, session: int = 2, **fields: Any) -> Event:
-    """An event of a session; the publisher is session 1, the subscriber 2."""
+    """Return an event of a session. The publisher is session 1, the subscriber session 2."""
     return {"event": kind, "session": session, "client_id": f"client-{session}", **fields}
 
 
 def opened(session: int, *, clean: bool = False, protocol: int = 4) -> Event:
-    """A session begins."""
+    """Return the event of a new session."""
     return event(
         "session_opened",
         session,
@@ -28,28 +28,28 @@ def opened(session: int, *, clean: bool = False, protocol: int = 4) -> Event:
 
 
 def subscribed(session: int, topic_filter: str = "t/#", qos: int = 2) -> Event:
-    """A subscription is made."""
+    """Return the event of a new subscription."""
     return event("subscribed", session, filter=topic_filter, qos=qos)
 
 
 def held(message: int, packet_id: int = 1) -> Event:
-    """PUBLISH at QoS 2."""
+    """Return the event of a received PUBLISH at QoS 2."""
     fields = {"topic": "t/1", "qos": 2, "retain": False, "payload_bytes": 1, "payload": "1"}
     return event("message_held", 1, packet_id=packet_id, message=message, **fields)
 
 
 def repeated(message: int, packet_id: int = 1) -> Event:
-    """The same PUBLISH again."""
+    """Return the event of a repeated PUBLISH at QoS 2."""
     return event("duplicate_suppressed", 1, packet_id=packet_id, message=message)
 
 
 def released(message: int, packet_id: int = 1, matched: int = 1) -> Event:
-    """PUBREL."""
+    """Return the event of a PUBREL that releases a message to `matched` sessions."""
     return event("message_released", 1, packet_id=packet_id, message=message, matched=matched)
 
 
 def published(message: int, matched: int = 1) -> Event:
-    """A message of QoS 1."""
+    """Return the event of a received PUBLISH at QoS 1."""
     fields = {"topic": "t/1", "qos": 1, "retain": False, "payload_bytes": 1, "payload": "1"}
     return event(
         "message_published", 1, message=message, matched=matched, origin="client", **fields
@@ -57,45 +57,45 @@ def published(message: int, matched: int = 1) -> Event:
 
 
 def queued(message: int, position: int, session: int = 2, qos: int = 2) -> Event:
-    """The message waits."""
+    """Return the event of a message that is queued for a session."""
     return event("message_queued", session, message=message, qos=qos, position=position)
 
 
 def started(
     message: int, position: int, packet_id: int = 1, session: int = 2, qos: int = 2
 ) -> Event:
-    """PUBLISH to the subscriber."""
+    """Return the event of a PUBLISH to the subscriber."""
     fields = {"packet_id": packet_id, "message": message, "qos": qos, "position": position}
     return event("delivery_started", session, **fields)
 
 
 def resent(message: int, packet: str, packet_id: int = 1) -> Event:
-    """PUBLISH or PUBREL again."""
+    """Return the event of a PUBLISH or PUBREL that is sent again."""
     return event("delivery_resent", packet_id=packet_id, message=message, packet=packet)
 
 
 def received(message: int, packet_id: int = 1) -> Event:
-    """PUBREC."""
+    """Return the event of a PUBREC from the subscriber."""
     return event("delivery_received", packet_id=packet_id, message=message)
 
 
 def completed(message: int, packet_id: int = 1, session: int = 2) -> Event:
-    """PUBCOMP or PUBACK."""
+    """Return the event of a PUBCOMP or PUBACK from the subscriber."""
     return event("delivery_completed", session, packet_id=packet_id, message=message)
 
 
 def dropped(message: int, reason: str = "queue_full", session: int = 2) -> Event:
-    """The message does not reach this session."""
+    """Return the event of a message that does not reach this session."""
     return event("message_dropped", session, message=message, reason=reason)
 
 
 def ended(session: int, reason: str = "expired") -> Event:
-    """The session's state is discarded."""
+    """Return the event of a session whose state is discarded."""
     return event("session_ended", session, reason=reason)
 
 
 def delivered(message: int, position: int, packet_id: int = 1) -> list[Event]:
-    """From PUBLISH to PUBCOMP."""
+    """Return the events of a delivery at QoS 2, from PUBLISH to PUBCOMP."""
     ids = {"packet_id": packet_id}
     return [
         started(message, position, **ids),
@@ -105,15 +105,15 @@ def delivered(message: int, position: int, packet_id: int = 1) -> list[Event]:
 
 
 def one_batch(*events: Event) -> list[Event]:
-    """Events that are committed together have one time."""
+    """Return the events with one time, because they are committed together."""
     return [one | {"time": TIME_MS + 60_000} for one in events]
 
 
 def begin(*more: Event) -> list[Event]:
-    """Publisher and subscriber are there."""
+    """Return a log that begins with a publisher and a subscriber."""
     return [opened(1), opened(2), subscribed(2), *more]
 
 
 def life(message: int, position: int) -> list[Event]:
-    """A message from PUBLISH to PUBCOMP of its subscriber."""
+    """Return all events of a message, from its PUBLISH to the subscriber's PUBCOMP."""
     return [held(message), released(message), *delivered(message, position)]

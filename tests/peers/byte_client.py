@@ -1,12 +1,11 @@
-"""A client that does every step by hand: what a test does not do, does not happen.
+"""A client that takes every step by hand: only what a test does happens.
 
-It writes the bytes that a test hands it and acknowledges nothing by itself, so a test can withhold
-a PUBACK, send a PUBLISH without its PUBREL, cut the connection between any two packets and come
-back. The steps that a well-behaved client takes together (`deliver`, `take`) are there too, for
-tests that are about something else. Packets are built and read by `mqtt_bytes`: nothing here comes
-from the product.
-
-Every wait has a deadline and fails with what was expected and what had come until then.
+`ByteClient` writes the bytes that a test passes and acknowledges nothing by itself. So a test can
+withhold a PUBACK, send a PUBLISH without its PUBREL, cut the connection between any two packets and
+reconnect. For tests of other subjects, methods such as `deliver` and `take` perform all the steps
+that a well-behaved client takes together. Packets are built and read by `mqtt_bytes`: no code of
+the product is used here. Every wait has a deadline, and its failure shows what was expected and
+what had arrived.
 """
 
 import asyncio
@@ -34,13 +33,13 @@ class ByteClient(Connection):
     # What a test sends
 
     def send(self, data: bytes) -> None:
-        """Send bytes as they are, and do not wait until the socket has taken them."""
+        """Send bytes unchanged, without waiting until the socket has accepted them."""
         self._writer.write(data)
 
     async def send_all(self, data: bytes) -> None:
-        """Send bytes, and wait until the socket has taken nearly all.
+        """Send bytes, and wait until the socket has accepted nearly all of them.
 
-        A connection that is gone shows when something is awaited from it.
+        A lost connection is not reported here, but by the next method that awaits something.
         """
         with contextlib.suppress(ConnectionError):
             self._writer.write(data)
@@ -57,7 +56,7 @@ class ByteClient(Connection):
         retain: bool = False,
         dup: bool = False,
     ) -> int:
-        """Send one PUBLISH, await nothing; the packet identifier."""
+        """Send one PUBLISH without awaiting anything. Return its packet identifier."""
         identifier = packet_id if packet_id is not None else (self.next_packet_id() if qos else 0)
         await self.send_all(
             mqtt_bytes.publish(
@@ -71,19 +70,19 @@ class ByteClient(Connection):
         await self.send_all(mqtt_bytes.acknowledgement(kind, packet_id))
 
     def next_packet_id(self) -> int:
-        """Packet identifiers 1 to 65535 in turn."""
+        """Return packet identifiers from 1 to 65535, one after the other."""
         self._last_packet_id = self._last_packet_id % 65535 + 1
         return self._last_packet_id
 
     # What a test awaits: bytes
 
     async def read(self, count: int) -> bytes:
-        """Exactly so many bytes."""
+        """Return exactly `count` bytes."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             return await self._reader.readexactly(count)
 
     async def rest(self) -> bytes:
-        """Everything up to the end of the connection."""
+        """Return all bytes up to the end of the connection."""
         try:
             async with asyncio.timeout(DEADLINE_SECONDS):
                 return await self._reader.read(-1)
@@ -91,7 +90,7 @@ class ByteClient(Connection):
             return b""
 
     async def packet(self) -> bytes:
-        """The bytes of the next packet."""
+        """Return the bytes of the next packet."""
         assert not self._waiting, f"packets came before: {self._waiting}"
         async with asyncio.timeout(DEADLINE_SECONDS):
             return await self._read_bytes()
@@ -99,20 +98,20 @@ class ByteClient(Connection):
     # What a test awaits: packets
 
     async def receive(self) -> Received:
-        """The next packet; ConnectionEnded when the broker has closed."""
+        """Return the next packet. Raises `ConnectionEnded` when the broker has closed."""
         if self._waiting:
             return self._waiting.pop(0)
         return await self._read()
 
     async def expect(self, kind: Kind, packet_id: int | None = None) -> Received:
-        """The next packet, which must be of this kind (and carry this packet identifier)."""
+        """Return the next packet, which must be of this kind (and carry this packet identifier)."""
         received = await self.receive()
         assert received.kind is kind, f"expected {kind.name}, received {received}"
         assert packet_id is None or received.packet_id == packet_id, f"{received} for {packet_id}"
         return received
 
     async def find(self, kind: Kind, packet_id: int | None = None) -> Received:
-        """The next packet of this kind; packets of other kinds wait for their own `receive`."""
+        """Return the next packet of this kind. Packets of other kinds are kept for `receive`."""
 
         def is_wanted(received: Received) -> bool:
             return received.kind is kind and packet_id in (None, received.packet_id)
@@ -123,11 +122,13 @@ class ByteClient(Connection):
         return await self._read_until(is_wanted)
 
     def has_waiting(self) -> bool:
-        """Whether packets came while others were awaited that nothing has asked for yet."""
+        """Return True if a packet arrived, while another one was awaited, and has not been read
+        yet.
+        """
         return bool(self._waiting)
 
     async def expect_closed(self) -> list[Received]:
-        """Wait until the broker closes; the packets that came before."""
+        """Wait until the broker closes. Return the packets that arrived before."""
         before, self._waiting = self._waiting, []
         while True:
             try:
@@ -148,7 +149,7 @@ class ByteClient(Connection):
         password: bytes | None = None,
         level: int = 4,
     ) -> Received:
-        """Send CONNECT; the CONNACK, whatever it states."""
+        """Send CONNECT. Return the CONNACK, whatever its return code."""
         await self.send_all(
             mqtt_bytes.connect(
                 client_id,
@@ -163,11 +164,11 @@ class ByteClient(Connection):
         return await self.expect(Kind.CONNACK)
 
     async def log_in(self, client_id: str, *, clean: bool = True) -> int:
-        """Send CONNECT; the return code of CONNACK."""
+        """Send CONNECT. Return the return code of CONNACK."""
         return (await self.connect(client_id, clean=clean)).return_code
 
     async def subscribe(self, *filters: tuple[str, int]) -> list[int]:
-        """Subscribe and await the SUBACK; the granted QoS of each filter."""
+        """Subscribe and await the SUBACK. Return the granted QoS of each filter."""
         packet_id = self.next_packet_id()
         await self.send_all(mqtt_bytes.subscribe(packet_id, *filters))
         return (await self.find(Kind.SUBACK, packet_id)).granted
@@ -191,7 +192,7 @@ class ByteClient(Connection):
             await self.find(Kind.PUBCOMP, packet_id)
 
     async def take(self) -> Received:
-        """The next PUBLISH, after every step of its QoS as a receiver."""
+        """Return the next PUBLISH, after every step of its QoS as a receiver."""
         message = await self.find(Kind.PUBLISH)
         if message.qos == 1:
             await self.acknowledge(Kind.PUBACK, message.packet_id)
@@ -202,14 +203,16 @@ class ByteClient(Connection):
         return message
 
     async def take_payloads_until(self, last: bytes) -> list[bytes]:
-        """Take messages up to the one with this payload; the payloads before it."""
+        """Take messages up to the message with the payload `last`. Return the payloads before
+        it.
+        """
         payloads: list[bytes] = []
         while (payload := (await self.take()).payload) != last:
             payloads.append(payload)
         return payloads
 
     async def ping(self) -> None:
-        """Send PINGREQ and await PINGRESP: the broker has read everything sent before."""
+        """Send PINGREQ and await PINGRESP, so that the broker has read everything sent before."""
         await self.send_all(mqtt_bytes.PINGREQ)
         await self.find(Kind.PINGRESP)
 

@@ -1,4 +1,4 @@
-"""What the byte client and the packet client have in common: one connection, and how it ends."""
+"""The base class of the byte client and the packet client: one connection, and how it ends."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ DEADLINE_SECONDS = 60.0
 
 
 class Connection:
-    """One connection to a broker, left with `cut` where it is used as a context."""
+    """One connection to a broker. Used as a context manager, it ends with `cut`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -18,7 +18,7 @@ class Connection:
 
     @classmethod
     async def open(cls, port: int, *, receive_buffer_bytes: int | None = None) -> Self:
-        """Open a TCP connection and send nothing; a small receive buffer makes a slow reader."""
+        """Open a TCP connection and send nothing. A small receive buffer makes a slow reader."""
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if receive_buffer_bytes is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
@@ -39,19 +39,19 @@ class Connection:
         self.cut()
 
     def finish(self) -> None:
-        """Send the end of the stream (TCP FIN), and go on reading."""
+        """Send the end of the stream (TCP FIN), and continue to read."""
         self._writer.write_eof()
 
     def close(self) -> None:
-        """End the connection in order (TCP FIN), but without a DISCONNECT."""
+        """Close the connection in order (TCP FIN), but without a DISCONNECT."""
         self._writer.close()
 
     def abort(self) -> None:
-        """End the connection; what is not yet in the socket is not sent."""
+        """Abort the connection, and discard all bytes that are not yet in the socket."""
         self._writer.transport.abort()
 
     def cut(self) -> None:
-        """End the connection with a TCP reset, as a network that breaks does."""
+        """Cut the connection with a TCP reset, as a broken network does."""
         sock = self._writer.get_extra_info("socket")
         if sock is not None and sock.fileno() >= 0:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

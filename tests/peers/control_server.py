@@ -1,6 +1,6 @@
-"""The broker's end of the control socket: keeps every request and answers as its script states.
+"""The broker's end of the control socket: it stores every request and answers as scripted.
 
-Requests and answers are JSON, one a line (`gateway.process.control.messages`), over a real Unix
+Requests and answers are JSON, one per line (`gateway.process.control.messages`), over a real Unix
 socket.
 """
 
@@ -15,24 +15,24 @@ LINE_BYTES_MAX = 1 << 20
 
 
 def result(value: object) -> bytes:
-    """The line that answers a request."""
+    """Return the line that answers a request with a result."""
     return json.dumps({"ok": True, "result": value}).encode() + b"\n"
 
 
 def refusal(code: str, message: str) -> bytes:
-    """The line that refuses a request."""
+    """Return the line that refuses a request."""
     return json.dumps({"ok": False, "error": {"code": code, "message": message}}).encode() + b"\n"
 
 
 class ControlServer:
-    """Listens at `path` while it is entered, or from `start` to `stop`."""
+    """A control server that listens at `path` inside a `with` block, or from `start` to `stop`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.requests: list[dict[str, Any]] = []
         self.connections_accepted = 0
         self.writers: list[asyncio.StreamWriter] = []
-        """Of the connections that are open."""
+        """The writers of the open connections."""
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
@@ -43,16 +43,18 @@ class ControlServer:
         await self.stop()
 
     async def start(self) -> None:
-        """Listen, and as every broker at its start remove the socket that the last one left."""
+        """Listen. As every broker does at its start, remove the socket that the last broker
+        left.
+        """
         self.path.unlink(missing_ok=True)
-        # A broker that dies removes nothing; from Python 3.13 on asyncio would.
+        # A broker that dies does not remove its socket; asyncio would from Python 3.13 on.
         leaving: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
         self._server = await asyncio.start_unix_server(
             self._serve, self.path, limit=LINE_BYTES_MAX, **leaving
         )
 
     async def stop(self) -> None:
-        """Close every connection and listen no longer; the socket's file stays."""
+        """Close every connection and the server. The socket's file stays."""
         assert self._server is not None
         self._server.close()
         for writer in list(self.writers):
@@ -62,15 +64,17 @@ class ControlServer:
                 await writer.wait_closed()
 
     def of(self, command: str) -> list[dict[str, Any]]:
-        """The requests with this command."""
+        """Return the requests with this command."""
         return [request for request in self.requests if request["command"] == command]
 
     def answer_of(self, request: dict[str, Any]) -> bytes:
-        """The line that answers a request, nothing for silence: the script."""
+        """Return the line that answers a request, or nothing for silence. Tests override this
+        script.
+        """
         return result({})
 
     async def received(self) -> None:
-        """A request has been answered."""
+        """Called after each answered request, for subclasses."""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections_accepted += 1
@@ -83,7 +87,7 @@ class ControlServer:
                 await self.received()
                 await writer.drain()
         except OSError:
-            pass  # The client went away, as clients may.
+            pass  # The client may disconnect at any time.
         finally:
             self.writers.remove(writer)
             writer.close()

@@ -1,6 +1,6 @@
-"""An identity provider: keys that it made, tokens that it signed, and an HTTP server with both.
+"""An identity provider: it creates keys, signs tokens, and serves both over HTTP.
 
-A real server on loopback with OpenID Connect's discovery and a key set.
+It is a real server on loopback, with OpenID Connect's discovery and a key set.
 """
 
 import json
@@ -29,7 +29,7 @@ class Signer:
 
     @property
     def public(self) -> dict[str, Any]:
-        """The public half as a JSON Web Key."""
+        """The public half of the key as a JSON Web Key."""
         public = self.key.public_key()
         if isinstance(public, rsa.RSAPublicKey):
             made = RSAAlgorithm.to_jwk(public, as_dict=True)
@@ -41,19 +41,21 @@ class Signer:
 
 
 def signer(name: str = "first") -> Signer:
-    """A new key for ES256, which is made in no time."""
+    """Create a key for ES256, an algorithm whose keys are quickly generated."""
     return Signer(name, ec.generate_private_key(ec.SECP256R1()))
 
 
 class IdentityProvider:
-    """Serves discovery and keys; counts what was asked; can be set to answer badly."""
+    """A server for discovery and keys. It counts requests, and a test can make it answer
+    wrongly.
+    """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        """`tls`: speak HTTPS with this certificate, which is one of localhost."""
+        """`tls` makes the server speak HTTPS, with a certificate for localhost."""
         self.signers = [signer()]
         self.asked: list[str] = []
         self.documents: dict[str, bytes | int] = {}
-        """What to answer in place of the truth: bytes, or a status."""
+        """Answers that replace the right ones, by path: a body, or an HTTP status code."""
         self.may_answer = threading.Event()
         self.may_answer.set()
         handler = type("Handler", (_Handler,), {"provider": self})
@@ -70,7 +72,9 @@ class IdentityProvider:
         self._thread.start()
 
     def token(self, *, by: Signer | None = None, seconds: float = 60, **claims: object) -> str:
-        """A token for AUDIENCE that holds for some seconds; None takes a claim away."""
+        """Return a token for AUDIENCE that is valid for `seconds`. A claim that is None is left
+        out.
+        """
         by = by or self.signers[0]
         now = time.time()
         body: dict[str, object] = {
@@ -84,7 +88,7 @@ class IdentityProvider:
         return jwt.encode(body, by.key, algorithm=by.algorithm, headers={"kid": by.name})
 
     def document(self, path: str) -> bytes | int:
-        """What a path answers."""
+        """Return the body, or the HTTP status code, with which a path is answered."""
         if path in self.documents:
             return self.documents[path]
         if path == "/.well-known/openid-configuration":
@@ -96,7 +100,7 @@ class IdentityProvider:
         return json.dumps(found).encode()
 
     def stop(self) -> None:
-        """Answer nothing more."""
+        """Stop the server."""
         self.may_answer.set()
         self._server.shutdown()
         self._thread.join()
@@ -119,4 +123,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Write nothing: the tests look at `asked`."""
+        """Write no log: the tests check `asked`."""

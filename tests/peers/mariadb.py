@@ -1,4 +1,4 @@
-"""A MariaDB of Debian's package, in a directory of its own: on a Unix socket and on loopback."""
+"""MariaDB from Debian's package in its own directory, on a Unix socket and on loopback."""
 
 import asyncio
 import os
@@ -17,12 +17,12 @@ from tests.broker.access.authority import Authority
 
 START_SECONDS_MAX = 60.0
 USER, PASSWORD = "oncegate", "the broker's password"
-# Debian has it where the PATH of people does not lead.
+# Debian installs it in a folder that users do not have in their PATH.
 PROGRAM = shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class MariaDB:
-    """A server that runs, with an empty database `mqtt` that USER may read."""
+    """A running server with an empty database `mqtt` that USER may read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -71,7 +71,7 @@ class MariaDB:
         )
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it accepts connections."""
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
         deadline = time.monotonic() + START_SECONDS_MAX
@@ -86,16 +86,16 @@ class MariaDB:
                 time.sleep(0.02)
 
     def stop(self) -> None:
-        """Kill it: its data are of no use afterwards."""
+        """Kill the server: its data are not used afterwards."""
         self._process.kill()
         self._process.wait()
 
     def run(self, *statements: str) -> None:
-        """Execute statements as root; not within an event loop."""
+        """Execute statements as root. Must not be called within an event loop."""
         asyncio.run(self.execute(*statements))
 
     async def execute(self, *statements: str) -> None:
-        """Execute statements as root in the database `mqtt`, where it is there."""
+        """Execute statements as root, in the database `mqtt` if it exists."""
         async with self._connected() as cursor:
             await cursor.execute("SHOW DATABASES LIKE 'mqtt'")
             if await cursor.fetchall():
@@ -105,7 +105,7 @@ class MariaDB:
 
     @asynccontextmanager
     async def locked(self, name: str) -> AsyncIterator[None]:
-        """Hold a lock for which queries wait with GET_LOCK."""
+        """Hold a named lock, for which queries wait with GET_LOCK."""
         async with self._connected() as cursor:
             await cursor.execute("SELECT GET_LOCK(%s, 0)", (name,))
             assert await cursor.fetchall() == ((1,),)

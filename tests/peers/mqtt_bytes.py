@@ -1,8 +1,10 @@
 """MQTT 3.1 and 3.1.1 packets and the CONNECT of 5.0 as bytes, written from the standard for tests.
 
-The tests must not learn the protocol from the code they test, so nothing here imports the product.
-Every function builds exactly the bytes that its arguments say, also wrong ones: the tests of
-hostile input need them. A packet on the wire (section 2 of the standard)::
+The tests must not learn the protocol from the code they test, so this module imports no code of the
+product. Every function builds exactly the bytes that its arguments describe, also invalid ones: the
+tests of hostile input need them.
+
+A packet on the wire (section 2 of the standard)::
 
     type and flags u8 | remaining length 1 to 4 bytes, 7 bits each | variable header and payload
 """
@@ -38,7 +40,7 @@ DISCONNECT = b"\xe0\x00"
 
 @dataclass(frozen=True)
 class Will:
-    """What the broker publishes when the connection ends without a DISCONNECT."""
+    """A will: the message that the broker publishes if a connection ends without a DISCONNECT."""
 
     topic: str
     payload: bytes
@@ -48,7 +50,9 @@ class Will:
 
 @dataclass(frozen=True)
 class Received:
-    """A packet as it came: the low half of its first byte, and all bytes after the length."""
+    """A received packet: the low half of its first byte, and all bytes after the remaining
+    length.
+    """
 
     kind: Kind
     flags: int
@@ -56,7 +60,7 @@ class Received:
 
     @classmethod
     def of(cls, data: bytes) -> Self:
-        """A whole packet."""
+        """Parse a whole packet."""
         header = 2
         while data[header - 1] & 0x80:
             header += 1
@@ -64,7 +68,7 @@ class Received:
 
     @property
     def packet_id(self) -> int:
-        """The packet identifier; 0 for a PUBLISH of QoS 0."""
+        """The packet identifier, or 0 for a PUBLISH of QoS 0."""
         if self.kind is not Kind.PUBLISH:
             return int.from_bytes(self.body[:2], "big")
         if self.qos == 0:
@@ -115,13 +119,15 @@ class Received:
 
 
 def string(text: str | bytes) -> bytes:
-    """A UTF-8 string with its two-byte length; bytes are taken as they are, valid or not."""
+    """Return a UTF-8 string with its two-byte length. Bytes are not checked, so they may be
+    invalid.
+    """
     encoded = text if isinstance(text, bytes) else text.encode()
     return len(encoded).to_bytes(2, "big") + encoded
 
 
 def remaining_length(length: int) -> bytes:
-    """The variable-length encoding of section 2.2.3."""
+    """Return the variable-length encoding of section 2.2.3."""
     encoded = bytearray()
     while True:
         length, digit = divmod(length, 128)
@@ -131,18 +137,18 @@ def remaining_length(length: int) -> bytes:
 
 
 def length_of(digits: bytes | bytearray) -> int:
-    """The remaining length that these bytes stand for."""
+    """Return the remaining length that these bytes encode."""
     return sum((digit & 0x7F) << 7 * place for place, digit in enumerate(digits))
 
 
 class PacketReader:
-    """Cuts a stream of bytes into packets."""
+    """A reader that splits a stream of bytes into packets."""
 
     def __init__(self) -> None:
         self._received = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Received]:
-        """Take bytes; the packets that are whole now."""
+        """Add received bytes. Return the packets that are now complete."""
         received = self._received
         received += data
         while len(received) >= 2:
@@ -160,7 +166,7 @@ class PacketReader:
 
 
 def packet(kind: int, flags: int, body: bytes = b"") -> bytes:
-    """Any control packet."""
+    """Return any control packet."""
     return bytes([kind << 4 | flags]) + remaining_length(len(body)) + body
 
 
@@ -176,9 +182,9 @@ def connect(
     name: str | None = None,
     flags: int | None = None,
 ) -> bytes:
-    """A CONNECT; `flags` replaces the connect flags byte that follows from the other arguments.
+    """Return a CONNECT. `flags` replaces the connect flags that the other arguments would set.
 
-    At level 5 it has no properties, and neither has its will.
+    At level 5 neither the packet nor its will has properties.
     """
     no_properties = b"\x00" if level == 5 else b""
     computed = 0x02 if clean else 0
@@ -207,25 +213,25 @@ def publish(
     retain: bool = False,
     dup: bool = False,
 ) -> bytes:
-    """A PUBLISH; the packet identifier is written for QoS 1 to 3, also when it is 0."""
+    """Return a PUBLISH. The packet identifier is written for QoS 1 to 3, even if it is 0."""
     flags = (8 if dup else 0) | qos << 1 | (1 if retain else 0)
     identifier = packet_id.to_bytes(2, "big") if qos else b""
     return packet(Kind.PUBLISH, flags, string(topic) + identifier + payload)
 
 
 def acknowledgement(kind: Kind, packet_id: int) -> bytes:
-    """A PUBACK, PUBREC, PUBREL or PUBCOMP with the flags of section 2.2.2."""
+    """Return a PUBACK, PUBREC, PUBREL or PUBCOMP with the flags of section 2.2.2."""
     return packet(kind, 2 if kind is Kind.PUBREL else 0, packet_id.to_bytes(2, "big"))
 
 
 def subscribe(packet_id: int, *filters: tuple[str | bytes, int]) -> bytes:
-    """A SUBSCRIBE with a requested QoS for each filter."""
+    """Return a SUBSCRIBE with a requested QoS for each filter."""
     payload = b"".join(string(topic_filter) + bytes([qos]) for topic_filter, qos in filters)
     return packet(Kind.SUBSCRIBE, 2, packet_id.to_bytes(2, "big") + payload)
 
 
 def unsubscribe(packet_id: int, *filters: str | bytes) -> bytes:
-    """An UNSUBSCRIBE."""
+    """Return an UNSUBSCRIBE."""
     return packet(
         Kind.UNSUBSCRIBE,
         2,

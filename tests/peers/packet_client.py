@@ -1,8 +1,7 @@
-"""A client of packets: `gateway.broker.wire` builds what is sent and reads what comes, one at a
-time.
+"""A client that sends and receives single packets, encoded and decoded by `gateway.broker.wire`.
 
-For tests of what the broker does with packets, of 3.1.1 and of 5.0; how packets look as bytes is
-proved by the vectors of `tests/broker/wire`.
+It is for tests of what the broker does with packets of 3.1.1 and 5.0. The vectors of
+`tests/broker/wire` prove how packets are encoded.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ PACKET_BYTES_MAX = 1 << 20
 
 
 def properties_of(method: str | None, data: bytes | None) -> Properties | None:
-    """The two properties of enhanced authentication; None: not even a method."""
+    """Return the two properties of enhanced authentication, or None if there is no method."""
     if method is None:
         return None
     properties = Properties()
@@ -28,7 +27,7 @@ def properties_of(method: str | None, data: bytes | None) -> Properties | None:
 
 
 def data_of(packet: Packet) -> bytes:
-    """The authentication data that came with a packet, beside its method."""
+    """Return the authentication data of a packet, and check its authentication method."""
     assert isinstance(packet, Auth | Connack), packet
     assert packet.properties is not None
     assert packet.properties.authentication_method == METHOD
@@ -39,7 +38,7 @@ def data_of(packet: Packet) -> bytes:
 class PacketClient(Connection):
     """One connection of a client of one version (5: MQTT 5.0, 4: 3.1.1). Every wait has a deadline.
 
-    It answers nothing by itself.
+    The client answers no packet by itself.
     """
 
     def __init__(
@@ -55,17 +54,17 @@ class PacketClient(Connection):
         self._writer.write(b"".join(encode(packet, self.version) for packet in packets))
 
     def send_bytes(self, data: bytes) -> None:
-        """Send what is no packet: the header of a proxy."""
+        """Send bytes that are not a packet, such as the header of a proxy."""
         self._writer.write(data)
 
     async def receive(self) -> Packet | None:
-        """The next packet; None when the broker has closed."""
+        """Return the next packet, or None when the broker has closed."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not self._received:
                 try:
                     data = await self._reader.read(65_536)
                 except ConnectionError:
-                    # It closed while we were still writing to it.
+                    # The broker closed while this client was still writing.
                     return None
                 if not data:
                     return None
@@ -74,7 +73,11 @@ class PacketClient(Connection):
         return self._received.pop(0)
 
     async def ending(self) -> int | None:
-        """The reason code with which the broker refused or disconnected, and then closed."""
+        """Return the reason code with which the broker refused or disconnected the client and
+        closed.
+
+        Return None if the broker closed without a packet.
+        """
         packet = await self.receive()
         if packet is None:
             return None
@@ -94,7 +97,7 @@ class PacketClient(Connection):
         username: str | None = None,
         password: bytes | None = None,
     ) -> None:
-        """Send CONNECT."""
+        """Send CONNECT with authentication data."""
         properties = properties_of(method, data)
         self.send(Connect(5, client_id, True, 0, will, username, password, properties))
 
@@ -103,14 +106,16 @@ class PacketClient(Connection):
         self.send(Auth(code, properties_of(method, data)))
 
     async def challenge(self) -> bytes:
-        """The data of the AUTH that the broker sends to be answered."""
+        """Return the data of the AUTH with which the broker expects another step."""
         packet = await self.receive()
         assert isinstance(packet, Auth), packet
         assert packet.reason_code == 0x18
         return data_of(packet)
 
     async def log_in(self, scram: ScramClient, *, client_id: str = "c") -> None:
-        """CONNECT with every step of SCRAM; the broker has to prove that it knows the user."""
+        """Send CONNECT and take every step of SCRAM. The broker must prove that it knows the
+        user.
+        """
         self.connect(scram.first(), client_id=client_id)
         self.auth(0x18, scram.final(await self.challenge()))
         connack = await self.receive()

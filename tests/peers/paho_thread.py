@@ -1,4 +1,4 @@
-"""The end of a client of paho's whose network runs in a thread."""
+"""Disconnecting a paho client whose network runs in a thread."""
 
 import contextlib
 
@@ -6,8 +6,8 @@ import paho.mqtt.client as paho
 
 
 def disconnect(client: paho.Client) -> None:
-    """Send DISCONNECT and wait for the end of the thread."""
+    """Send DISCONNECT and wait until the client's thread has ended."""
     client.disconnect()
-    # `loop_stop` looks at the thread twice; one that has ended in between is gone the second time.
+    # `loop_stop` reads the thread twice; if it ends in between, the second read finds None.
     with contextlib.suppress(AttributeError):
         client.loop_stop()

@@ -1,10 +1,12 @@
-"""Publishers and subscribers that behave as the standard asks, and keep count of what they saw.
+"""Publishers and subscribers that follow the standard and count what they received.
 
-Their session state is in memory, like that of a device that stays up while the broker dies: a
-publisher sends again what was not acknowledged, with DUP and the same packet identifiers, and a
-subscriber remembers the identifiers of QoS 2 messages until their PUBREL. Each cuts its own
-connection at random moments and comes back. What must hold is checked as it happens: a gap, a
-message out of order or a doubled QoS 2 message fails immediately, with the numbers that show it.
+Their session state is in memory, like that of a device that keeps running while the broker dies. A
+publisher resends unacknowledged packets with DUP and the same packet identifiers. A subscriber
+remembers the identifiers of QoS 2 messages until their PUBREL. Each client cuts its own connection
+at random moments and reconnects.
+
+The rules are checked at each message: a gap, a message out of order or a duplicate QoS 2 message
+fails immediately, with the message numbers that show it.
 """
 
 import asyncio
@@ -15,7 +17,7 @@ from tests.peers import mqtt_bytes
 from tests.peers.byte_client import ByteClient, ConnectionEnded
 from tests.peers.mqtt_bytes import Kind, Received
 
-# A connection carries between so many packets before its client cuts it.
+# Least and largest number of packets that a connection carries before its client cuts it.
 PACKETS_BEFORE_CUT = (5, 1500)
 
 
@@ -25,21 +27,21 @@ BACKLOG_MAX = 2000
 
 @dataclass
 class Progress:
-    """How far all clients of a test are, for those who must know it of each other."""
+    """The progress of all clients of a test, which they share."""
 
     published: int = 0
     taken: dict[str, int] = field(default_factory=dict)
     expected: dict[str, int] | None = None
-    """How many messages each topic has carried, once all publishers have finished."""
+    """Number of messages that each topic has carried, set once all publishers have finished."""
 
     @property
     def backlog(self) -> int:
-        """How many messages the slowest subscriber is behind."""
+        """Number of messages that the slowest subscriber is behind."""
         return self.published - min(self.taken.values())
 
 
 class ResumingClient:
-    """Connects, resumes, works until its connection ends, and begins again."""
+    """A client that connects, resumes, works until its connection ends, and starts over."""
 
     def __init__(
         self, port: int, client_id: str, source: random.Random, progress: Progress
@@ -53,23 +55,23 @@ class ResumingClient:
         self._has_session = False
 
     async def run(self) -> None:
-        """Work until there is nothing more to do."""
+        """Connect again and again until the client has nothing more to do."""
         while not self.is_finished():
             try:
                 await self._live_through_a_connection()
             except (ConnectionEnded, ConnectionError):
-                # The broker is dead: a moment later is soon enough.
+                # The broker is dead, so wait a moment before the next attempt.
                 await asyncio.sleep(self._source.uniform(0.005, 0.05))
             else:
                 # The client cut the connection itself: others publish while it is away.
                 await asyncio.sleep(self._source.uniform(0.0, self.rest_seconds))
 
     def is_finished(self) -> bool:
-        """Whether the client has nothing more to do."""
+        """Return True if the client has nothing more to do."""
         raise NotImplementedError
 
     async def resume(self, client: ByteClient) -> None:
-        """What comes first on each connection."""
+        """Send the packets that come first on each connection."""
         raise NotImplementedError
 
     async def receive(self, client: ByteClient, packet: Received) -> None:
@@ -77,7 +79,7 @@ class ResumingClient:
         raise NotImplementedError
 
     def session_forgotten(self) -> None:
-        """The broker no longer has the session that it should have."""
+        """Fail, because the broker has lost the session. Subclasses may allow it."""
         raise AssertionError(f"the broker forgot the session of {self.client_id}")
 
     async def _live_through_a_connection(self) -> None:
@@ -92,7 +94,8 @@ class ResumingClient:
             await self.resume(client)
             for _ in range(self._source.randint(*PACKETS_BEFORE_CUT)):
                 if self.is_finished():
-                    # A reset could overtake the last acknowledgement: leave only once it was read.
+                    # A reset could overtake the last acknowledgement, so leave only once the broker
+                    # has read it.
                     await client.ping()
                     await client.disconnect()
                     return
@@ -101,7 +104,7 @@ class ResumingClient:
 
 @dataclass
 class Unfinished:
-    """A message that the broker has not acknowledged to the end."""
+    """A message whose delivery to the broker is not complete."""
 
     topic: str
     payload: bytes
@@ -110,7 +113,7 @@ class Unfinished:
 
 
 class Publisher(ResumingClient):
-    """Publishes numbered messages of QoS 1 and 2 in turn to `load/<name>/<qos>`."""
+    """A publisher of numbered messages to `load/<name>/<qos>`, alternately of QoS 1 and 2."""
 
     def __init__(
         self, port: int, name: str, source: random.Random, progress: Progress, *, window: int
@@ -124,18 +127,20 @@ class Publisher(ResumingClient):
         self._is_stopping = False
 
     def topic_of(self, qos: int) -> str:
-        """The topic of its messages of one QoS."""
+        """Return the topic to which this publisher sends its messages of one QoS."""
         return f"load/{self._name}/{qos}"
 
     def stop(self) -> None:
-        """Publish nothing new, but finish what was begun."""
+        """Publish no new message, but complete those in flight."""
         self._is_stopping = True
 
     def is_finished(self) -> bool:
         return self._is_stopping and not self._unfinished
 
     async def resume(self, client: ByteClient) -> None:
-        """[MQTT-4.4.0-1] Unacknowledged PUBLISH and PUBREL packets in their order."""
+        """Resend unacknowledged PUBLISH and PUBREL packets in their original order
+        [MQTT-4.4.0-1].
+        """
         for packet_id, message in self._unfinished.items():
             if message.is_received:
                 await client.acknowledge(Kind.PUBREL, packet_id)
@@ -183,14 +188,14 @@ class Publisher(ResumingClient):
 
 @dataclass
 class Tally:
-    """What a subscriber saw of one topic."""
+    """The messages of one topic that a subscriber received."""
 
     last: int = 0
     repeated: int = 0
 
 
 class Subscriber(ResumingClient):
-    """Takes every message of `load/#`; its delivered QoS is min(published, granted)."""
+    """A subscriber to `load/#`. Each delivery's QoS must be min(published, granted)."""
 
     def __init__(
         self,

@@ -1,10 +1,9 @@
-"""A broker that reads packets by `gateway.broker.wire` and answers each with what its script
-states.
+"""A broker that decodes packets with `gateway.broker.wire` and answers each as its script states.
 
-`ScriptedBroker` has the sockets and the answers of a well-behaved broker; what a test changes of
-them is its script. Those of whole rooms are classes of their own: `tests.tools.bench.lying_broker`
-forwards and lies, `tests.bridge.silent_broker` leaves each answer to the test,
-`tests.bridge.session_broker` keeps sessions.
+`ScriptedBroker` has the sockets and the answers of a well-behaved broker. A test's script overrides
+some of these answers. Scripts that whole rooms of tests use are classes:
+`tests.tools.bench.lying_broker` forwards and lies, `tests.bridge.silent_broker` leaves each answer
+to the test, `tests.bridge.session_broker` keeps sessions.
 """
 
 import asyncio
@@ -42,32 +41,32 @@ class ServerSide:
         self._writer.write(b"".join(encode(packet, self.version) for packet in packets))
 
     def cut(self) -> None:
-        """End the connection without a word."""
+        """Cut the connection without a DISCONNECT."""
         self._writer.transport.abort()
 
     def close(self) -> None:
-        """End the connection once everything is sent."""
+        """Close the connection once everything is sent."""
         self._writer.close()
 
 
 class ScriptedBroker:
-    """Listens on `port` while it is entered, or from `open_address` to `close`."""
+    """A broker on `port` inside a `with` block, or from `open_address` to `close`."""
 
     def __init__(self) -> None:
         self.port = 0
         self.connections: list[ServerSide] = []
-        """Those that are open."""
+        """The open connections."""
         self._servers: list[asyncio.Server] = []
 
     async def open_address(self) -> int:
-        """One address more; its port."""
+        """Listen on one more port of loopback, and return it."""
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self._servers.append(server)
         port: int = server.sockets[0].getsockname()[1]
         return port
 
     async def close(self) -> None:
-        """Cut every connection, and listen no longer."""
+        """Cut every connection, and stop listening."""
         for server in self._servers:
             server.close()
         self.cut()
@@ -82,16 +81,16 @@ class ScriptedBroker:
         await self.close()
 
     def cut(self) -> None:
-        """End every connection without a word."""
+        """Cut every connection without a DISCONNECT."""
         for connection in self.connections:
             connection.cut()
 
     def receive(self, packet: Packet, connection: ServerSide) -> None:
-        """A packet came: the script. Here each is answered as the standard asks."""
+        """Handle a received packet. This script answers each packet as the standard requires."""
         connection.send(*answers_to(packet))
 
     async def received(self) -> None:
-        """Everything that one read brought has been taken."""
+        """Called after all packets of one read were handled, for subclasses."""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = ServerSide(writer)
@@ -105,14 +104,14 @@ class ScriptedBroker:
                 await self.received()
                 await writer.drain()
         except ConnectionError:
-            pass  # A client may go at any time, and a test may cut it.
+            pass  # A client may disconnect at any time, and a test may cut the connection.
         finally:
             self.connections.remove(connection)
             writer.close()
 
 
 def answers_to(packet: Packet) -> list[Packet]:
-    """What a broker without sessions sends back: nothing, or one packet."""
+    """Return what a broker without sessions sends back: no packet, or one."""
     answer: Packet | None = None
     match packet:
         case Connect():

@@ -1,6 +1,6 @@
 """The byte client on a stream and in WebSocket frames.
 
-The frames are drawn here from RFC 6455 and not with the library that the broker uses.
+The frames are built here from RFC 6455, without the library that the broker uses.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ HANDSHAKE = {
 
 @dataclass(frozen=True)
 class Response:
-    """An HTTP response: the head as one text with its headers in lower case, and the body."""
+    """An HTTP response: the head as one string in lower case, and the body."""
 
     status: int
     head: str
@@ -33,14 +33,14 @@ class Response:
 
 
 class WebSocketClient(ByteClient):
-    """One connection, which speaks WebSocket only once `shake_hands` was called."""
+    """One connection, which speaks WebSocket only after `shake_hands`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         super().__init__(reader, writer)
         self._in_frames = b""
 
     async def shake_hands(self, *, path: str = "/mqtt", **headers: str | None) -> Response:
-        """Ask for WebSocket; a header whose value is None is left out."""
+        """Request WebSocket and return the response. A header whose value is None is left out."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         lines = [f"GET {path} HTTP/1.1"]
         lines += [f"{k}: {v}" for k, v in (HANDSHAKE | named).items() if v is not None]
@@ -48,7 +48,7 @@ class WebSocketClient(ByteClient):
         return await self.response()
 
     async def response(self) -> Response:
-        """The next HTTP response."""
+        """Return the next HTTP response."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             head = (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
         length = 0
@@ -57,7 +57,7 @@ class WebSocketClient(ByteClient):
         return Response(int(head.split()[1]), head, (await self.read(length)).decode())
 
     async def frame(self) -> tuple[int, bytes]:
-        """The opcode and the payload of the next frame; it must be whole and unmasked."""
+        """Return the opcode and the payload of the next frame, which must be final and unmasked."""
         first, length = await self.read(2)
         assert first & 0xF0 == 0x80, "a whole frame without extensions"
         if length == 126:
@@ -67,7 +67,9 @@ class WebSocketClient(ByteClient):
         return first & 0x0F, await self.read(length)
 
     async def packet_in_frames(self) -> bytes:
-        """The next MQTT packet of less than 128 bytes, from binary frames."""
+        """Return the next MQTT packet from binary frames. The packet must be shorter than 128
+        bytes.
+        """
         while len(self._in_frames) < 2 or len(self._in_frames) < 2 + self._in_frames[1]:
             opcode, payload = await self.frame()
             assert opcode == BINARY, (opcode, payload)
@@ -77,7 +79,7 @@ class WebSocketClient(ByteClient):
         return packet
 
     async def connect_in_frames(self, client_id: str) -> int:
-        """Handshake and CONNECT; the return code of CONNACK."""
+        """Do the handshake and send CONNECT. Return the return code of CONNACK."""
         assert (await self.shake_hands()).status == 101
         self.send(frame_of(BINARY, connect(client_id)))
         return (await self.packet_in_frames())[3]
@@ -91,7 +93,7 @@ def frame_of(
     masked: bool = True,
     announced: int | None = None,
 ) -> bytes:
-    """A client's frame; `announced` is the length to state instead of the payload's own."""
+    """Return a client's frame. `announced` is a length to write instead of the payload's length."""
     length = len(payload) if announced is None else announced
     first = opcode | (0x80 if final else 0)
     mask_bit = 0x80 if masked else 0
@@ -108,5 +110,5 @@ def frame_of(
 
 
 def close_code_of(payload: bytes) -> int:
-    """The code of a close frame."""
+    """Return the status code of a close frame."""
     return int.from_bytes(payload[:2], "big")

@@ -1,1 +1,1 @@
-"""MQTT client libraries and commands that people use, on the real broker."""
+"""Widely used MQTT client libraries and commands, tested on the real broker."""

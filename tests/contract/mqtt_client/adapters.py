@@ -1,4 +1,4 @@
-"""Libraries of Python as foreign clients: each adapter maps a scenario's steps to its library."""
+"""Python libraries as foreign clients. Each adapter maps a scenario's steps to one library."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from tests.contract.mqtt_client.paho_client import (
 
 
 class PahoAdapter:
-    """paho-mqtt. It has a network thread of its own, and calls that block."""
+    """An adapter for paho-mqtt, which has a network thread and blocking calls."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
@@ -52,7 +52,7 @@ class PahoAdapter:
         if self._part.subscription is not None and not session_present:
             granted = await asyncio.to_thread(self._paho.subscribe, *self._part.subscription)
             assert granted == [self._part.subscription[1]]
-        # CONNACK of MQTT 3.1 has no place for it.
+        # CONNACK of MQTT 3.1 has no session present flag.
         return None if self._part.level == Level.MQTT_3_1 else session_present
 
     async def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool = False) -> None:
@@ -74,7 +74,7 @@ class PahoAdapter:
 
 
 class GmqttAdapter:
-    """gmqtt, a library for asyncio."""
+    """An adapter for gmqtt, a library for asyncio."""
 
     def __init__(self, part: Part) -> None:
         self._part = part
@@ -118,7 +118,10 @@ class GmqttAdapter:
 
 
 class AiomqttAdapter:
-    """aiomqtt, the asyncio face of paho-mqtt. It does not say whether there was a session."""
+    """An adapter for aiomqtt, the asyncio front end of paho-mqtt.
+
+    aiomqtt does not report whether the broker had a session.
+    """
 
     def __init__(self, part: Part) -> None:
         self._part = part
@@ -172,7 +175,7 @@ class AiomqttAdapter:
     async def cut(self) -> None:
         connection = self._aiomqtt._client.socket()
         assert connection is not None
-        # Of a WebSocket there is a wrapper, which cannot shut down.
+        # For WebSocket the socket is a wrapper that cannot shut down.
         with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
             same.shutdown(socket.SHUT_RDWR)
 

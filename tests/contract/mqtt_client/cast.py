@@ -1,4 +1,4 @@
-"""The kinds of foreign clients that every scenario is played with, and the clients of one test."""
+"""The kinds of foreign clients with which every scenario is run, and the clients of one test."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -22,7 +22,7 @@ MOSQUITTO, MQTTJS = "mosquitto", "MQTT.js"
 
 @dataclass(frozen=True)
 class Kind:
-    """A library, in one of its versions of MQTT, over TCP or WebSocket."""
+    """A library with one of its MQTT versions, over TCP or WebSocket."""
 
     library: str
     level: Level
@@ -50,10 +50,10 @@ KINDS = [
     Kind(MQTTJS, Level.MQTT_3_1_1, is_websocket=True),
     Kind(MQTTJS, Level.MQTT_5_0, is_websocket=True),
 ]
-# mosquitto_sub comes back by itself, and its DISCONNECT of MQTT 5.0 asks for the will.
+# mosquitto_sub reconnects by itself, and its DISCONNECT of MQTT 5.0 asks for the will.
 LIBRARIES = [kind for kind in KINDS if kind.library != MOSQUITTO]
 OF_VERSION_5 = [kind for kind in KINDS if kind.level == Level.MQTT_5_0]
-# Those that come back by themselves and go on with what they had in flight.
+# Kinds that reconnect by themselves and resume the messages they had in flight.
 RESUMING = [
     kind for kind in KINDS if kind.library in (PAHO, MQTTJS) and kind.level > Level.MQTT_3_1
 ]
@@ -67,14 +67,14 @@ class Cast:
     ) -> None:
         self.kind = kind
         self._stage = stage
-        # Several kinds can be on one stage.
+        # Several kinds can be in one test.
         self._prefix = str(KINDS.index(kind))
         self._port = websocket_port if kind.is_websocket else stage.broker.port
         self._program = program
         self._clients: list[ForeignClient] = []
 
     def topic(self, name: str) -> str:
-        """A topic that no other test and no other kind uses."""
+        """Return a topic that no other test and no other kind uses."""
         return self._stage.topic(f"{self._prefix}/{name}")
 
     def client(
@@ -86,7 +86,7 @@ class Cast:
         comes_back: bool = False,
         will: Will | None = None,
     ) -> ForeignClient:
-        """A client that has not started; a name that was given before is the same to the broker."""
+        """Return a client that has not started. The same name means the same client identifier."""
         part = Part(
             self._stage.client_id(self._prefix + name),
             self.kind.level,
@@ -103,7 +103,7 @@ class Cast:
     async def started(
         self, name: str, subscription: tuple[str, int] | None = None
     ) -> ForeignClient:
-        """A client without a session to keep, connected."""
+        """Return a connected client whose session is not kept."""
         client = self.client(name, subscription=subscription)
         await client.start()
         return client
@@ -113,7 +113,7 @@ class Cast:
         await self._stage.settle(self._prefix + name)
 
     async def ended(self, name: str) -> None:
-        """Wait until the broker has no session of this client any more."""
+        """Wait until the broker no longer has a session for this client."""
         await self._stage.ended(self._prefix + name)
 
     def _play(self, part: Part) -> ForeignClient:
@@ -138,7 +138,7 @@ class Cast:
 async def casts_of(
     kinds: Sequence[Kind], stage: Stage, websocket_port: int
 ) -> AsyncIterator[list[Cast]]:
-    """A cast of each kind, for as long as the block lasts."""
+    """Yield a cast of each kind for the duration of the block."""
     async with AsyncExitStack() as exits:
         program = None
         if any(kind.library == MQTTJS for kind in kinds):

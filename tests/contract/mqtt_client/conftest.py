@@ -1,4 +1,4 @@
-"""The fixtures of the system tests serve the foreign clients too; their broker speaks WebSocket."""
+"""Fixtures of the system tests for the foreign clients, with a broker that speaks WebSocket."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -23,32 +23,32 @@ __all__ = [
 
 
 def websocket_listener(port: int) -> str:
-    """The configuration of a listener for WebSocket."""
+    """Return the configuration of a listener for WebSocket."""
     return f'[[listeners]]\nbind = "127.0.0.1"\nport = {port}\nprotocol = "websocket"'
 
 
 @pytest.fixture(scope="session")
 def websocket_port() -> int:
-    """Where the shared broker listens for WebSocket."""
+    """Return the port of the shared broker's WebSocket listener."""
     return free_port()
 
 
 @pytest.fixture(scope="session")
 def shared_broker(websocket_port: int) -> Iterator[BrokerProcess]:
-    """One broker for all tests that neither stop nor configure it."""
+    """Yield one broker for all tests that neither stop nor configure it."""
     with running_broker(listener_settings=websocket_listener(websocket_port)) as broker:
         yield broker
 
 
 @pytest_asyncio.fixture
 async def mqttjs() -> AsyncIterator[MqttJsProgram]:
-    """A process of Node.js for the MQTT.js clients of one test."""
+    """Yield a Node.js process for the MQTT.js clients of one test."""
     async with mqttjs_program() as program:
         yield program
 
 
 @pytest_asyncio.fixture
 async def cast(kind: Kind, stage: Stage, websocket_port: int) -> AsyncIterator[Cast]:
-    """Makes clients of the kind that the test is parametrized with, and stops them."""
+    """Yield a cast of the kind that the test is parametrized with, and stop its clients."""
     async with casts_of([kind], stage, websocket_port) as [cast]:
         yield cast

@@ -1,7 +1,7 @@
-"""What every foreign client can do, so that one scenario serves all of them.
+"""The interface of all foreign clients, so that one scenario serves all of them.
 
-The libraries differ in how they say these things; an adapter beside each puts them in its words.
-A client knows its subscription from the beginning, because mosquitto_sub does.
+The libraries have different calls for the same steps, so each has an adapter. A client is created
+with its subscription, because mosquitto_sub needs it at its start.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from typing import Protocol
 
 # Long enough for a loaded two-core machine whose disk takes a second for an fsync.
 DEADLINE_SECONDS = 60.0
-# How long a session of MQTT 5.0 is kept that shall outlive its connection.
+# Seconds for which a session of MQTT 5.0 is kept after its connection ends.
 KEPT_SECONDS = 600
 
 
 class Level(IntEnum):
-    """The version of MQTT, as CONNECT and all of these libraries number it."""
+    """The version of MQTT as CONNECT encodes it. All of these libraries use the same codes."""
 
     MQTT_3_1 = 3
     MQTT_3_1_1 = 4
@@ -24,7 +24,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Message:
-    """A message as a library gave it to its program."""
+    """A message as a library passed it to its program."""
 
     topic: str
     payload: bytes
@@ -34,7 +34,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Will:
-    """A will; one that waits is for MQTT 5.0."""
+    """A will. A delay needs MQTT 5.0."""
 
     topic: str
     payload: bytes
@@ -44,9 +44,9 @@ class Will:
 
 @dataclass(frozen=True)
 class Part:
-    """Who a client is. `subscription` is a topic filter and its QoS.
+    """The description of a client. `subscription` is a topic filter and its QoS.
 
-    One that comes back does so by itself when its connection is lost, if its library can.
+    With `comes_back`, the client reconnects by itself, if its library can.
     """
 
     client_id: str
@@ -68,22 +68,24 @@ class ForeignClient(Protocol):
     """A client of another project."""
 
     async def start(self) -> bool | None:
-        """Connect, and subscribe where the broker had no session.
+        """Connect, and subscribe unless the broker had a session.
 
-        Whether it had one; None from a client that does not say.
+        Return True if the broker had a session, or None if the library does not report it.
         """
 
     async def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool = False) -> None:
-        """Publish; a library may still be at the steps of the QoS when this returns."""
+        """Publish a message. Steps of its QoS may still be pending when this method returns."""
 
     async def take(self) -> Message:
-        """The next message."""
+        """Return the next message."""
 
     async def lost(self) -> int | None:
-        """Wait until the broker ends the connection; the reason code that it gave, if any."""
+        """Wait until the broker ends the connection. Return its reason code, or None if it sent
+        none.
+        """
 
     async def cut(self) -> None:
-        """End the connection without a DISCONNECT."""
+        """Cut the connection without a DISCONNECT."""
 
     async def stop(self) -> None:
-        """End the connection with a DISCONNECT, if there is one."""
+        """Close the connection, if it is open, with a DISCONNECT."""

@@ -12,13 +12,13 @@ from gmqtt.mqtt.constants import MQTTv50  # type: ignore[import-untyped]
 from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS
 from tests.system.stage import Stage
 
-# gmqtt goes on while its failures, 0 of them at first, are no more than this; -1: without limit.
+# gmqtt reconnects while its number of failures, 0 at first, is at most this; -1 is unlimited.
 NEVER_AGAIN = -2
 
 
 @dataclass(frozen=True)
 class Message:
-    """What gmqtt gave to on_message; every property of MQTT 5.0 is a list of its values."""
+    """The arguments of gmqtt's on_message. Each property of MQTT 5.0 is a list of its values."""
 
     topic: str
     payload: bytes
@@ -36,11 +36,11 @@ class GmqttClient:
         self.messages: asyncio.Queue[Message] = asyncio.Queue()
         self.disconnected = asyncio.Event()
         self.disconnect_packet = b""
-        # What on_message returns for a payload, the reason code of its PUBACK or PUBREC.
+        # By payload: the value that on_message returns, the reason code of a PUBACK or PUBREC.
         self.reason_codes: dict[bytes, int] = {}
         self.connack_properties: dict[str, Any] = {}
         self.client = gmqtt.Client(client_id, **arguments)
-        # Reconnecting by itself would fight a takeover without end.
+        # With reconnects, two clients that take over from each other would never stop.
         self.client.set_config({"reconnect_retries": NEVER_AGAIN})
         self._port = port
         self._version = version
@@ -56,7 +56,7 @@ class GmqttClient:
         self.connack_properties = properties
 
     def _on_disconnect(self, _client: Any, packet: bytes, *_: Any) -> None:
-        # gmqtt calls it a second time, with nothing, when the connection is closed.
+        # gmqtt calls this a second time, with an empty packet, when the connection is closed.
         self.disconnect_packet = self.disconnect_packet or packet
         self.disconnected.set()
 
@@ -68,19 +68,19 @@ class GmqttClient:
         return self.reason_codes.get(payload, 0)
 
     async def start(self) -> bool:
-        """Connect; whether the broker had the session."""
+        """Connect. Return True if the broker had the session."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             await self.client.connect("127.0.0.1", self._port, version=self._version)
         return self._session_present
 
     async def subscribe(self, topic_filter: str, qos: int, **options: Any) -> tuple[int, ...]:
-        """Subscribe and await the SUBACK; its reason codes."""
+        """Subscribe and await the SUBACK. Return its reason codes."""
         self.client.subscribe(topic_filter, qos, **options)
         async with asyncio.timeout(DEADLINE_SECONDS):
             return await self._granted.get()
 
     async def take(self) -> Message:
-        """The next message."""
+        """Return the next message."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             return await self.messages.get()
 
@@ -90,13 +90,13 @@ class GmqttClient:
             await self.client.disconnect()
 
     def cut(self) -> None:
-        """End the connection without a DISCONNECT."""
+        """Cut the connection without a DISCONNECT."""
         self.client._connection._transport.abort()
 
 
 @pytest_asyncio.fixture
 async def new_gmqtt_client(stage: Stage) -> AsyncIterator[Callable[..., GmqttClient]]:
-    """Makes gmqtt clients that are stopped when the test is over."""
+    """Return a function that creates gmqtt clients, which are stopped after the test."""
     clients: list[GmqttClient] = []
 
     def make(name: str, **arguments: Any) -> GmqttClient:

@@ -7,16 +7,17 @@ from asyncio.subprocess import PIPE, Process
 
 from tests.contract.mqtt_client.foreign_client import DEADLINE_SECONDS, Level, Message, Part
 
-# topic, QoS, retain, and the payload in hexadecimal digits: nothing in them is a space.
+# The topic, QoS, retain flag, and payload in hexadecimal digits: none contains a space.
 FORM = "message %t %q %r %x"
-# Long enough for a loaded machine; who waits so long has met the deadlock that `stop` describes.
+# Long enough for a loaded machine. A longer wait means the deadlock that `stop` describes.
 STOP_SECONDS = 2.0
 
 
 class MosquittoAdapter:
-    """A mosquitto_sub for the subscription, where there is one, and a mosquitto_pub a message.
+    """A client of one mosquitto_sub process, if it has a subscription, and one mosquitto_pub
+    process per message.
 
-    mosquitto_sub subscribes at every start, and does not say whether there was a session.
+    mosquitto_sub subscribes at every start, and does not report whether there was a session.
     """
 
     def __init__(self, part: Part) -> None:
@@ -45,10 +46,10 @@ class MosquittoAdapter:
         return arguments
 
     async def start(self) -> None:
-        """Run mosquitto_sub until the broker has given it its subscription."""
+        """Run mosquitto_sub until the broker has granted the subscription."""
         if self._part.subscription is None:
             return
-        # With -d it reports the SUBACK; without stdbuf that would stay in a buffer.
+        # With -d mosquitto_sub reports the SUBACK; without stdbuf that line would stay in a buffer.
         command = ("stdbuf", "-oL", "mosquitto_sub", "-d", "-F", FORM, *self._common)
         self._process = await asyncio.create_subprocess_exec(
             *command, *self._arguments(), stdout=PIPE
@@ -71,7 +72,7 @@ class MosquittoAdapter:
                     self._subscribed.set()
 
     async def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool = False) -> None:
-        """Run mosquitto_pub to its end."""
+        """Run mosquitto_pub until it has exited."""
         message = ["-t", topic, "-q", str(qos), *(["-r"] if retain else [])]
         message += ["-m", payload.decode()] if payload else ["-n"]
         process = await asyncio.create_subprocess_exec("mosquitto_pub", *self._common, *message)
@@ -79,25 +80,28 @@ class MosquittoAdapter:
             assert await process.wait() == 0
 
     async def take(self) -> Message:
-        """The next message that mosquitto_sub printed."""
+        """Return the next message that mosquitto_sub printed."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             return await self._messages.get()
 
     async def lost(self) -> int | None:
-        """mosquitto_sub comes back by itself, so the adapter cannot wait for its end."""
+        """Raise NotImplementedError: mosquitto_sub reconnects by itself, so the adapter cannot wait
+        for its end.
+        """
         raise NotImplementedError
 
     async def cut(self) -> None:
-        """Kill it: its socket is closed without a DISCONNECT."""
+        """Kill mosquitto_sub, which closes its socket without a DISCONNECT."""
         if self._process is not None:
             self._signal(signal.SIGKILL)
             await self._ended()
 
     async def stop(self) -> None:
-        """End it as `kill` does: it sends DISCONNECT, in MQTT 5.0 one that asks for the will.
+        """Stop mosquitto_sub as `kill` does. It sends DISCONNECT, in MQTT 5.0 with a request for
+        the will.
 
-        mosquitto_sub 2.0 does so in its signal handler, and waits there without end for a lock that
-        it holds itself if it was about to log a packet.
+        mosquitto_sub 2.0 sends it in its signal handler. If it was about to log a packet, the
+        handler waits forever for a lock that the process itself holds.
         """
         if self._process is None:
             return

@@ -10,7 +10,7 @@ from tests.system.stage import Stage
 
 
 async def run(stage: Stage, command: str, *arguments: str, stdin: bytes = b"") -> bytes:
-    """Run a command to its end; what it printed."""
+    """Run a command until it has exited. Return its output."""
     process = await asyncio.create_subprocess_exec(
         command, "-p", str(stage.broker.port), *arguments, stdin=PIPE, stdout=PIPE, stderr=PIPE
     )
@@ -22,7 +22,7 @@ async def run(stage: Stage, command: str, *arguments: str, stdin: bytes = b"") -
 
 @contextlib.asynccontextmanager
 async def subscriber(stage: Stage, *arguments: str) -> AsyncIterator[Process]:
-    """A running mosquitto_sub that the broker has given its subscription."""
+    """Yield a running mosquitto_sub whose subscription the broker has granted."""
     subscriptions = (await stage.status())["subscriptions"]
     process = await asyncio.create_subprocess_exec(
         "mosquitto_sub", "-p", str(stage.broker.port), *arguments, stdout=PIPE, stderr=PIPE
@@ -39,7 +39,7 @@ async def subscriber(stage: Stage, *arguments: str) -> AsyncIterator[Process]:
 
 
 async def lines_of(process: Process, count: int) -> list[str]:
-    """The next lines that it prints."""
+    """Return the next lines that the process prints."""
     assert process.stdout is not None
     async with asyncio.timeout(DEADLINE_SECONDS):
         return [(await process.stdout.readline()).decode().rstrip("\n") for _ in range(count)]

@@ -1,4 +1,4 @@
-"""MQTT.js for tests: mqttjs/program.mjs in a process of Node.js, and clients that live in it."""
+"""MQTT.js for tests: a Node.js process that runs mqttjs/program.mjs, and the clients in it."""
 
 import asyncio
 import itertools
@@ -19,13 +19,15 @@ from tests.contract.mqtt_client.foreign_client import (
     Will,
 )
 
-# The binary itself: its Python wrapper would be one more process to end.
+# The Node.js binary itself: its Python wrapper would be one more process to stop.
 NODE = Path(ROOT_DIR) / "bin" / "node"
 PROGRAM = Path(__file__).with_name("mqttjs") / "program.mjs"
 
 
 class MqttJsProgram:
-    """The running program: sends it verbs, gives each client the events that are its own."""
+    """The running program. This class sends it requests and passes its events on to their
+    clients.
+    """
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -34,11 +36,11 @@ class MqttJsProgram:
         self._clients: dict[str, MqttJsClient] = {}
 
     def add(self, name: str, client: "MqttJsClient") -> None:
-        """Give the events of this name to this client."""
+        """Pass the events with this name to this client."""
         self._clients[name] = client
 
     async def call(self, verb: str, name: str, **details: Any) -> Any:
-        """The result of a verb."""
+        """Send a request to the program and return its result."""
         number = next(self._numbers)
         self._answers[number] = asyncio.get_running_loop().create_future()
         line = json.dumps({"id": number, "verb": verb, "client": name, **details})
@@ -50,7 +52,7 @@ class MqttJsProgram:
         return answer["result"]
 
     async def run(self) -> None:
-        """Read what the program reports until it ends."""
+        """Read the program's output until it exits."""
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             said = json.loads(line)
@@ -62,7 +64,7 @@ class MqttJsProgram:
 
 @asynccontextmanager
 async def mqttjs_program() -> AsyncIterator[MqttJsProgram]:
-    """The program for as long as the block lasts."""
+    """Yield the program for the duration of the block."""
     assert PROGRAM.with_name("node_modules").is_dir(), "MQTT.js is not installed: run make check"
     process = await asyncio.create_subprocess_exec(NODE, PROGRAM, stdin=PIPE, stdout=PIPE)
     program = MqttJsProgram(process)
@@ -84,7 +86,7 @@ def _will_of(will: Will) -> dict[str, Any]:
 
 
 class MqttJsClient:
-    """An MQTT.js client. `options` are those of mqtt.connect."""
+    """An MQTT.js client. `options` are passed to mqtt.connect."""
 
     def __init__(self, program: MqttJsProgram, part: Part, **options: Any) -> None:
         self.messages: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -97,10 +99,10 @@ class MqttJsClient:
         self._options = {
             "clientId": part.client_id,
             "protocolVersion": part.level,
-            # Of MQTT 5.0 the name of 3.1.1.
+            # In MQTT 5.0 the protocol name is the same as in 3.1.1.
             "protocolId": "MQIsdp" if part.level == Level.MQTT_3_1 else "MQTT",
             "clean": not part.is_kept,
-            # Milliseconds; 0 is never.
+            # In milliseconds; with 0, MQTT.js never reconnects.
             "reconnectPeriod": 100 if part.comes_back else 0,
         }
         if part.level == Level.MQTT_5_0:
@@ -108,12 +110,12 @@ class MqttJsClient:
         if part.will is not None:
             self._options["will"] = _will_of(part.will)
         self._options |= options
-        # A client that comes back under the same identifier is another client of the program.
+        # Two clients with one client identifier are distinct in the program.
         self._name = f"{part.client_id}#{id(self)}"
         program.add(self._name, self)
 
     def receive_event(self, event: str, value: Any) -> None:
-        """Take what the program reports happened to this client."""
+        """Record an event that the program reports for this client."""
         match event:
             case "message":
                 self.messages.put_nowait(value)
@@ -125,11 +127,11 @@ class MqttJsClient:
                 self.errors.append(value)
 
     async def call(self, verb: str, **details: Any) -> Any:
-        """The result of a verb of the program for this client."""
+        """Send a request for this client to the program and return its result."""
         return await self._program.call(verb, self._name, **details)
 
     async def start(self) -> bool:
-        """Connect, and subscribe where the broker had no session; whether it had one."""
+        """Connect, and subscribe unless the broker had a session. Return True if it had one."""
         scheme, path = ("ws", "/mqtt") if self._part.is_websocket else ("mqtt", "")
         url = f"{scheme}://127.0.0.1:{self._part.port}{path}"
         self.connack = await self.call("connect", url=url, options=self._options)
@@ -140,14 +142,16 @@ class MqttJsClient:
         return session_present
 
     async def subscribe(self, topic_filter: str, **options: Any) -> None:
-        """Subscribe; the broker must grant the QoS that was asked for."""
+        """Subscribe. The broker must grant the QoS that was requested."""
         granted = await self.call("subscribe", filter=topic_filter, options=options)
         assert [each["qos"] for each in granted] == [options["qos"]]
 
     async def publish(
         self, topic: str, payload: bytes, *, qos: int, retain: bool = False, **properties: Any
     ) -> None:
-        """Publish, every step of the QoS; the properties under the library's names."""
+        """Publish and take every step of the QoS. Properties have the names that the library
+        uses.
+        """
         options: dict[str, Any] = {"qos": qos, "retain": retain}
         if properties:
             options["properties"] = properties
@@ -155,27 +159,29 @@ class MqttJsClient:
         await self.call("publish", topic=topic, payload=text, options=options)
 
     async def take_whole(self) -> dict[str, Any]:
-        """The next message with its properties, as the program reported it."""
+        """Return the next message with its properties, as the program reported it."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             return await self.messages.get()
 
     async def take(self) -> Message:
-        """The next message."""
+        """Return the next message."""
         reported = await self.take_whole()
         payload = reported["payload"].encode("latin-1")
         return Message(reported["topic"], payload, reported["qos"], reported["retain"])
 
     async def lost(self) -> int | None:
-        """Wait until the broker ends the connection; the reason code that it gave, if any."""
+        """Wait until the broker ends the connection. Return its reason code, or None if it sent
+        none.
+        """
         async with asyncio.timeout(DEADLINE_SECONDS):
             await self._closed.wait()
         return self._reason_code
 
     async def cut(self) -> None:
-        """End the connection without a DISCONNECT."""
+        """Cut the connection without a DISCONNECT."""
         await self.call("cut")
 
     async def stop(self) -> None:
-        """End the connection with a DISCONNECT, if there is one."""
+        """Close the connection, if it is open, with a DISCONNECT."""
         if self.connack and not self._closed.is_set():
             await self.call("end", options={})

@@ -19,22 +19,22 @@ from tests.system.stage import Stage
 
 
 def connect_properties(**values: Any) -> Properties:
-    """The properties of a CONNECT of MQTT 5.0, under paho's names."""
+    """Return the properties of a CONNECT of MQTT 5.0, from paho's names."""
     return _properties(PacketTypes.CONNECT, values)
 
 
 def publish_properties(**values: Any) -> Properties:
-    """The properties of a PUBLISH of MQTT 5.0, under paho's names."""
+    """Return the properties of a PUBLISH of MQTT 5.0, from paho's names."""
     return _properties(PacketTypes.PUBLISH, values)
 
 
 def will_properties(**values: Any) -> Properties:
-    """The properties of a will of MQTT 5.0, under paho's names."""
+    """Return the properties of a will of MQTT 5.0, from paho's names."""
     return _properties(PacketTypes.WILLMESSAGE, values)
 
 
 def subscribe_properties(**values: Any) -> Properties:
-    """The properties of a SUBSCRIBE of MQTT 5.0, under paho's names."""
+    """Return the properties of a SUBSCRIBE of MQTT 5.0, from paho's names."""
     return _properties(PacketTypes.SUBSCRIBE, values)
 
 
@@ -46,7 +46,7 @@ def _properties(packet_type: int, values: dict[str, Any]) -> Properties:
 
 
 def properties_of(carrier: Properties | None) -> dict[str, Any]:
-    """What a packet carried; binary data in hexadecimal digits."""
+    """Return the properties of a packet as a dictionary. Binary data are in hexadecimal digits."""
     assert carrier is not None, "expected a packet of MQTT 5.0"
     values: dict[str, Any] = carrier.json()  # type: ignore[no-untyped-call]
     return values
@@ -63,9 +63,9 @@ class PahoClient:
         protocol: MQTTProtocolVersion = MQTTProtocolVersion.MQTTv311,
         **arguments: Any,
     ) -> None:
-        # True if the broker accepted, True if it had the session.
+        # Two flags of each CONNACK: the broker accepted; the broker had the session.
         self.connected: queue.Queue[tuple[bool, bool]] = queue.Queue()
-        # The reason code of each end of a connection.
+        # The reason code for each disconnection.
         self.disconnected: queue.Queue[int] = queue.Queue()
         self.subscribed: queue.Queue[list[int]] = queue.Queue()
         self.messages: queue.Queue[paho.MQTTMessage] = queue.Queue()
@@ -93,7 +93,7 @@ class PahoClient:
         self.connected.put((not code.is_failure, flags.session_present))
 
     def start(self, **arguments: Any) -> bool:
-        """Connect and run the network thread; whether the broker had the session."""
+        """Connect and run the network thread. Return True if the broker had the session."""
         self.client.connect("127.0.0.1", self._port, keepalive=30, **arguments)
         self.client.loop_start()
         accepted, session_present = self.connected.get(timeout=DEADLINE_SECONDS)
@@ -103,7 +103,7 @@ class PahoClient:
     def subscribe(
         self, topic_filter: str, how: int | SubscribeOptions, properties: Properties | None = None
     ) -> list[int]:
-        """Subscribe with a QoS, or with the options of MQTT 5.0; the granted QoS."""
+        """Subscribe with a QoS, or with the options of MQTT 5.0. Return the granted QoS."""
         if isinstance(how, SubscribeOptions):
             self.client.subscribe(topic_filter, options=how, properties=properties)
         else:
@@ -125,7 +125,7 @@ class PahoClient:
         assert information.is_published()
 
     def take(self) -> paho.MQTTMessage:
-        """The next message."""
+        """Return the next message."""
         return self.messages.get(timeout=DEADLINE_SECONDS)
 
     def stop(self) -> None:
@@ -133,22 +133,23 @@ class PahoClient:
         disconnect(self.client)
 
     def cut(self) -> None:
-        """Reset the connection without a DISCONNECT; paho must not come back by itself."""
+        """Reset the connection without a DISCONNECT. paho must not be configured to reconnect."""
         connection = self.client.socket()
         assert connection is not None
-        # Of a WebSocket there is a wrapper, which has no options.
+        # For WebSocket the socket is a wrapper that has no options.
         with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
             same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            # The network thread believes that the broker closed it, and closes it in its turn.
+            # The network thread takes this for a close by the broker, and closes the socket as
+            # well.
             same.shutdown(socket.SHUT_RD)
-        # A thread that is stopped in its callback of CONNACK would never close the socket.
+        # If the thread stopped in its CONNACK callback, it would never close the socket.
         self.disconnected.get(timeout=DEADLINE_SECONDS)
         self.client.loop_stop()
 
 
 @pytest.fixture
 def new_paho_client(stage: Stage) -> Iterator[Callable[..., PahoClient]]:
-    """Makes paho clients that are stopped when the test is over."""
+    """Return a function that creates paho clients, which are stopped after the test."""
     clients: list[PahoClient] = []
 
     def make(name: str, **arguments: Any) -> PahoClient:

@@ -1,4 +1,4 @@
-"""aiomqtt, the asyncio face of paho-mqtt."""
+"""aiomqtt, the asyncio front end of paho-mqtt, on the real broker."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ async def test_an_aiomqtt_will_is_retained_for_a_later_subscriber(stage: Stage) 
     )
     async with asyncio.timeout(DEADLINE_SECONDS):
         await client.__aenter__()
-        # A second connection under the same name ends this one without a DISCONNECT.
+        # A second connection with the same client identifier ends this one without a DISCONNECT.
         await stage.client("a")
         with pytest.raises(aiomqtt.MqttError):
             await anext(client.messages)

@@ -1,4 +1,4 @@
-"""One scenario, every foreign client: what all of them can do, on the real broker."""
+"""Scenarios that are run with every foreign client on the real broker."""
 
 import asyncio
 import time
@@ -29,14 +29,14 @@ with_every_library = pytest.mark.parametrize("kind", LIBRARIES, ids=str)
 
 
 async def _publish_at_every_qos(publisher: ForeignClient, topic: str, count: int) -> None:
-    """Publish so many messages at each QoS in turn; payloads `QoS.number`."""
+    """Publish `count` messages at each QoS, in rounds of one per QoS. Payloads are `QoS.number`."""
     for number in range(count):
         for qos in EVERY_QOS:
             await publisher.publish(topic, b"%d.%d" % (qos, number), qos=qos)
 
 
 def _expected(subscription_qos: int, count: int, of: Iterable[int]) -> dict[int, list[object]]:
-    """Under the QoS of their publication: payload and QoS of the messages that must arrive."""
+    """Return payload and QoS of the messages that must arrive, by the QoS of their publication."""
     return {
         qos: [(b"%d.%d" % (qos, number), min(qos, subscription_qos)) for number in range(count)]
         for qos in of
@@ -44,7 +44,9 @@ def _expected(subscription_qos: int, count: int, of: Iterable[int]) -> dict[int,
 
 
 async def _taken(subscriber: ForeignClient, count: int) -> dict[int, list[object]]:
-    """The next messages in their order, which holds for each QoS of publication by itself."""
+    """Return the next messages by the QoS of their publication. Order is only kept within each
+    QoS.
+    """
     taken: dict[int, list[object]] = defaultdict(list)
     for _ in range(count):
         message = await subscriber.take()
@@ -83,7 +85,7 @@ async def test_what_waited_for_a_client_that_was_away_arrives_once_in_the_same_s
     back = [away(qos) for qos in EVERY_QOS]
     for client in back:
         assert await client.start() in (True, None)
-    # Nothing of QoS 0 waits, and what comes now comes after what waited.
+    # No message of QoS 0 was queued, and a new message arrives after the queued ones.
     await publisher.publish(topic, b"2.5", qos=2)
     assert await _taken(back[0], 1) == {2: [(b"2.5", 0)]}
     for qos in (1, 2):
@@ -139,7 +141,7 @@ async def test_the_will_of_a_client_that_disconnects_is_not_published(
     polite = cast.client("polite", will=Will(topic, b"gone"))
     await polite.start()
     await polite.stop()
-    # Only an ended connection lets this start find no session: the will would have come before.
+    # This start finds no session only after the old connection's end, when its will would be sent.
     mortal = cast.client("polite", will=Will(topic, b"gone later"))
     assert await mortal.start() in (False, None)
     await mortal.cut()
@@ -162,7 +164,7 @@ async def _play_a_delayed_will(cast: Cast) -> None:
     assert await back.start() in (True, None)
     cut_seconds = time.monotonic()
     await lost.cut()
-    # What was due before this will would have come before it.
+    # A will that was due earlier would have arrived earlier.
     assert (await watcher.take()).payload == f"lost {cast.kind}".encode()
     assert time.monotonic() - cut_seconds >= seconds
 
@@ -170,7 +172,7 @@ async def _play_a_delayed_will(cast: Cast) -> None:
 async def test_a_delayed_will_waits_and_is_not_published_if_its_client_comes_back(
     stage: Stage, websocket_port: int
 ) -> None:
-    # All at the same time: most of it is waiting.
+    # Run all at the same time: they spend most of their time waiting.
     async with casts_of(OF_VERSION_5, stage, websocket_port) as casts:
         await asyncio.gather(*[_play_a_delayed_will(cast) for cast in casts])
 
@@ -188,7 +190,7 @@ async def test_each_message_goes_to_one_of_the_clients_that_share_a_subscription
     shared_out = [int((await worker.take()).payload) for worker in workers for _ in range(5)]
     assert sorted(shared_out) == list(range(10))
     await workers[0].stop()
-    # Else it may be given one of them, which the other one has then behind its own.
+    # Otherwise it may receive one of these messages, which the other worker then gets out of order.
     await cast.ended("worker0")
     for number in (10, 11):
         await publisher.publish(topic, b"%d" % number, qos=1)
@@ -208,7 +210,9 @@ async def test_a_second_client_with_the_same_identifier_takes_over(kind: Kind, c
 
 
 async def _play_until_all_came(cast: Cast, middle: asyncio.Barrier) -> None:
-    """Publish and take at QoS 2; with some of it in flight, wait for all others to be there."""
+    """Publish and receive at QoS 2. With messages in flight, wait at `middle` for all other
+    clients.
+    """
     topic = cast.topic("x")
     payloads = [b"%d" % number for number in range(60)]
     subscriber = cast.client("sub", subscription=(topic, 2), is_kept=True, comes_back=True)

@@ -25,10 +25,10 @@ async def test_gmqtt_5_keeps_its_session_for_as_long_as_it_asked(
     away = client()
     assert await away.start() is True
     assert [int((await away.take()).payload) for _ in range(20)] == list(range(20))
-    # A socket that is closed with something unread in it takes back what was sent last: a PUBREL
-    # that gmqtt does not wait for would cost the DISCONNECT.
+    # Closing a socket with unread data discards data that was just sent. A PUBREL that gmqtt has
+    # not read would so lose the DISCONNECT.
     await stage.settle("away")
-    # DISCONNECT may shorten what CONNECT asked for.
+    # DISCONNECT may shorten the session expiry interval of CONNECT.
     await away.client.disconnect(session_expiry_interval=0)
     assert await client().start() is False
 

@@ -12,7 +12,7 @@ from tests.system.stage import Stage
 async def test_mosquitto_sub_and_another_client_take_over_from_each_other(stage: Stage) -> None:
     async with subscriber(stage, "-i", stage.client_id("same"), "-t", stage.topic("x")):
         raw = await stage.client("same")
-        # mosquitto_sub comes back by itself after a second, and takes over in its turn.
+        # mosquitto_sub reconnects by itself after a second, and so takes over from this client.
         assert await raw.expect_closed() == []
 
 

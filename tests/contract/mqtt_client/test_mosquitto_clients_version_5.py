@@ -51,7 +51,7 @@ async def test_the_delayed_will_of_a_killed_mosquitto_sub_5_is_published(stage: 
     watcher = await stage.client("watcher")
     await watcher.subscribe((stage.topic("will"), 2))
     will = ("--will-topic", stage.topic("will"), "--will-payload", "gone", "--will-qos", "2")
-    # The session ends a second after the connection: no will is later than that.
+    # The session ends a second after the connection, and a will is sent by then at the latest.
     times = ("-x", "1", "-D", "will", "will-delay-interval", "3600")
     async with subscriber(stage, *FIVE, "-t", stage.topic("x"), *will, *times) as mortal:
         mortal.send_signal(signal.SIGKILL)

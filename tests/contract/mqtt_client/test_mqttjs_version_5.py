@@ -1,4 +1,4 @@
-"""MQTT.js as a client of MQTT 5.0: what only MQTT 5.0 has, beside what every client does."""
+"""MQTT.js as a client of MQTT 5.0: the features that only MQTT 5.0 has."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ New = Callable[..., MqttJsClient]
 
 @pytest.fixture
 def new_client(mqttjs: MqttJsProgram, stage: Stage) -> New:
-    """Makes MQTT.js clients; they end with the program that they live in."""
+    """Return a function that creates MQTT.js clients. They end with the process that runs them."""
 
     def make(name: str, **options: Any) -> MqttJsClient:
         part = Part(stage.client_id(name), Level.MQTT_5_0, stage.broker.port)
@@ -64,7 +64,7 @@ async def test_mqttjs_gives_each_topic_an_alias_by_itself(stage: Stage, new_clie
     await client.start()
     assert client.connack["properties"]["topicAliasMaximum"] == 16
     await client.subscribe(stage.topic("#"), qos=0)
-    # 20 topics in 16 aliases: some are given to another topic, and then back.
+    # 20 topics share 16 aliases, so some aliases change to another topic and back.
     sent = [(stage.topic(f"x{number}"), str(number)) for number in range(20)] * 2
     for topic, payload in sent:
         await client.publish(topic, payload.encode(), qos=0)
@@ -100,7 +100,7 @@ async def test_mqttjs_receives_which_of_its_subscriptions_matched(
     assert message["properties"]["subscriptionIdentifier"] == 268_435_455
     await client.publish(stage.topic("x/y"), b"both", qos=1)
     reported: list[Any] = []
-    # One message with both, or one for each: the standard leaves it to the broker.
+    # The standard allows the broker to send one message for both, or one for each.
     while set(reported) != {1, 268_435_455}:
         found = (await client.take_whole())["properties"]["subscriptionIdentifier"]
         reported += found if isinstance(found, list) else [found]

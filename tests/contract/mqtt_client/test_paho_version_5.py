@@ -25,7 +25,7 @@ KEPT = connect_properties(SessionExpiryInterval=600)
 
 @pytest.fixture
 def new_client(new_paho_client: Callable[..., PahoClient]) -> Callable[..., PahoClient]:
-    """Makes paho clients of MQTT 5.0 that do not come back by themselves."""
+    """Return a function that creates paho clients of MQTT 5.0 that do not reconnect."""
     return partial(new_paho_client, protocol=MQTTProtocolVersion.MQTTv5, reconnect_on_failure=False)
 
 
@@ -115,7 +115,7 @@ def test_paho_5_is_sent_a_topic_once_and_then_its_alias(
     for _ in range(2):
         client.publish(stage.topic("x"), b"warm", qos=0)
     messages = [client.take() for _ in range(2)]
-    # paho leaves it to the program to remember what an alias stands for.
+    # paho leaves it to the program to remember the topic of an alias.
     assert [message.topic for message in messages] == [stage.topic("x"), ""]
     assert [properties_of(message.properties) for message in messages] == [{"TopicAlias": 1}] * 2
 
@@ -152,7 +152,7 @@ def _mortal(
     delay_seconds: int,
     session_expiry_seconds: int = 600,
 ) -> PahoClient:
-    """A connected client whose will is delayed; its payload is the client's name."""
+    """Return a connected client with a delayed will. The will's payload is the client's name."""
     mortal = new_client(name)
     mortal.client.will_set(
         stage.topic("will"),
