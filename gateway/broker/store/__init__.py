@@ -1,5 +1,7 @@
-"""Durable state of the broker: the journal, and SQLite tables as its checkpoint.
+"""Durable state of the broker: a journal, and SQLite tables as its checkpoint.
 
-A batch is one blob, one frame of the journal and one fsync. The tables follow in bounded steps;
-what they lack after a power cut is in the journal. Only the broker writes both.
+The broker writes each batch (the records of one commit) as one blob: one frame of the journal, made
+durable with one fsync. Rows are written to the tables later, in bounded steps. After a power cut,
+the journal contains everything that the tables lack. Only the broker writes the journal and the
+tables.
 """

@@ -1,15 +1,15 @@
 """Checkpoint: the net change of a part of the journal, written to the tables in steps.
 
-A step writes a bounded number of rows within the transaction of a batch. A row may be newer than
-this part of the journal, but never newer than the whole journal: the batch committed with it
-contains all facts up to now. But when the part counts as covered, everything that the following
-journal refers to must be in the tables. The order makes a power cut between two steps harmless:
+Steps run in a transaction that is opened with a batch and committed after it. A row may be newer
+than this part of the journal, but never newer than the whole journal: the batch contains all
+records up to now. Once the part counts as covered, the tables must contain everything that later
+records refer to. This order makes a power cut between two steps harmless:
 
-1. messages before the rows that refer to them; queue rows before the session row with where
-   the queue begins and ends (as of the end of this part);
+1. messages before the rows that refer to them; queue rows before the session's row, which states
+   where the queue begins and ends (as of the end of this part);
 2. deletions by key, then upserts: a packet identifier may have been freed and used again;
-3. messages that lost a reference last, and only if no other row refers to them;
-4. the number of the last covered batch changes with the last step.
+3. deletions of messages last, and only of messages that no other row refers to;
+4. the number of the last covered batch, in the last step.
 """
 
 import sqlite3
@@ -27,14 +27,14 @@ from gateway.broker.store.no_room import rows_lack_room
 from gateway.broker.store.tables import MESSAGE_TABLES
 
 CHUNK_ROWS = 64
-"""Rows between two checks of the clock: well under a millisecond on a PC, a few on a small Pi."""
+"""Rows between two checks of the clock: at most some milliseconds on a small Pi, less on a PC."""
 
 CHUNK_BYTES = 128 * 1024
-"""Contents in such rows, without the last message: 64 messages of 60 kB take four milliseconds."""
+"""Bytes of messages in a chunk, without its last message: 64 messages of 60 kB take 4 ms."""
 
 DELETED_MESSAGES = 8
-"""The same for messages that are removed: removing one of 60 kB costs as much as writing it, and
-its size is not known here."""
+"""Messages deleted per chunk. Deleting a message of 60 kB takes as long as writing it, and the
+sizes are not known here."""
 
 _UNREFERENCED = " AND ".join(
     f"NOT EXISTS (SELECT 1 FROM {table} WHERE message = messages.number)"
@@ -61,33 +61,33 @@ class Checkpoint:
         self.next_message = state.next_message_number
         self.clock = clock_row.row_of(state.time)
         self.sweep_from = sweep_from
-        """After an unclean stop: look for unreferenced messages from this number on."""
+        """Message number from which to look for unreferenced messages, or None for no search."""
         self.changes: Changes = state.freeze()
         self._ended_before = frozenset(self.changes.ended)
         self._left: set[int] = set()
-        """Messages whose entries follow this checkpoint: the next one removes the unused ones."""
+        """Messages that later records refer to. The next checkpoint deletes those without a use."""
         self.is_finished = False
-        """The last row is written, whether or not it is committed."""
+        """True if the last row is written, whether or not it is committed."""
         self.lacks_room = False
-        """The disk was full: the transaction has to be rolled back, and `write_again` called."""
+        """True if the disk was full. Roll back the transaction, then call `write_again`."""
         self._uncommitted: list[tuple[str, list[Row]]] = []
-        """Changes made by the open transaction, in order."""
+        """Statements and rows of the open transaction, in order."""
         self._steps = self._run()
 
     def step(self) -> bool:
-        """Write one chunk. Return True if it was the last one."""
+        """Write one chunk of rows. Return True if it was the last chunk."""
         self.is_finished = next(self._steps, True) is True
         return self.is_finished
 
     def committed(self) -> None:
-        """Forget the rows since the last commit, which are in the WAL now."""
+        """Forget the rows of the transaction that was committed, which are in the WAL now."""
         self._uncommitted.clear()
 
     def write_again(self) -> None:
-        """Repeat the rows of the last transaction, which was rolled back.
+        """Write the rows of the last transaction again, after it was rolled back.
 
-        The statements do not depend on existing rows and no other process writes, so repeating them
-        in the same order gives the same rows, even if the state has changed since.
+        The statements do not depend on existing rows, and no other process writes. So repeating
+        them in the same order gives the same rows, even if the state has changed since.
         """
         self.lacks_room = False
         lost, self._uncommitted = self._uncommitted, []
@@ -97,7 +97,7 @@ class Checkpoint:
     def _write(self, statement: str, rows: list[Row]) -> None:
         self._uncommitted.append((statement, rows))
         if self.lacks_room:
-            return  # the generator must still reach its next stop
+            return  # the generator must still reach its next `yield`
         try:
             self.connection.executemany(statement, rows)
         except sqlite3.OperationalError as error:
@@ -153,7 +153,7 @@ class Checkpoint:
 
     def _held(self) -> Iterator[bool]:
         for chunk in _chunks((held, held.message) for held in self.changes.held):
-            # Released deliveries too: their release is in the journal after this checkpoint, and
+            # Released messages too: their release is in the journal after this checkpoint, and
             # its replay needs the contents.
             self._write_messages(held.message for held in chunk)
             self._write(
@@ -188,8 +188,8 @@ class Checkpoint:
     def _is_needed(self, delivery: Delivery) -> bool:
         """Return True if a replay from this checkpoint needs the contents of a message.
 
-        This includes messages that an ended session left to another member of its group: the new
-        entry comes after this checkpoint in the journal.
+        This includes a message that an ended session passed to another member of its group, since
+        its new queue entry is in the journal after this checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True
@@ -261,8 +261,8 @@ class Checkpoint:
     def _trim(self, session: Session) -> Iterator[bool]:
         """Delete queue rows of deliveries that were started before this checkpoint began.
 
-        Rows of later deliveries are kept: their rows in `outbound` come with the next checkpoint,
-        and until then the queue row keeps the message.
+        Queue rows of later deliveries are kept until the next checkpoint writes their rows in
+        `outbound`. Until then, the queue row keeps the message from being deleted.
         """
         while rows := self.connection.execute(
             "SELECT session, position FROM queue WHERE session = ? AND position < ?"

@@ -1,7 +1,7 @@
-"""Scheduling of checkpoints: start, steps next to the commits, and the covered part of the journal.
+"""Scheduling of checkpoints: when one begins, its steps with each batch, and what it covers.
 
-Steps run on the caller's thread, together with batches. Blocking work has its own thread: the
-COMMIT of rows, for which no batch waits, and `finish`, which also has its own connection.
+Steps run on the caller's thread, together with batches. Calls that block run in their own thread:
+the COMMIT of rows, which no batch waits for, and `finish`, which also has its own connection.
 """
 
 import os
@@ -16,33 +16,38 @@ from gateway.broker.store.no_room import rows_lack_room
 from gateway.broker.store.opening import Files
 
 CHECKPOINT_STEP_SECONDS = 0.004
-"""How long checkpoint rows are written with one batch at a start and at the end."""
+"""Time limit for writing checkpoint rows with one batch during startup and shutdown, in seconds."""
 
 CHECKPOINT_STEP_SERVING_SECONDS = 0.0005
-"""The same while clients are served: a message that arrives meanwhile waits for the step, even if
-no client waits for the batch."""
+"""Time limit for a step while clients are served, in seconds. A message that arrives during a step
+waits for its end, even if no client waits for the batch."""
 
 CHECKPOINT_BYTES = 8 * 1024 * 1024
-"""Journal bytes that start a checkpoint immediately: a restart has to replay them."""
+"""Journal bytes that start a checkpoint immediately, because a restart has to replay them."""
 
 REPLAY_BYTES_MAX = 4 * CHECKPOINT_BYTES
-"""From this many journal bytes on, a start writes a whole checkpoint before it serves any client:
-runs too short for a checkpoint would otherwise make the replay longer and longer."""
+"""From this many replayed bytes on, a start writes a complete checkpoint before it serves clients.
+Otherwise a series of runs too short for a checkpoint would make each replay longer."""
 
 CHECKPOINT_CHANGES = 2_000
-"""Changed keys that start a checkpoint once `checkpoint_interval` has passed."""
+"""Number of changed keys that starts a checkpoint once `checkpoint_interval` has passed."""
 
 CHECKPOINT_IDLE_SECONDS = 60.0
-"""A small change waits this long: fewer pages are written, and a restart replays little."""
+"""Seconds until fewer changes start a checkpoint: fewer pages are written, and a replay stays
+short."""
 
 
 class CheckpointSchedule:
-    """At most one checkpoint in progress."""
+    """Schedule of checkpoints, at most one of which is in progress."""
 
     def __init__(self, files: Files, covered: int, now: float, *, sweep: bool) -> None:
-        """Set the files and the start.
+        """Prepare the schedule for a store that has just been opened.
 
-        `sweep`: the first checkpoint deletes unreferenced messages.
+        Args:
+            files: open files of the store.
+            covered: first sequence number that the tables do not cover.
+            now: current time on the monotonic clock, in seconds.
+            sweep: True if the first checkpoint must delete unreferenced messages.
         """
         self._writer = files.writer
         self._copier = files.copier
@@ -50,21 +55,22 @@ class CheckpointSchedule:
         self._sweep = sweep
         self._checkpoint: Checkpoint | None = None
         self._has_rows = False
-        """A transaction with its rows is open or being committed."""
+        """True while a transaction with checkpoint rows is open or is being committed."""
         self._takes_rows = False
-        """The transaction was opened with the latest batch, so steps write into it."""
+        """True if the transaction was opened with the latest batch, so that steps write into it."""
         self._rows_wait = False
         self._begun_at = now
         self.written_to = covered
-        """First sequence number that the tables do not cover; the rows are written, but may not be
-        durable."""
+        """First sequence number for which no rows are written. The rows before it may not be
+        durable yet."""
         self.covered = covered
-        """The same for durable rows: the journal may drop what comes before it."""
+        """First sequence number for which no rows are durable. The journal may drop earlier
+        events."""
         self.journal_bytes = 0
-        """Bytes of blobs since the last checkpoint began, including those of earlier runs."""
+        """Bytes of blobs since the last checkpoint began, including blobs of earlier runs."""
 
     def is_wanted(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return True if a checkpoint should begin."""
+        """Return True if the changes, their age or the journal's size require a checkpoint."""
         if self._checkpoint is not None or self.covered < self.written_to:
             return False
         if self.journal_bytes >= CHECKPOINT_BYTES:
@@ -77,23 +83,23 @@ class CheckpointSchedule:
 
     @property
     def wants_rows(self) -> bool:
-        """True if a checkpoint has rows to write, and none are being committed."""
+        """True if a checkpoint has rows to write and no rows are being committed."""
         return self._checkpoint is not None and not self._rows_wait and not self._has_rows
 
     @property
     def lacks_room(self) -> bool:
-        """True if the disk was too full for a checkpoint's rows, so that it waits for `resume`.
+        """True if a checkpoint waits for `resume` because the disk was too full for its rows.
 
         Meanwhile the journal grows, and none of it is dropped.
         """
         return self._checkpoint is not None and self._rows_wait
 
     def resume(self) -> None:
-        """Retry the rows for which there was no space."""
+        """Allow the checkpoint to retry the rows for which the disk had no space."""
         self._rows_wait = False
 
     def begin(self, state: State, next_sequence: int, now: float) -> None:
-        """Freeze the net change up to `next_sequence`. Steps write its rows."""
+        """Begin a checkpoint of all changes before sequence number `next_sequence`."""
         sweep_from = 0 if self._sweep else None
         self._sweep = False
         assert self._checkpoint is None, (
@@ -108,14 +114,18 @@ class CheckpointSchedule:
     # `rows_committed`
 
     def begin_rows(self) -> None:
-        """Open a transaction for rows, if a checkpoint needs one."""
+        """Open a transaction for checkpoint rows if a checkpoint has rows to write."""
         self._takes_rows = self.wants_rows
         if self._takes_rows:
             self._has_rows = True
             self._writer.execute("BEGIN IMMEDIATE")
 
     def step(self, *, serving: bool = False) -> None:
-        """Write rows into this batch's transaction for a few milliseconds, if it has one."""
+        """Write checkpoint rows into the open transaction until the step's time limit.
+
+        Does nothing if no transaction was opened with the current batch. `serving` selects the
+        shorter limit, for when clients are connected.
+        """
         checkpoint = self._checkpoint
         if checkpoint is None or not self._takes_rows:
             return
@@ -130,14 +140,15 @@ class CheckpointSchedule:
 
     @property
     def has_rows(self) -> bool:
-        """True if there are rows to commit, or being committed."""
+        """True while there are rows to commit or rows that are being committed."""
         return self._has_rows
 
     def commit_rows(self) -> None:
-        """Commit the written rows; on a full disk roll them back. Blocks.
+        """Commit the written rows, or roll them back if the disk is full. Blocks.
 
-        Runs in a thread. Meanwhile `begin_rows` and `step` do nothing. The batch that came with the
-        rows must be durable, because rows may not be newer than the journal.
+        Runs in its own thread. Until `rows_committed`, `begin_rows` and `step` do nothing. The
+        batch that was sealed together with the rows must be durable first, because rows must not be
+        newer than the journal.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
@@ -155,11 +166,11 @@ class CheckpointSchedule:
             self._writer.execute("ROLLBACK")
 
     def rows_committed(self) -> set[Session] | None:
-        """Process the result of `commit_rows`. If there was no space, the rows wait for `resume`.
+        """Process the result of `commit_rows`. If the disk was full, the rows wait for `resume`.
 
         Returns:
-            The sessions changed by the checkpoint, if its last row is committed: call `finish` to
-            make it durable. None: there are more rows.
+            The sessions that the checkpoint changed, if its last row is committed. The caller must
+            then call `finish` to make the rows durable. None if more rows remain.
         """
         checkpoint = self._checkpoint
         assert checkpoint is not None
@@ -180,10 +191,10 @@ class CheckpointSchedule:
         """Sync the committed rows and copy them to the database file. Blocks.
 
         Runs in its own thread with its own connection, and no client waits for it. The next
-        checkpoint starts only after it has returned.
+        checkpoint begins only after `finish` has returned.
 
         Returns:
-            The first sequence number that the tables do not cover, for `finished`.
+            The first sequence number that the tables do not cover. Pass it to `finished`.
         """
         covered = self.written_to
         os.fsync(self._wal.fileno())
@@ -196,5 +207,5 @@ class CheckpointSchedule:
         return covered
 
     def finished(self, covered: int) -> None:
-        """Record that the tables durably cover the journal up to `covered`."""
+        """Record that the tables durably contain all changes before sequence number `covered`."""
         self.covered = max(self.covered, covered)

@@ -1,6 +1,7 @@
-"""Gateway time in the tables: one row of `meta`, written with each checkpoint.
+"""The gateway time in the tables: one row of the table `meta`, written with each checkpoint.
 
-The row is as of the batch in which the checkpoint began. The journal continues from there.
+The row states the gateway time as of the batch in which the checkpoint began. At startup, the later
+batches in the journal advance the time.
 """
 
 import json
@@ -12,7 +13,7 @@ KEY = "clock"
 
 
 def row_of(time: GatewayTime) -> str:
-    """Return the row's value."""
+    """Return the row's value as JSON text."""
     run = time.run
     return json.dumps(
         {
@@ -31,7 +32,7 @@ def _written_outage(outage: Outage) -> list[int]:
 
 
 def load(time: GatewayTime, text: str) -> bool:
-    """Load the row. If it is unreadable, change nothing and return False."""
+    """Load the row's JSON text into `time`. If it is invalid, change nothing and return False."""
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])

@@ -1,4 +1,4 @@
-"""The database file: opening, locking, checking, and salvage after damage."""
+"""The database file: opening, locking, integrity checks, and salvage after damage."""
 
 import os
 import sqlite3
@@ -19,34 +19,35 @@ LOCK_NAME = "broker.lock"
 RUNNING_NAME = "broker.running"
 DAMAGED_FOLDER = "damaged"
 SALVAGED_NAME = "broker.db.salvaged"
-"""Rows saved from a damaged database, until this file replaces it."""
+"""File with the rows saved from a damaged database, until it replaces the damaged file."""
 
 CACHE_KIBIBYTES = 8_192
-"""SQLite's page cache: holds the tables of a small gateway, and the dirty pages of a burst."""
+"""Size of SQLite's page cache in KiB: enough for the tables of a small gateway and for the changed
+pages of a burst."""
 
 BUSY_MILLISECONDS = 5_000
-"""How long a reader waits while another process recovers the WAL."""
+"""Maximum wait of a reader while another process recovers the WAL, in milliseconds."""
 
 WAL_PART_BYTES = 1024 * 1024
-"""Part of the WAL held in memory at a time; a burst makes the WAL some ten MiB long."""
+"""Bytes of the WAL held in memory at a time. After a burst, the WAL has about 10 MiB."""
 
 
 class DataDirectoryInUse(RuntimeError):
-    """Another broker uses this data directory."""
+    """Error raised when another broker uses this data directory."""
 
 
 class StoreUnavailable(OSError):
-    """The database cannot be used now, but is not damaged."""
+    """Error raised when the database cannot be used now, although it is not damaged."""
 
 
 class UnreadableDatabase(RuntimeError):
-    """The disk failed to read a page this time."""
+    """Error raised when the disk does not return a page of the database."""
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
-    """Raise StoreUnavailable if an error is not damage, but a full, read-only or locked disk.
+    """Raise StoreUnavailable if an error means a full, read-only or locked disk rather than damage.
 
-    Setting the file aside for such an error would lose its contents.
+    Moving the database aside for such an error would lose its contents.
     """
     if is_damage(error):
         return
@@ -61,7 +62,7 @@ def lock(data_dir: Path) -> ProcessLock:
 
     Raises:
         DataDirectoryInUse: another broker holds the lock.
-        StoreUnavailable: the directory is not writable, or there is a link in place of the lock.
+        StoreUnavailable: the directory is not writable, or the lock file is a symbolic link.
     """
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
@@ -84,10 +85,10 @@ def lock(data_dir: Path) -> ProcessLock:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a connection for writing: WAL mode, explicit transactions and fsyncs.
+    """Open a connection for writing, in WAL mode, with explicit transactions and fsyncs.
 
-    A COMMIT is durable only when the WAL is synced. No client waits for that, since the journal
-    contains everything until then.
+    A COMMIT is durable only when the WAL is synced. No client waits for the sync, since the journal
+    contains all changes until then.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -96,13 +97,13 @@ def connect(path: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA wal_autocheckpoint=0")
     connection.execute(f"PRAGMA cache_size=-{CACHE_KIBIBYTES}")
     connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
-    # Then only a COMMIT writes, and only it can find the disk full.
+    # Only a COMMIT then writes to disk, so only a COMMIT can fail because the disk is full.
     connection.execute("PRAGMA cache_spill=OFF")
     return connection
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """Open a read-only connection, which sees committed data."""
+    """Open a read-only connection, which sees committed data only."""
     uri = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout={BUSY_MILLISECONDS}")
@@ -117,12 +118,13 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def rewrite_wal(path: Path) -> None:
-    """Write the WAL's contents in the page cache to the disk again. Raises OSError.
+    """Write the WAL's contents again, from the page cache to the disk. Raises OSError.
 
-    After a failed fsync Linux marks the pages as clean: reads return what was written, but it never
-    reaches the disk. At startup, tables in such frames would seem durable, the journal that they
-    cover would be dropped, and a power cut would lose both. Writing the same bytes again makes the
-    pages dirty. A power cut meanwhile leaves old or new bytes, which are the same.
+    After a failed fsync, Linux marks the pages as clean. Reads then return the new contents,
+    although they never reach the disk. At startup, the tables in the WAL would seem durable, and
+    the part of the journal that they cover would be deleted. A power cut would then lose both.
+    Writing the same bytes again marks the pages as changed. A power cut during the write does no
+    harm, since old and new bytes are equal.
     """
     wal = path.with_name(path.name + "-wal")
     try:
@@ -141,7 +143,7 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _read_wal(descriptor: int, at: int) -> bytes:
-    """Read the next bytes of a WAL, up to the first unreadable ones. SQLite validates them."""
+    """Read the next bytes of a WAL, or none if they are unreadable. SQLite validates them."""
     try:
         return os.pread(descriptor, WAL_PART_BYTES, at)
     except OSError as error:
@@ -151,10 +153,10 @@ def _read_wal(descriptor: int, at: int) -> bytes:
 
 
 def empty_wal(connection: sqlite3.Connection) -> None:
-    """Copy the WAL of earlier runs into the database file, synced, and start a new one.
+    """Copy the WAL of earlier runs into the database file, sync it, and start a new WAL.
 
-    Nothing is ever appended to a WAL of unknown durability. If another process reads the WAL, or
-    the disk is too full for the copy, it stays, which is harmless: `rewrite_wal` made it durable.
+    Nothing is ever appended to a WAL of unknown durability. The old WAL is kept if another process
+    reads it or the disk is too full. This is harmless because `rewrite_wal` made it durable.
     """
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -164,13 +166,13 @@ def empty_wal(connection: sqlite3.Connection) -> None:
 
 
 def damage_of(path: Path, *, thorough: bool) -> str | None:
-    """Return the damage found in a database file, or None.
+    """Return a description of the damage found in a database file, or None.
 
-    `thorough` reads every page (used after an unclean stop). Otherwise only the schema is read.
+    `thorough` reads every page, as after an unclean stop. Otherwise only the schema is read.
     Unreadable data counts as damage only after repeated attempts.
 
     Raises:
-        StoreUnavailable: it cannot be opened, but is not damaged.
+        StoreUnavailable: the database cannot be opened, but is not damaged.
     """
     for _ in range(medium.READ_ATTEMPTS - 1):
         try:
@@ -184,7 +186,10 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
 
 
 def _damage_of(path: Path, *, thorough: bool) -> str | None:
-    """Check once. Raises StoreUnavailable and UnreadableDatabase."""
+    """Check the database in one attempt. Return the damage, or None.
+
+    Raises StoreUnavailable as `damage_of` does, and UnreadableDatabase if a page cannot be read.
+    """
     try:
         with closing(connect(path)) as connection:
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -197,14 +202,14 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
             raise UnreadableDatabase(str(error)) from error
         return str(error)
     found = str(row[0])
-    # The check reports unreadable pages by the number of the error.
+    # The check reports unreadable pages by their error code.
     if any(f"={code}" in found or f"code {code}" in found for code in READING_FAILED):
         raise UnreadableDatabase(found)
     return None if found == "ok" else found
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged database with its WAL into a new folder. Return its new path."""
+    """Move a damaged database and its WAL into a new folder. Return its new path."""
     folder = _new_damaged_folder(path.parent)
     for suffix in ("", "-wal", "-shm"):
         source = path.with_name(path.name + suffix)
@@ -216,7 +221,7 @@ def set_aside(path: Path) -> Path:
 
 
 def set_file_aside(path: Path, data_dir: Path) -> Path:
-    """Move a completely unreadable file into a new folder. Return its new path."""
+    """Move a completely unreadable file into a new folder below `damaged/`. Return its new path."""
     kept = _new_damaged_folder(data_dir) / path.name
     move_durably(path, kept)
     return kept
@@ -235,19 +240,19 @@ def _new_damaged_folder(data_dir: Path) -> Path:
 
 
 def finish_salvage(path: Path) -> bool:
-    """Put a salvaged database in place of the damaged one. Return False if there is none."""
+    """Move the salvaged database to the place of the damaged one. Return False if there is none."""
     salvaged = path.with_name(SALVAGED_NAME)
     if path.exists() or not salvaged.exists():
         return False
     if any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-shm")):
-        # The power failed while the damaged file's companions were being moved.
+        # The power failed before the damaged file's WAL and shared memory were moved.
         set_aside(path)
     move_durably(salvaged, path)
     return True
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
-    """Copy all readable rows. Return the number of saved rows by table."""
+    """Copy all readable rows to `connection`. Return the number of saved rows by table."""
     saved = dict.fromkeys(TABLES, 0)
     lengthen_cut_off(damaged)
     try:
@@ -258,7 +263,7 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     with closing(source):
         for table in TABLES:
             saved[table] = copy_table(source, connection, table)
-        # Until format 3 the journal was a table: it becomes files when the saved data is opened.
+        # Until format 3 the journal was a table. It is written to files when the data is opened.
         connection.execute(JOURNAL_TABLE)
         if not copy_table(source, connection, "journal"):
             connection.execute("DROP TABLE journal")

@@ -1,18 +1,18 @@
-"""Formats of a data directory: those supported, and the errors for others.
+"""The supported formats of a data directory, and the errors for other formats.
 
 =======  ==========================================================================================
-format   what is different
+format   difference from the format before
 =======  ==========================================================================================
 1        MQTT 3.1.1 only; the journal is a table of the database
 2        records and tables of MQTT 5.0
 3        sessions belong to users
-4        the journal is files of its own (OGF1), of blobs OGJ1
+4        the journal is stored in separate files (OGF1) with blobs OGJ1
 5        blobs OGJ2, which have gateway time; the database names its format
 6        retained messages belong to users
 7        retained messages name their publisher
 =======  ==========================================================================================
 
-Data of a later version is not damage: it is rejected, and nothing is changed or set aside.
+Data of a later version is rejected, but not treated as damage: nothing is changed or moved.
 """
 
 import sqlite3
@@ -26,20 +26,20 @@ FORMAT = 7
 """The format that this version writes."""
 
 JOURNAL_IS_FILES = 4
-"""First format for which an earlier start has already moved the journal into files."""
+"""First format in which the journal is stored in files. A start migrates earlier formats."""
 
 KEY = "format"
-"""The key of `meta` that holds the format, from format 5 on."""
+"""Key of the row in `meta` that contains the format, since format 5."""
 
 BLOB_MAGICS = (layout.BLOB_MAGIC_1, layout.BLOB_MAGIC)
 
 
 class OtherFormat(OSError):
-    """An unsupported format. The message names the file, the format and the fix."""
+    """Error for data of an unsupported format. The message names file, format and fix."""
 
 
 def newer(file: Path, found: str, understood: str) -> OtherFormat:
-    """Return the error for data of a later version."""
+    """Return the error for a file whose format `found` is later than the `understood` formats."""
     return OtherFormat(
         f"{file} has format {found}, this version of Oncegate understands {understood}: start the "
         "newer version again; nothing was changed"
@@ -47,7 +47,7 @@ def newer(file: Path, found: str, understood: str) -> OtherFormat:
 
 
 def format_of(connection: sqlite3.Connection) -> str | None:
-    """Return the format of a database; None if it is empty. Raises sqlite3.Error."""
+    """Return the format of a database, or None if the database is empty. Raises sqlite3.Error."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if "meta" not in tables:
         return None
@@ -63,7 +63,10 @@ def format_of(connection: sqlite3.Connection) -> str | None:
 
 
 def refuse_newer_database(path: Path) -> None:
-    """Raise OtherFormat if a later version wrote a database. Unreadable ones pass, as damaged."""
+    """Raise OtherFormat if a later version wrote the database.
+
+    An unreadable database is accepted here, because it is handled as damaged later.
+    """
     if not path.exists() or not path.stat().st_size:
         return
     uri = f"{path.resolve().as_uri()}?mode=ro"
@@ -77,7 +80,7 @@ def refuse_newer_database(path: Path) -> None:
 
 
 def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise OtherFormat for a database that must be migrated first, as an audit cannot do that."""
+    """Raise OtherFormat if a database must be migrated first. An audit cannot migrate it."""
     found = format_of(connection)
     if found is not None and found in {str(each) for each in range(1, JOURNAL_IS_FILES)}:
         raise OtherFormat(
@@ -87,9 +90,9 @@ def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def refuse_newer_blob(file: Path, blob: bytes) -> None:
-    """Raise OtherFormat if a blob is complete and of a later version.
+    """Raise OtherFormat if a blob is complete and was written by a later version.
 
-    In every version a blob starts with OGJ and a digit, and ends with a CRC of all bytes before it.
+    In every version, a blob starts with OGJ and a digit and ends with a CRC of all preceding bytes.
     """
     magic = blob[: len(layout.BLOB_MAGIC)]
     if magic in BLOB_MAGICS or not magic.startswith(layout.BLOB_MAGIC_PREFIX):

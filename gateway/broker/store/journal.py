@@ -1,7 +1,7 @@
-"""The journal on disk: a batch takes one write and one fdatasync, and waits for nothing else.
+"""The journal on disk. A commit takes one write and one fdatasync.
 
-The files have the same length and are written from front to end. A file whose events are in the
-tables and exported is reused, so that the journal needs no new space and changes no metadata.
+All files have the same length and are written from front to end. A file is reused once its events
+are in the tables and exported, so that the journal needs no new space and changes no metadata.
 """
 
 import os
@@ -29,29 +29,29 @@ from gateway.process.files.durable import fsync_folder, pwrite_all
 from gateway.process.files.private import open_private
 
 FILE_BYTES = 4 * 1024 * 1024
-"""Length of a file, the unit in which the journal is dropped. Another file takes two fsyncs."""
+"""Length of a file in bytes. Whole files are dropped. Starting another file takes two fsyncs."""
 
 ROOM_BYTES = 64 * 1024
-"""A file grows by this much at a time: for each commit that makes a file longer the file system
-writes the new length, and such a commit takes up to twice as long."""
+"""Bytes by which a file grows at a time. A commit that makes a file longer takes up to twice as
+long, because the file system then also writes the new length."""
 
 SMALL_FRAME_BYTES = ROOM_BYTES // 4
-"""Larger frames get no spare room after them: it would cost more than it saves."""
+"""Largest frame after which room for later frames is made. For larger ones it costs too much."""
 
 SPARE_NAME = "spare"
-"""A file whose events are no longer needed, kept to be reused."""
+"""Name of a file whose events are no longer needed, kept to be reused."""
 
 RESERVE_NAME = "reserve"
-"""A file with blocks already allocated, used when the disk is full."""
+"""Name of a file with blocks already allocated, used when the disk is full."""
 
 RESERVE_PARTIAL_NAME = "reserve.partial"
 
 DROP_FILES_MAX = 4
-"""Files dropped between two commits: freeing the blocks of one takes the file system some time."""
+"""Files dropped between two commits, since the file system takes time to free their blocks."""
 
 
 class Journal:
-    """The files of the journal, as seen by their only writer.
+    """The files of the journal, as used by their only writer.
 
     `append` may run in another thread. Meanwhile other threads may only read (`total_bytes`,
     `has_droppable`).
@@ -61,29 +61,29 @@ class Journal:
         self.folder = data_dir / FOLDER_NAME
         self.file_bytes = file_bytes
         self._files: list[JournalFile] = []
-        """The newest, which is last, is being written to."""
+        """The files in order. The last and newest file is being written to."""
         self.reserve_bytes = 0
-        """Length of the reserve file; 0: no reserve is wanted."""
+        """Length of the reserve file in bytes, or 0 if no reserve is configured."""
         self._number = 0
         self._descriptor = -1
         self._at = 0
-        """Position of the next frame."""
+        """Position of the next frame in the newest file."""
         self._length = 0
-        """Length of the file that is written to: up to here no commit makes it longer."""
+        """Length of the newest file: no commit up to here makes the file longer."""
         self._ahead = b""
-        """A frame that is already in the file, at the position of the next one."""
+        """A frame that is already in the file, at the position of the next frame."""
         self._is_torn = False
-        """After the newest frame there is part of another, for which there was no room."""
+        """True if an incomplete frame follows the newest frame, because there was no room."""
 
     def resume(self, reading: JournalReading) -> None:
-        """Continue after the newest blob of earlier runs, all of which were read. Raises OSError.
+        """Continue after the newest blob of earlier runs, which have been read. Raises OSError.
 
-        After damage a new file is started, whose new salt makes unreadable data invalid.
+        After damage a new file is started. Its new salt makes the unreadable data invalid.
         """
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
         numbers = (int(path.stem) for path in self.folder.glob(FILE_PATTERN))
-        # The name of a missing file is not used again: the file may come back.
+        # The name of a missing file is not used again: the file may reappear.
         self._number = max((reading.known_file, *numbers))
         if reading.end is None or reading.end[0].salt is None:
             return
@@ -94,11 +94,11 @@ class Journal:
             return
         self._descriptor = open_private(file.path, os.O_RDWR)
         self._length = file.size_bytes
-        # Again: if the last fsync of the previous broker failed, the page cache may differ from the
-        # disk.
+        # The newest frame is written again: if the last fsync of the previous broker failed, the
+        # page cache may differ from the disk.
         newest = read_at(self._descriptor, end - start, start)
-        # Zeros after it: a frame torn there would look like damage once the next one, which does
-        # not fit, goes into another file.
+        # Zeros after it: a torn frame there would look like damage if the next frame did not fit
+        # and were written into another file.
         nothing = bytes(min(FRAME.size, max(0, self._length - end)))
         pwrite_all(self._descriptor, newest + nothing, start)
         os.fdatasync(self._descriptor)
@@ -106,21 +106,21 @@ class Journal:
 
     @property
     def position(self) -> tuple[int, int]:
-        """The newest file by the number in its name, and the end of its newest frame."""
+        """The number in the name of the newest file, and the end of its newest frame."""
         return self._number, self._files[-1].size_bytes if self._files else 0
 
     # -- a batch
 
     def has_room(self, blob_bytes: int) -> bool:
-        """Return True if the newest file has room for a blob of this size.
+        """Return True if the newest file has room for a blob of this size in bytes.
 
-        A file that was the reserve is longer than the others.
+        A file that was the reserve may be longer than the other files.
         """
         end = self._at + FRAME.size + blob_bytes
         return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
 
     def write_ahead(self, blob: bytes) -> None:
-        """Write the frame of the blob that is appended next, unless a new file must be started.
+        """Write the frame of the blob that is appended next, if it fits into the newest file.
 
         Errors are ignored, since `append` will encounter them again.
         """
@@ -139,7 +139,7 @@ class Journal:
 
         Raises:
             NoRoom: the disk is full and the reserve is used up. A part of the blob may be in the
-                file. This is harmless: the call may be repeated, and the next append overwrites it.
+                file. This is harmless: the call may be retried, and the next append overwrites it.
             OSError: any other error, after which nothing more may be appended.
         """
         try:
@@ -159,7 +159,7 @@ class Journal:
             self._begin_file(first_sequence, blob, source)
 
     def _file_with_room(self, size_bytes: int) -> Path | None:
-        """Return an existing file with enough blocks to start a new journal file in, or None."""
+        """Return a spare or reserve file of at least `size_bytes`, or None."""
         for name in (SPARE_NAME, RESERVE_NAME):
             path = self.folder / name
             if path.exists() and path.stat().st_size >= size_bytes:
@@ -167,11 +167,11 @@ class Journal:
         return None
 
     def _leave_file(self) -> None:
-        """Close the newest file for appending."""
+        """Close the newest file, since the next blob is appended to another file."""
         if self._descriptor < 0:
             return
         if self._is_torn:
-            # A batch begun after the newest frame goes into another file: see `resume`.
+            # The batch partly written after the newest frame goes into another file: see `resume`.
             with suppress(OSError):
                 pwrite_all(self._descriptor, bytes(FRAME.size), self._at)
             os.fdatasync(self._descriptor)
@@ -180,9 +180,9 @@ class Journal:
         self._descriptor = -1
 
     def _begin_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write header and first frame into a hidden file, then give it its name.
+        """Write header and first frame into the file `source`, then rename it to its journal name.
 
-        After NoRoom the next file is started in the same way.
+        After NoRoom, the next call writes both again.
         """
         salt = secrets.token_bytes(SALT_BYTES)
         path = self.folder / f"{self._number + 1:0{NUMBER_DIGITS}d}.ogj"
@@ -227,7 +227,7 @@ class Journal:
     def _make_room(self) -> None:
         """Fill the file with zeros ahead of the next commits, as far as the disk has space."""
         length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
-        # Block by block: the kernel buffers a large write, and counts it as written, as a whole.
+        # Block by block, because the kernel buffers and counts a large write only as a whole.
         while self._length < length:
             end = min((self._length // BLOCK_BYTES + 1) * BLOCK_BYTES, length)
             try:
@@ -241,13 +241,13 @@ class Journal:
     # -- the reserve
 
     def has_reserve(self) -> bool:
-        """Return True if there is a reserve for a full disk."""
+        """Return True if there is a reserve file for a full disk."""
         return (self.folder / RESERVE_NAME).exists()
 
     def make_reserve(self, size_bytes: int) -> None:
         """Create a reserve of at least `size_bytes` if there is none. Blocks.
 
-        May run in parallel: the file gets its name when it is complete. Raises OSError.
+        May run in parallel, since the file gets its name when it is complete. Raises OSError.
         """
         self.reserve_bytes = size_bytes
         if self.has_reserve():
@@ -294,11 +294,11 @@ class Journal:
         """Delete the oldest files that have only events before `before_sequence`.
 
         Args:
-            before_sequence: events from here on are kept.
-            bytes_max: delete only until the journal has this size.
+            before_sequence: the first sequence number to keep.
+            bytes_max: deletion stops once the journal is no larger than this.
 
         Returns:
-            The first deleted sequence number, and the first one that is left; None: nothing was
+            The first deleted sequence number and the first remaining one, or None if nothing was
             deleted. A power cut may restore files, which is harmless.
         """
         first = self._files[0].first_sequence if self._files else 0
@@ -310,9 +310,9 @@ class Journal:
         return (first, now_first) if now_first > first else None
 
     def _let_go_of(self, path: Path) -> None:
-        """Delete a file, or reuse it as spare file or reserve if one is needed.
+        """Delete a file, or keep it as spare file or reserve if one is needed.
 
-        On a disk that other programs fill, freed blocks would be lost.
+        If every file were deleted, other programs could use up its disk space.
         """
         size_bytes = path.stat().st_size
         if size_bytes >= self.reserve_bytes > 0 and not self.has_reserve():
@@ -323,7 +323,7 @@ class Journal:
             path.unlink()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the newest file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

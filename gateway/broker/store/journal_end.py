@@ -1,16 +1,17 @@
-"""Record of the journal's end, which shows at startup whether the end is missing.
+"""Record of the journal's end, which shows at startup whether the end of the journal is missing.
 
-A journal whose newest file was truncated, emptied or removed looks like a shorter one. The record
-is written after each commit, when its packets have been released, without an fsync of its own. A
-killed process leaves it exact or one commit older. A power cut may leave an older one, which claims
-less. So a batch that was being written is never considered damaged. The record is synced with each
-new file, with each checkpoint and at the end::
+Without this record, a journal whose newest file was truncated, emptied or removed would look like a
+shorter, complete journal. The broker writes the record after each commit, once the packets are
+released, without an fsync for it. If the process is killed, the record is exact or one commit old.
+After a power cut the record may be older: it then promises fewer events, and never more than were
+durable. So a batch that was being written is never reported as missing. The record is synced when a
+new journal file begins, with each checkpoint, and when the store closes::
 
     magic "OGR2" | store 8 | next sequence u64 | next message u64
         | number of the newest file u64 | its end u64 | CRC 4
 
-It is written in place. It fits into one sector, of which a power cut leaves the old or the new
-contents.
+The record is overwritten in place. It fits into one sector, and after a power cut a sector has
+either the old or the new contents.
 """
 
 import os
@@ -35,23 +36,24 @@ RECORD_BYTES = _RECORD.size + layout.CRC.size
 
 @dataclass(frozen=True)
 class JournalEnd:
-    """Recorded end of the journal: a journal that ends earlier has lost durable events."""
+    """The recorded end of the journal. A journal that ends earlier has lost durable events."""
 
     store: str
     next_sequence: int
-    """The number after the newest durable event."""
+    """Sequence number after the newest durable event."""
     next_message: int
-    """The number after that of the newest message."""
+    """Message number after that of the newest message."""
     file_number: int
-    """The number in the name of the newest file; 0: there was none."""
+    """Number in the name of the newest file, or 0 if there was no file."""
     end_bytes: int
-    """End of the newest frame in the file."""
+    """Offset of the end of the newest frame in the file, in bytes."""
 
 
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
-    """Return the record, and a sentence if it is damaged. A record of format 1 is ignored.
+    """Return the recorded end, and a sentence for the log if the record is damaged.
 
-    Raises OSError.
+    The recorded end is None if there is no valid record. A record of format 1 is ignored. Raises
+    OSError for errors other than an unreadable block.
     """
     path = data_dir / RECORD_NAME
     try:
@@ -76,7 +78,10 @@ def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
 
 
 class EndRecord:
-    """Writes the record. `note` and `fsync` may run in different threads."""
+    """Writer of the record of the journal's end.
+
+    `note` and `fsync` may run in different threads.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
@@ -85,9 +90,9 @@ class EndRecord:
         self._descriptor = -1
 
     def begin(self, end: JournalEnd) -> None:
-        """Write the record durably. On a full disk there is none.
+        """Open the record and write it durably. On a full disk, do without a record.
 
-        Raises OSError.
+        Raises OSError for other errors.
         """
         self._store = bytes.fromhex(end.store)
         self._file_number = end.file_number
@@ -105,26 +110,30 @@ class EndRecord:
             self.close()
 
     def note(self, next_sequence: int, next_message: int, file_number: int, end_bytes: int) -> None:
-        """Record that the journal is durable up to a position. Raises OSError."""
+        """Record the position up to which the journal is durable. Raises OSError.
+
+        Does nothing without a record. A full disk is ignored, as the older record promises fewer
+        events.
+        """
         if self._descriptor < 0:
             return
         data = self._packed(next_sequence, next_message, file_number, end_bytes)
         try:
             pwrite_all(self._descriptor, data, 0)
         except OSError as error:
-            if not is_full(error):  # an older record claims less
+            if not is_full(error):  # the older record promises fewer events
                 raise
         if file_number != self._file_number:
             self._file_number = file_number
             os.fdatasync(self._descriptor)
 
     def fsync(self) -> None:
-        """Sync the record. Raises OSError."""
+        """Sync the record to disk. Raises OSError."""
         if self._descriptor >= 0:
             os.fdatasync(self._descriptor)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the record's file."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

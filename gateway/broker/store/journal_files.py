@@ -1,8 +1,9 @@
-"""Reading of the journal's files: at startup, by the uploader, and by an audit.
+"""Reading of the journal's files, for the broker's start, the uploader and the audit.
 
-A file consists of a header and one frame per batch (docs/formats/journal.md). A frame is valid only
-with the file's salt, which is random and changes whenever a file is started. So remains of an
-earlier use of the file, and client data that looks like a frame, are recognised.
+A file consists of a header and one frame per batch (docs/formats/journal.md). The header contains a
+random salt, which changes each time the file is used for new events. A frame is valid only with
+this salt. So frames from an earlier use of the file, and client data that looks like a frame, are
+not accepted.
 """
 
 import os
@@ -23,10 +24,10 @@ FILE_PATTERN = "[0-9]" * NUMBER_DIGITS + ".ogj"
 
 HEADER_MAGIC = b"OGF1"
 HEADER_MAGIC_PREFIX = b"OGF"
-"""First bytes of the headers of every version; a CRC of the first 20 bytes follows the header."""
+"""First bytes of a header of any version. A CRC of its first 20 bytes follows the header."""
 SALT_BYTES = 8
 _HEADER = struct.Struct("<4s8sQ")
-"""Magic, salt, the first sequence number in the file; a CRC-32 follows."""
+"""Magic bytes, salt, and first sequence number in the file. A CRC-32 follows."""
 
 HEADER_BYTES = _HEADER.size + layout.CRC.size
 
@@ -41,33 +42,34 @@ BLOB_BYTES_MIN = layout.BLOB_HEADER_1.size + layout.CRC.size
 
 @dataclass
 class JournalFile:
-    """One file of the journal."""
+    """A file of the journal, with the contents of its header."""
 
     path: Path
     first_sequence: int
-    """First sequence number of its first batch."""
+    """First sequence number of the file's first batch."""
     salt: bytes | None
-    """None: the header is damaged, so each blob is checked by its own CRC."""
+    """The file's salt, or None if the header is damaged. Blobs are then checked only by their own
+    CRC."""
     size_bytes: int
     header_is_readable: bool = True
-    """False: the medium does not return the header, which need not be damaged."""
+    """False if the disk did not return the header, which may still be intact."""
 
     def read(self, attempts: int = 1) -> Contents | None:
-        """Return the contents; None if the file was dropped since it was found."""
+        """Return the contents, or None if the file was deleted or reused since it was listed."""
         try:
             contents = read_whole(self.path, attempts)
             head, is_readable = _head_of(self.path, attempts)
         except FileNotFoundError:
             return None
-        # A header that cannot be read now proves nothing: the file is assumed to be unchanged.
+        # If the header cannot be read now, the file is assumed to be unchanged.
         is_other = is_readable and (None if head is None else head[0]) != self.salt
         return None if is_other else contents
 
     def blobs(self, *, is_newest: bool) -> list[bytes] | None:
-        """Return the blobs; None if the file was dropped since it was found.
+        """Return the blobs, or None if the file was deleted or reused since it was listed.
 
-        An incomplete newest blob of the whole journal is left out, since it may still be being
-        written.
+        If this is the journal's newest file (`is_newest`), an incomplete last blob is left out,
+        because the broker may still be writing it.
         """
         contents = self.read()
         if contents is None:
@@ -81,9 +83,10 @@ class JournalFile:
 
 
 def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]:
-    """Return salt and first sequence number (None: damaged), and whether all of it was readable.
+    """Read the header of a file.
 
-    Raises OtherFormat for a file of a later version.
+    Return its salt and first sequence number (None if they are damaged), and True if the disk
+    returned the whole header. Raises OtherFormat if a later version wrote the file.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -97,20 +100,20 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
 
 
 def _is_sound(head: bytes) -> bool:
-    """Return True if a header of any version is complete."""
+    """Return True if a header, of any version, is complete and its CRC is valid."""
     return len(head) >= HEADER_BYTES and (
         crc32(head[: _HEADER.size]) == layout.CRC.unpack_from(head, _HEADER.size)[0]
     )
 
 
 def header_of(salt: bytes, first_sequence: int) -> bytes:
-    """Return the header of a file."""
+    """Return the header of a file whose first event has the number `first_sequence`."""
     header = _HEADER.pack(HEADER_MAGIC, salt, first_sequence)
     return header + layout.CRC.pack(crc32(header))
 
 
 def frame_of(salt: bytes, blob: bytes) -> bytes:
-    """Return the frame of a blob."""
+    """Return the frame of a blob for a file with this salt."""
     return FRAME.pack(len(blob), _check(salt, len(blob), blob[-layout.CRC.size :])) + blob
 
 
@@ -119,7 +122,7 @@ def _check(salt: bytes, length: int, blob_crc: bytes) -> int:
 
 
 def salt_in(head: bytes) -> tuple[bytes, int] | None:
-    """Return salt and first sequence number from a file's header; None if it is damaged."""
+    """Return salt and first sequence number from a file's header, or None if it is damaged."""
     if not head.startswith(HEADER_MAGIC) or not _is_sound(head):
         return None
     _, salt, first_sequence = _HEADER.unpack_from(head)
@@ -127,35 +130,35 @@ def salt_in(head: bytes) -> tuple[bytes, int] | None:
 
 
 def sequence_of(blob: bytes) -> int:
-    """Return the first sequence number of a blob, which must be long enough to have one."""
+    """Return the sequence number of a blob's first event. The blob must have a complete header."""
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
 
 
 def count_of(blob: bytes) -> int:
-    """Return the number of events in a blob."""
+    """Return the number of events in a blob, according to its header."""
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[7])
 
 
 def boot_of(blob: bytes) -> str:
-    """Return the boot (start of the broker) that wrote a blob."""
+    """Return the id of the boot (the broker's start) that wrote a blob, as hexadecimal digits."""
     return bytes(layout.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
 
 
 def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
     """Return the files of a journal in the order of their events.
 
-    The order is taken from the headers. A name may be that of an earlier use of the file, since
-    renaming becomes durable after the contents.
+    The order is taken from the headers. A file may still have the name of an earlier use, because
+    renaming becomes durable later than the contents.
 
     Args:
         folder: folder of the files.
-        attempts: how often unreadable data is tried.
+        attempts: maximum number of attempts to read an unreadable block.
     """
     return placed_files(folder, attempts)[0]
 
 
 def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], list[Path]]:
-    """Return the files in order, and those of which too little is readable to order them."""
+    """Return the files in order, and the paths of files too unreadable to be put in order."""
     files: list[JournalFile] = []
     unplaced: list[Path] = []
     for path in sorted(folder.glob(FILE_PATTERN)):
@@ -168,7 +171,7 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
             # Rare: the whole file is read to find out where it belongs.
             contents = read_whole(path, attempts)
         except FileNotFoundError:
-            continue  # just dropped or reused
+            continue  # the file was deleted or reused meanwhile
         first = next(frames(contents.data, HEADER_BYTES, None), None)
         if first is not None:
             first_sequence = sequence_of(first[1])
@@ -180,7 +183,7 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
 
 
 def store_of(file: JournalFile) -> str | None:
-    """Return the store named by a file's first valid batch; None if there is none."""
+    """Return the id of the store named in a file's first valid blob, or None if none is valid."""
     contents = file.read()
     for _, blob in frames(b"" if contents is None else contents.data, HEADER_BYTES, file.salt):
         if has_valid_crc(blob):
@@ -189,7 +192,7 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return True if the first batch of a file names one of `stores`. Nothing is verified."""
+    """Return True if the first batch of a file names one of `stores`. The batch is not verified."""
     at = HEADER_BYTES + FRAME.size
     descriptor = os.open(file.path, os.O_RDONLY)
     try:
@@ -202,13 +205,13 @@ def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
 def frames(
     data: bytes, at: int, salt: bytes | None, *, behind_damage: bool = True
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield position and blob of each frame, starting at `at`.
+    """Yield the position and the blob of each valid frame, starting at `at`.
 
     Args:
-        data: the file, or a part of it.
-        at: position of the first frame.
-        salt: the file's salt; None if its header is damaged.
-        behind_damage: continue the search after damaged bytes.
+        data: contents of the file, or of a part of it.
+        at: position of the first frame in `data`.
+        salt: the file's salt, or None if its header is damaged.
+        behind_damage: True to search for further frames after damaged bytes.
     """
     while True:
         blob = _frame_at(data, at, salt)

@@ -1,4 +1,4 @@
-"""Reading of the journal by another process: in order, in pages, while the broker runs."""
+"""Reading of the journal by another process, in order and in pages, while the broker may run."""
 
 import errno
 import logging
@@ -22,37 +22,37 @@ from gateway.process.files.disk_errors import is_unreadable, line_of
 logger = logging.getLogger(__name__)
 
 READ_AHEAD_BYTES = 64 * 1024
-"""Bytes of the newest file that are read beyond those wanted: the rest may be from an earlier
-use."""
+"""Bytes of the newest file that are read beyond `bytes_max`. The rest of the file is not read,
+since it may be from an earlier use."""
 
 
 UNREADABLE_TRIES_MAX = 40
-"""Calls that fail on blocks which the medium does not return, before the export skips them and the
-session log shows a gap: ten seconds at the exporter's pace, ten times as long as a start waits,
-because clients wait for a start."""
+"""Failed calls before the export skips unreadable blocks and the session log shows a gap. At the
+exporter's pace they take ten seconds, ten times as long as a start waits, because clients wait for
+a start."""
 
 
 class JournalReader:
-    """Reads blobs from a data directory, even while a broker writes there."""
+    """Reader of blobs in a data directory, which works even while a broker writes there."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER_NAME
         self._readable = True
         self._salt: bytes | None = None
         self._at = HEADER_BYTES
-        """Start of the newest blob read, in the file with this salt."""
+        """Start of the newest blob that was read, in the file with this salt."""
         self._sequence = 0
-        """Sequence number of that blob."""
+        """Sequence number of the newest blob that was read."""
         self._synced: tuple[bytes | None, int] | None = None
-        """Salt of the file, and the position in it of the newest blob known to be durable: a call
-        that finds nothing new does not access the disk."""
+        """Salt of the file with the newest blob known to be durable, and its position in the file.
+        A call that finds nothing new then needs no sync."""
         self._unreadable_tries = 0
-        """Calls in a row for which the medium failed."""
+        """Number of consecutive calls that failed because the disk did not return a block."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return blobs with events after `sequence`, oldest first, about `bytes_max` bytes.
+        """Return about `bytes_max` bytes of durable blobs with events after `sequence`, in order.
 
-        They are durable. Returns nothing while there is no journal or it cannot be read.
+        Returns an empty list while there is no journal or the journal cannot be read.
         """
         try:
             blobs = self._read(sequence + 1, bytes_max)
@@ -87,7 +87,7 @@ class JournalReader:
         return blobs
 
     def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
-        """Read from a file; zeros if the disk has failed repeatedly. Raises OSError."""
+        """Read from a file. After repeated failures, unreadable blocks are zeros."""
         if self._unreadable_tries < UNREADABLE_TRIES_MAX:
             return read_at(descriptor, count, at)
         return read_blocks(descriptor, count, at).data
@@ -95,13 +95,14 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Read blobs, starting with the one that contains `sequence`, and make sure that they are
-        on disk.
+        """Return blobs, beginning with the blob that contains `sequence`, and sync them to disk.
+
+        Returns an empty list if the file was deleted or reused meanwhile.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)
         except FileNotFoundError:
-            return []  # just dropped: exported, or reported as missing
+            return []  # deleted meanwhile: exported, or reported as missing
         try:
             start = HEADER_BYTES
             if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:
@@ -117,13 +118,13 @@ class JournalReader:
             )
             newest = (file.salt, found[-1][0]) if found else None
             if newest is not None and newest != self._synced:
-                # The broker may not have fsynced yet what it has just written.
+                # The broker may not have synced its latest write yet.
                 os.fdatasync(descriptor)
             head = salt_in(self._bytes_of(descriptor, HEADER_BYTES, 0))
         finally:
             os.close(descriptor)
         if (None if head is None else head[0]) != file.salt:
-            return []  # just reused
+            return []  # the file was reused meanwhile
         if newest is not None:
             self._synced = newest
             self._salt, self._at = newest
@@ -142,13 +143,13 @@ class JournalReader:
         bytes_max: int,
         is_newest: bool,
     ) -> list[tuple[int, bytes]]:
-        """Return the blobs in `data`, which starts at `start`, with their positions in the file."""
+        """Return the blobs in `data`, which begins at `start`, with their positions in the file."""
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
         # After the newest blob there are only remains of an earlier use, which are not searched.
         for at, blob in frames(data, 0, file.salt, behind_damage=not is_newest):
             if found and sequence_of(blob) <= sequence:
-                # The previous one ends before `sequence`.
+                # The previous blob ends before `sequence`.
                 found.clear()
                 size_bytes = 0
             found.append((start + at, blob))
@@ -156,6 +157,6 @@ class JournalReader:
             if size_bytes >= bytes_max and sequence_of(blob) >= sequence:
                 break
         if is_newest and found and not has_valid_crc(found[-1][1]):
-            # It is being written, or was when the power failed.
+            # This blob is being written, or was being written when the power failed.
             found.pop()
         return found

@@ -1,7 +1,7 @@
-"""Reading of the journal at startup: from the checkpoint to its end, with the damage found.
+"""Reading of the journal at startup, from the checkpoint to the end, with reports of damage.
 
-Unreadable data is retried, then reported, and never mistaken for the journal's end: after an
-unreadable block there may be batches that were acknowledged.
+Unreadable data is retried, then reported. It is never mistaken for the end of the journal, because
+acknowledged batches may follow an unreadable block.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -29,14 +29,14 @@ Gap = tuple[int, int]
 class JournalReading:
     """The blobs of a journal since a checkpoint, in order, and the damage found.
 
-    While the broker writes, the last blob may be a batch that is not durable yet.
+    While the broker runs, the last blob may be a batch that is not durable yet.
 
     Args:
         folder: folder of the journal.
         checkpoint: the first sequence number that the tables do not cover.
-        passed_over: ranges that earlier starts could not read and skipped. They are never used,
-            even if they become readable: later batches were recorded without them.
-        stores: the stores whose batches are used; empty: those of any.
+        passed_over: ranges that earlier starts could not read and skipped. They are never applied,
+            even if they become readable again, because later batches were recorded without them.
+        stores: ids of the stores whose batches are accepted. If empty, any store is accepted.
         known_end: the recorded minimum end of the journal, read before the files.
     """
 
@@ -51,40 +51,40 @@ class JournalReading:
         self.folder = folder
         self.checkpoint = checkpoint
         self.files, self.unplaced = placed_files(folder, READ_ATTEMPTS)
-        """Files in order, and those that cannot be read at all, whose position is unknown."""
+        """Files in order, and paths of unreadable files, whose position is unknown."""
         self.damage: list[str] = []
         self.stores = set() if known_end is None else {known_end.store}
-        """Ids of the stores named by the record and by the batches."""
+        """Ids of the stores named by the end record and by the batches."""
         self.known_end = known_end
         self.lacks_end = False
-        """Batches that were durable are missing at the end."""
+        """True if durable batches are missing at the end of the journal."""
         self.end_events = 0
-        """Number of events in the missing batches."""
+        """Number of events in the batches that are missing at the end."""
         self.end_messages = 0
-        """Message numbers assigned in the missing batches, some without a recorded message."""
+        """Message numbers assigned in the batches that are missing at the end. Some have no
+        recorded message."""
         if stores:
             self._leave_out_foreign(stores)
         self.gaps: list[Gap] = []
-        """Gaps after the checkpoint that this reading found, not counting the search after the
-        newest blob."""
+        """Gaps found after the checkpoint, without the unreadable bytes after the newest blob."""
         self.unread_end_bytes = 0
-        """Bytes after the newest blob that the medium does not return: they may hold batches that
-        were acknowledged. 0: the end was read."""
+        """Unreadable bytes after the newest blob. They may have held acknowledged batches. 0 if the
+        end of the journal was read."""
         self.end: tuple[JournalFile, int, int] | None = None
-        """The newest blob's file, and where its frame begins and ends."""
+        """File of the newest blob, and the offsets at which its frame begins and ends."""
         self.next_sequence = 1
-        """The number after the newest blob's last event."""
+        """Sequence number after the last event of the newest blob."""
         self._passed_over = sorted(passed_over)
         self._reason = ""
 
     @property
     def known_to(self) -> int:
-        """The first sequence number that was not certainly durable; 0 if unknown."""
+        """The first sequence number not known to have been durable, or 0 if unknown."""
         return 0 if self.known_end is None else self.known_end.next_sequence
 
     @property
     def known_file(self) -> int:
-        """The number in the name of the newest known file; 0 if unknown."""
+        """The number in the newest file's name according to the end record, or 0 if unknown."""
         return 0 if self.known_end is None else self.known_end.file_number
 
     def _leave_out_foreign(self, stores: Collection[str]) -> None:
@@ -93,7 +93,7 @@ class JournalReading:
             try:
                 store = None if may_be_of(file, stores) else store_of(file)
             except FileNotFoundError:
-                continue  # just dropped
+                continue  # the file was deleted meanwhile
             if store is not None and store not in stores:
                 self.files.remove(file)
                 self.damage.append(
@@ -101,7 +101,7 @@ class JournalReading:
                 )
 
     def blobs(self) -> Iterator[Blob]:
-        """Yield the blobs since `checkpoint`, and earlier ones in the same file.
+        """Yield the blobs since `checkpoint`, and earlier blobs in the same file.
 
         An incomplete newest blob was being written during a power cut. It was not acknowledged, and
         is skipped. Raises OSError, and OtherFormat for a blob of a later version.
@@ -138,7 +138,7 @@ class JournalReading:
             if blob.first_sequence < self.next_sequence:
                 continue  # from an earlier use of a file whose header is damaged
             if self._is_passed_over(blob.first_sequence, blob.first_sequence):
-                continue  # it has become readable again
+                continue  # skipped by an earlier start, and readable again
             first = max(self.next_sequence, self.checkpoint)
             self._note_gap(first, blob.first_sequence - 1, self._place_before(file, at))
             self.next_sequence = blob.first_sequence + blob.record_count
@@ -147,7 +147,7 @@ class JournalReading:
             yield blob
 
     def _place_before(self, file: JournalFile, at: int) -> str:
-        """Describe where the bytes between the newest blob and a later one are."""
+        """Describe where the bytes between the newest blob and a later blob are, for a message."""
         if self.end is not None and self.end[0] is file:
             return f"{at - self.end[2]} bytes of {file.path.name}"
         if at > HEADER_BYTES:
@@ -163,11 +163,11 @@ class JournalReading:
         self._reason = ""
 
     def look_for_end(self, next_sequence: int, next_message: int) -> None:
-        """Report what is missing between the end that was found and the recorded one.
+        """Report the events that are missing between the end that was found and the recorded end.
 
         Args:
-            next_sequence: the sequence number after everything that was found.
-            next_message: the number after that of the newest message that was found.
+            next_sequence: the sequence number after the last event that was found.
+            next_message: the message number after that of the newest message that was found.
         """
         known = self.known_end
         if known is None or self._is_passed_over(next_sequence, self.known_to - 1):
@@ -188,16 +188,16 @@ class JournalReading:
         )
 
     def _is_passed_over(self, first: int, last: int) -> bool:
-        """Return True if a whole range was skipped by earlier starts."""
+        """Return True if earlier starts skipped the whole range."""
         for gap_first, gap_last in self._passed_over:
             if gap_first <= first <= gap_last:
                 first = gap_last + 1
         return first > last
 
     def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
-        """Report what is unreadable after the newest blob, in its file and in later ones.
+        """Report unreadable bytes after the newest blob, in its file and in later files.
 
-        Unreadable data before it is reported as a gap in the numbers.
+        Unreadable bytes before the newest blob are reported as a gap in the sequence numbers.
         """
         found: list[str] = []
         is_behind = self.end is None

@@ -1,4 +1,4 @@
-"""Counts of messages lost through damage: one sentence per session."""
+"""Counts of the messages that damage to the store has lost, as one sentence per session."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -8,32 +8,32 @@ from gateway.broker.core.state import State
 from gateway.broker.store.recovery import Recovered
 
 SESSIONS_NAMED_MAX = 10
-"""Sessions named in a start's report, those with the largest losses; the others are only counted.
-Each of them is a line in the log and an event."""
+"""Maximum sessions named in a start's report: those that lost the most messages. Further sessions
+are only counted. Each named session takes a line in the log and an event."""
 
 CLIENT_ID_SHOWN = 64
-"""Characters of a client id in the report: it may have 65,535."""
+"""Maximum characters of a client id in the report. A client id may have 65,535 characters."""
 
 
 @dataclass
 class Loss:
-    """The messages that a session lost."""
+    """Numbers of messages that one session lost."""
 
     client_id: str
     count: int = 0
     skipped: int = 0
-    """Positions of its queue without a record: they may have been delivered."""
+    """Queue positions for which no record exists. Their messages may have been delivered."""
     received: int = 0
-    """QoS 2 messages received from its client and not released."""
+    """QoS 2 messages that were received from the client but not released."""
     session_is_lost: bool = False
 
     @property
     def total(self) -> int:
-        """Number of all lost messages."""
+        """Number of all lost messages of the session."""
         return self.count + self.skipped + self.received
 
     def sentence(self) -> str:
-        """Return the sentence about the loss."""
+        """Return a sentence for the log: the client, the number of lost messages, the reason."""
         name = (
             f"client {self.client_id[:CLIENT_ID_SHOWN]!r}"
             if self.client_id
@@ -54,7 +54,7 @@ def _messages(count: int) -> str:
 
 
 def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[str]:
-    """Return a sentence for each of the sessions that lost most, and one for the rest."""
+    """Return a sentence for each session with the largest losses, and sentences for the rest."""
     losses = _of_unknown_sessions(connection, recovered)
     for number, loss in _of_known_sessions(connection, recovered.state).items():
         loss.skipped = recovered.lost.skipped.pop(number, 0)
@@ -78,10 +78,11 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _lost_with_the_end(recovered: Recovered) -> str:
-    """Return a sentence about the messages of events missing at the journal's end.
+    """Return a sentence about the messages lost with the end of the journal.
 
-    Each message takes at least one event. A QoS 2 message that is still held counts: its release
-    may be among the events, and then its publisher does not release it again.
+    Each lost message takes at least one lost event, which limits the count. QoS 2 messages that
+    wait for PUBREL may be lost too, because a publisher does not repeat a PUBREL that was
+    acknowledged.
     """
     journal, sessions = recovered.journal, recovered.state.numbers.values()
     held = sum(len(session.inbound) for session in sessions)
@@ -97,7 +98,7 @@ def _lost_with_the_end(recovered: Recovered) -> str:
 
 
 def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
-    """Return the losses of sessions of which only messages are left, in journal or tables."""
+    """Return the losses of sessions that are lost except for messages in journal or tables."""
     lost, state = recovered.lost.sessions, recovered.state
     losses = {
         number: Loss(each.client_id, each.queued_count(), 0, len(each.held), True)
@@ -124,7 +125,7 @@ def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -
 
 
 def _of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
-    """Return the losses of existing sessions: missing rows or messages in their queues."""
+    """Return the losses of existing sessions by session number: missing rows or messages."""
     losses: dict[int, Loss] = {}
     for session in state.numbers.values():
         count = _missing_in(connection, session)

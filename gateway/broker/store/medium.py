@@ -1,6 +1,7 @@
-"""Reading of files from a failing disk: retries, and reports which bytes are unreadable.
+"""Reading from a disk that fails: retries, and reports of the unreadable bytes.
 
-A read may also return less without an error. Here it ends only at the end of the file.
+A system call may read fewer bytes than requested without an error. The functions here continue
+until they have all bytes or reach the end of the file.
 """
 
 import os
@@ -12,26 +13,27 @@ from pathlib import Path
 from gateway.process.files.disk_errors import is_unreadable
 
 BLOCK_BYTES = 4_096
-"""Smallest unit that a medium loses."""
+"""Size of a block in bytes: the smallest unit that becomes unreadable."""
 
 READ_ATTEMPTS = 4
-"""Attempts at a start to read a block: some cards return a block on a second attempt."""
+"""Attempts to read a block at startup. Some SD cards return a block only on a later attempt."""
 
 READ_RETRY_SECONDS = 0.25
-"""Wait before each further attempt, for all such blocks together: at most a second per start."""
+"""Wait before each retry, in seconds. One wait serves all unreadable blocks of a file, so the waits
+for a file take less than a second."""
 
 
 @dataclass
 class Contents:
-    """The readable contents of a file."""
+    """The readable contents of a file or of a part of a file."""
 
     data: bytes
     unreadable: list[range] = field(default_factory=list)
-    """The bytes that the medium did not return; zeros in `data`."""
+    """Ranges of bytes that could not be read. `data` contains zeros there."""
 
 
 def read_at(descriptor: int, count: int, at: int) -> bytes:
-    """Read `count` bytes; fewer only at the end of the file. Raises OSError."""
+    """Read `count` bytes at offset `at`, or fewer at the end of the file. Raises OSError."""
     data = os.pread(descriptor, count, at)
     if len(data) == count or not data:
         return data
@@ -44,15 +46,15 @@ def read_at(descriptor: int, count: int, at: int) -> bytes:
 
 
 def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Contents:
-    """Read `count` bytes at `at`, block by block if the disk fails.
+    """Read up to `count` bytes at `at`. If the disk fails, read block by block.
 
     Args:
-        descriptor: descriptor of the file.
+        descriptor: descriptor of the open file.
         count: maximum number of bytes.
-        at: offset of the first byte; `Contents.unreadable` counts from it.
-        attempts: how often an unreadable block is tried.
+        at: offset of the first byte. Ranges in `Contents.unreadable` are relative to this offset.
+        attempts: maximum number of attempts to read a block.
 
-    Raises OSError for errors that are not failures of the disk.
+    Raises OSError for errors other than failures of the disk.
     """
     try:
         return Contents(read_at(descriptor, count, at))
@@ -70,7 +72,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
 
 
 def _block_starts(at: int, count: int) -> list[int]:
-    """Return where blocks of `count` bytes starting at `at` begin, relative to `at`."""
+    """Return the starts of the blocks in `count` bytes at offset `at`, relative to `at`."""
     return [0, *range(BLOCK_BYTES - at % BLOCK_BYTES, count, BLOCK_BYTES)] if count else []
 
 
@@ -86,7 +88,7 @@ def _read_block(descriptor: int, data: bytearray, block: range, at: int) -> bool
 
 
 def read_whole(path: Path, attempts: int = 1) -> Contents:
-    """Read a file, block by block if the disk fails. Raises OSError."""
+    """Read a whole file, block by block if the disk fails. Raises OSError for other errors."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         size_bytes = os.fstat(descriptor).st_size

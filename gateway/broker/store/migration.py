@@ -1,8 +1,8 @@
-"""Migration of a database from an earlier format. Nothing is lost, or lost without a report.
+"""Migration of a database from an earlier format. Anything that is lost is reported.
 
 Up to format 3 the journal was a table. First its rows are written to files. Then, in one synced
-transaction, the tables get new columns and the journal's table is dropped. A power cut meanwhile
-repeats or completes the migration.
+transaction, the tables get new columns and the journal's table is dropped. After a power cut the
+next start repeats or completes the migration.
 """
 
 import os
@@ -32,18 +32,18 @@ from gateway.process.files.durable import fsync_folder
 from gateway.process.files.private import open_private
 
 MOVING_NAME = "journal.moving"
-"""The folder in which files are made from the table."""
+"""Name of the folder in which the journal's files are built from the table."""
 
 LEFT_TABLE = "journal_not_applied"
-"""New name of a table whose rows were not applied when a later version started."""
+"""New name of the old journal table, if its rows were not applied when a later version started."""
 
 
 def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:
-    """Migrate a database. Return messages to report in the same way as damage.
+    """Migrate a database to the current format. Return sentences for the report of the start.
 
     Args:
-        connection: for writing, in autocommit mode.
-        data_dir: directory for the journal's files; None: there is no journal yet.
+        connection: connection for writing, in autocommit mode.
+        data_dir: directory for the journal's files, or None if there is no journal yet.
 
     Raises:
         OSError, sqlite3.Error: nothing is lost, and the next start repeats the migration.
@@ -51,12 +51,12 @@ def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> lis
     found = format_of(connection)
     reports: list[str] = []
     if found == str(FORMAT):
-        return reports  # a start on a full disk must not have to write
+        return reports  # so that a start on a full disk writes nothing
     if found is not None:
         moved = "keep"
         if data_dir is not None and _has_journal(connection):
             moved = _move_journal(connection, data_dir, is_first=found == "1")
-        # The following changes have to be on the disk before anything is built on them.
+        # The following changes must be durable before anything depends on them.
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("BEGIN IMMEDIATE")
         if moved == "drop":
@@ -84,9 +84,9 @@ def _has_journal(connection: sqlite3.Connection) -> bool:
 
 
 def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
-    """Write the journal's table to files.
+    """Write the rows of the journal's table to files.
 
-    Return what happens to the table: "drop", "leave" or "keep".
+    Return what the caller must do with the table: "drop", "leave" (rename it) or "keep".
     """
     blobs = _blobs(connection, is_first=is_first)
     first = next(blobs, None)
@@ -95,7 +95,7 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
     folder, moving = data_dir / FOLDER_NAME, data_dir / MOVING_NAME
     files = journal_files(folder)
     if files:
-        # Made here before a power cut, or by a version that did not know the table.
+        # Created here before a power cut, or by a version that did not know the table.
         found = files[0].blobs(is_newest=False)
         return "drop" if found and found[0] == first[1] else "leave"
     shutil.rmtree(moving, ignore_errors=True)
@@ -123,7 +123,7 @@ def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[
 def _files(
     first: tuple[int, bytes], blobs: Iterator[tuple[int, bytes]]
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the first sequence number and the blobs of each file."""
+    """Yield the first sequence number and the blobs of each new file."""
     sequence, frames = first[0], [first[1]]
     size_bytes = len(first[1])
     for next_sequence, blob in blobs:
@@ -171,7 +171,7 @@ _LAYOUTS = layout.LAYOUTS | {
 def _of_5_0(blob: bytes) -> bytes:
     """Convert a blob of format 1 to the records of format 2.
 
-    A damaged blob is returned unchanged, and is found to be damaged when it is read.
+    A damaged blob is returned unchanged. The damage is found when the blob is read.
     """
     if not has_valid_crc(blob):
         return blob

@@ -1,4 +1,4 @@
-"""Errors of a full disk, which allow a retry, as opposed to those of a failing disk."""
+"""Errors of a full disk, after which a retry is allowed, as opposed to errors of a failing disk."""
 
 import sqlite3
 
@@ -6,23 +6,23 @@ from gateway.process.files import descriptors
 from gateway.process.files.disk_errors import is_full
 
 _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
-"""SQLite has a code of its own for ENOSPC, but not when it extends its shared memory."""
+"""SQLite's error codes for a full disk: one for writes, the other for growing its shared memory."""
 
 
 class NoRoom(OSError):
-    """The disk is full.
+    """Error raised when the disk is full. The operation may be retried.
 
-    The data is not durable and was not reported as such. The call may be repeated.
+    The data is not durable, and was not reported as durable.
     """
 
 
 def no_room_of(error: OSError) -> NoRoom:
-    """Convert an error to one that allows a retry."""
+    """Convert an OSError of a full disk to NoRoom, after which a retry is allowed."""
     return NoRoom(error.errno, error.strerror, error.filename)
 
 
 def lacks_room(error: BaseException | None) -> bool:
-    """Return True if an error, or one of its causes, means that the disk is full."""
+    """Return True if an error or one of its causes means that the disk is full."""
     while error is not None:
         if isinstance(error, sqlite3.Error) and rows_lack_room(error):
             return True

@@ -1,6 +1,6 @@
-"""Opening of the store: repairs the database, rebuilds the state, and continues the journal.
+"""Opening of the store: repair the database, rebuild the state, and continue the journal.
 
-If the data is from a later version, or the disk refuses, nothing is changed.
+Nothing is changed if the data is from a later version or the disk cannot be used.
 """
 
 import os
@@ -22,11 +22,12 @@ from gateway.process.files.disk_errors import is_full
 from gateway.process.files.salvage import lengthen_emptied
 
 MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
-"""Message numbers left out after damage: lost blobs may have used some."""
+"""Number of message numbers skipped after damage, because lost blobs may have used some of them."""
 
 SESSIONS_SKIPPED_AFTER_SALVAGE = 1_000_000
-"""Session numbers left out if the journal's end cannot be read: a session takes more than 14 bytes
-there, and a number has 32 bits."""
+"""Number of session numbers skipped if the journal's end cannot be read, because lost blobs may
+have used some of them. A session takes more than 14 bytes in the journal, and a number has 32 bits.
+"""
 
 
 @dataclass
@@ -41,20 +42,20 @@ class Opened:
 
 @dataclass
 class Files:
-    """The open files of a running store, other than the journal."""
+    """The open files of a running store, except those of the journal."""
 
     writer: sqlite3.Connection
-    """Writes rows; not while its thread runs a commit."""
+    """Connection that writes rows. It must not be used while its thread runs a COMMIT."""
     reader: sqlite3.Connection
-    """Reads pages of queues."""
+    """Connection that reads pages of queues."""
     copier: sqlite3.Connection
-    """Copies the WAL into the database file."""
+    """Connection that copies the WAL into the database file."""
     wal: IO[bytes]
-    """Opened to be fsynced."""
+    """The WAL file, opened so that it can be synced."""
     unsynced: Unsynced
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all files and connections."""
         self.reader.close()
         self.copier.close()
         self.writer.close()
@@ -63,12 +64,12 @@ class Files:
 
 
 class StoreOpening:
-    """One attempt to open a data directory."""
+    """One attempt to open the store in a data directory."""
 
     def __init__(self, data_dir: Path, journal: Journal, wal_room_bytes: int) -> None:
-        """Prepare the attempt.
+        """Prepare an attempt to open the store.
 
-        `wal_room_bytes` are allocated to the WAL, for checkpoints on a full disk.
+        `wal_room_bytes` is the space allocated to the WAL, for checkpoints on a full disk.
         """
         self.data_dir = data_dir
         self.path = data_dir / database.DATABASE_NAME
@@ -80,7 +81,8 @@ class StoreOpening:
     def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
         """Open the database, repair it if necessary, and rebuild the state.
 
-        `unclean`: the last run did not stop cleanly. Raises sqlite3.Error, OSError and OtherFormat.
+        `unclean` means that the last run did not stop cleanly. Raises sqlite3.Error, OSError, and
+        OtherFormat if another version wrote the data.
         """
         formats.refuse_newer_database(self.path)
         journal_files(self.journal.folder)  # refuses files that a later version wrote
@@ -130,14 +132,14 @@ class StoreOpening:
         try:
             return self._load(logged_filters, now)
         except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
-            # Something that the check at the start did not find: damage elsewhere, or rows that no
-            # broker wrote.
+            # The check at the start did not find this: damage elsewhere, or rows that no broker
+            # wrote.
             database.refuse_if_unavailable(self.path, error)
             damage.append(self._replace(f"it cannot be loaded: {error}"))
             return self._load(logged_filters, now)
 
     def _load(self, logged_filters: list[str], now: float) -> tuple[Recovered, bytes]:
-        """Connect and load everything. Return the state and the store's id."""
+        """Connect and load everything. Return the recovered state and the store's id."""
         self._writer = database.connect(self.path)
         try:
             database.empty_wal(self._writer)
@@ -162,17 +164,16 @@ class StoreOpening:
         self._others.append(copier)
         wal = self.path.with_name(self.path.name + "-wal").open("rb")
         self._others.append(wal)
-        # The id of a new store before a blob has it, and the gaps that are skipped.
+        # The id of a new store must be durable before a blob contains it, and so must the gaps.
         os.fsync(wal.fileno())
         self._make_wal_room()
         return Files(self._writer, reader, copier, wal, unsynced)
 
     def _make_wal_room(self) -> None:
-        """Allocate blocks of the WAL for checkpoints on a full disk, before anything is written to
-        it.
+        """Allocate disk blocks to the WAL before checkpoints need them on a full disk.
 
-        SQLite treats zeros after its frames as their end, and does not shorten the file before the
-        database is closed.
+        SQLite treats zeros after its frames as the end of the WAL. It does not shorten the file
+        before the database is closed.
         """
         try:
             with self.path.with_name(self.path.name + "-wal").open("r+b") as wal:
@@ -183,10 +184,8 @@ class StoreOpening:
                 raise
 
     def _replace(self, found: str) -> str:
-        """Set the damaged file aside, salvage its rows, and return a sentence about it for the
-        report.
-        """
-        # Saved first, then set aside, then replaced: a power cut in between loses nothing.
+        """Move the damaged database aside and salvage its rows. Return a sentence for the log."""
+        # The rows are saved before the file is moved: a power cut in between loses nothing.
         salvaged = self.path.with_name(database.SALVAGED_NAME)
         salvaged.unlink(missing_ok=True)
         connection = database.connect(salvaged)
@@ -202,10 +201,10 @@ class StoreOpening:
         )
 
     def _go_on_without(self, recovered: Recovered) -> None:
-        """Record what is unreadable, so that it is never applied after newer records.
+        """Record which events are unreadable, so that they are never applied after newer events.
 
-        If it is at the journal's end, numbers that it may have used are not used again: an event
-        takes at least one byte there.
+        If the end of the journal is unreadable, also skip the sequence numbers that it may have
+        used: at most one per byte, because an event takes at least one byte.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:
@@ -223,7 +222,7 @@ class StoreOpening:
                 database.set_file_aside(path, self.data_dir)
 
     def _store_id(self, journal: JournalReading) -> bytes:
-        """Return the store's id. Create a new one if the tables that contained it are gone."""
+        """Return the store's id. Create a new id if the tables that contained it are lost."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = 'store'").fetchone()
         if row is not None:
             return bytes.fromhex(row[0])

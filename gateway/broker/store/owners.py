@@ -1,7 +1,7 @@
-"""Sessions without a known user, from formats 1 and 2, which did not record users.
+"""Sessions without a known user. Data formats 1 and 2 did not record the users of sessions.
 
-Such a session passes to the first user whose client returns to it. A later session without a user
-belongs to a client without one, and stays with such clients.
+The first user whose client resumes such a session becomes its owner. A session that was opened
+later without a user belongs to clients without a user, and only they can resume it.
 """
 
 import sqlite3
@@ -10,17 +10,21 @@ from typing import Final
 from gateway.broker.core.state import State
 
 KEY: Final = "owners_unknown_below"
-"""The key of `meta` whose value is the number of the first session with a known owner."""
+"""Key of the row in `meta` that contains the number of the first session with a known owner."""
 
 ALL: Final = "all"
-"""The value from the migration until the first start has read all sessions."""
+"""Value from the migration until the end of the first start, when all sessions have been loaded."""
 
 
 def mark(state: State, value: str | None) -> None:
-    """Mark the sessions with an unknown owner, according to the row of `meta` (None: no such row).
+    """Mark the sessions with an unknown owner.
+
+    Args:
+        state: state with all sessions loaded.
+        value: value of the row in `meta`, or None if there is no such row.
 
     Raises:
-        ValueError: the row is neither a number nor `ALL`.
+        ValueError: the value is neither an integer nor `ALL`.
     """
     if value is None:
         return
@@ -31,7 +35,7 @@ def mark(state: State, value: str | None) -> None:
 
 
 def settle(connection: sqlite3.Connection, state: State) -> None:
-    """Replace `ALL` in the row by the next session number. Raises sqlite3.Error."""
+    """Replace the value `ALL` in the row by the next session number. Raises sqlite3.Error."""
     connection.execute(
         "UPDATE meta SET value = ? WHERE key = ? AND value = ?",
         (str(state.next_session_number), KEY, ALL),

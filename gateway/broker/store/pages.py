@@ -1,4 +1,4 @@
-"""Pages of queued messages: the next messages for a client, read in bounded pieces."""
+"""Pages of queued messages: the next messages for a client, loaded from disk in bounded pieces."""
 
 import sqlite3
 
@@ -7,7 +7,8 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.store.recovery import message_of
 
 PAGE_BYTES_MAX = 1024 * 1024
-"""Payload bytes in a page: 256 messages of `max_packet_size` would be half a gigabyte."""
+"""Maximum payload bytes in a page. Without this limit, a page of 256 messages of `max_packet_size`
+would take half a gigabyte."""
 
 
 def load_page(
@@ -17,11 +18,12 @@ def load_page(
     end_position: int,
     payload_bytes_max: int | None,
 ) -> tuple[list[Delivery], int]:
-    """Read a part of a session's queue.
+    """Load a part of a session's queue from the tables.
 
     Returns:
-        The deliveries, and how many positions they cover: all, or fewer if the payloads reach
-        `payload_bytes_max`. The message that reaches it is included, so a page is never empty.
+        The deliveries, and the number of queue positions that they cover. This is the whole
+        requested range, or a shorter range if the payloads reach `payload_bytes_max`. The message
+        that reaches the limit is included, so that each page makes progress.
     """
     deliveries: list[Delivery] = []
     payload_bytes = 0

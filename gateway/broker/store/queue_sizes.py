@@ -22,7 +22,7 @@ def measure(connection: sqlite3.Connection, state: State) -> None:
         end = owner.stored_first + owner.stored_count
         if owner.stored_first <= first and last < end:
             owner.queued_bytes += size_bytes
-        else:  # the journal has moved the ends of the queue since its rows were written
+        else:  # replay of the journal has moved the ends of the queue since the rows were written
             owner.queued_bytes += _stored_bytes(connection, number, owner.stored_first, end)
     state.owners.measure_queues(state.sessions.values())
 

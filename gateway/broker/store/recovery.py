@@ -1,7 +1,7 @@
-"""Recovery of the state: loads the tables, then applies the journal after the checkpoint.
+"""Recovery of the state: load the tables, then replay the journal after the checkpoint.
 
-Only data that the core needs immediately is loaded: sessions, subscriptions, identifiers, retained
-messages, wills. Queued messages and messages in flight stay on disk until they are to be sent.
+Only what the core needs immediately is loaded: sessions, subscriptions, packet identifiers,
+retained messages and wills. Queued and in-flight messages stay on disk until they are to be sent.
 """
 
 import sqlite3
@@ -31,45 +31,45 @@ from gateway.broker.store.unsynced import unsynced_batches
 from gateway.broker.wire.values import topic_field_of
 
 CONTENTS_PER_QUERY = 500
-"""Message numbers in one query: SQLite allows 32,766 parameters, and a page of rows is enough."""
+"""Maximum messages per query: enough for a page, and far below SQLite's 32,766 parameters."""
 
 
 PASSED_OVER = "passed_over"
-"""The key of `meta` that holds the gaps that are skipped."""
+"""Key of the row in `meta` with the unreadable parts of the journal that are skipped."""
 
 
 STORES_BEFORE = "stores_before"
-"""The key of `meta` with other stores whose batches count too: those of lost tables."""
+"""Key of the row in `meta` with ids of stores whose tables are lost but whose batches count."""
 
 
 @dataclass
 class Recovered:
-    """Result of a recovery."""
+    """The recovered state, with what was found in the journal and what is damaged or lost."""
 
     state: State
     journal: JournalReading
     covered: int = 1
-    """First sequence number that the tables do not cover: from it on the blobs are the state."""
+    """First sequence number that the tables do not cover. Later changes are only in the journal."""
     next_sequence: int = 1
     next_batch: int = 1
     previous_boot: str = ""
     facts_applied: int = 0
     replayed_bytes: int = 0
-    """Blobs that the tables do not cover: the next start would replay them as well."""
+    """Bytes of the replayed blobs, which the next start would have to replay as well."""
     unsynced: list[bytes] = field(default_factory=list)
-    """Blobs after the journal's newest that were written and not committed. They are applied, and
-    have to be committed before anything else."""
+    """Blobs that were written after the newest commit. They are applied to the state, and must be
+    committed before anything else."""
     damage: list[str] = field(default_factory=list)
     lost: Lost = field(default_factory=Lost)
     """Messages that the replay could not assign to a session."""
     is_whole: bool = False
-    """The journal was read to its end."""
+    """True if the journal was read to its end."""
     passed_over: list[Gap] = field(default_factory=list)
-    """Gaps after the checkpoint that could not be read, at this start or at an earlier one."""
+    """Gaps after the checkpoint that this start or an earlier start could not read."""
 
 
 def gaps_in(text: str) -> list[Gap]:
-    """Parse ranges in a row of `meta`, such as "100-119 140-140". Raises ValueError."""
+    """Parse the ranges in a row of `meta`, such as "100-119 140-140". Raises ValueError."""
     pairs = (each.split("-") for each in text.split())
     return [(int(first), int(last)) for first, last in pairs]
 
@@ -85,7 +85,7 @@ def recover(
 ) -> Recovered:
     """Return the state as of the last committed batch, or before the batch of `end_sequence`.
 
-    `with_unsynced`: include what was written afterwards without a commit.
+    `with_unsynced` includes records that were written later but not committed.
     """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
@@ -99,7 +99,7 @@ def recover(
         recovered.damage.append(f"the row {clock_row.KEY!r} of the table meta is damaged")
     replay = Replay(state, now, lambda number: load_contents(connection, [number]).get(number))
     _load_tables(connection, state, replay, now)
-    # The loaded state is already on disk: only what comes from the journal is a change.
+    # The loaded state is already on disk: only records of the journal count as changes.
     state.freeze()
     replay.next_sequence = checkpoint
     replay.next_message = int(meta.get("next_message", "1"))
@@ -192,7 +192,7 @@ def _load_subscriptions(connection: sqlite3.Connection, state: State) -> None:
 def message_of(
     number: int, topic: str, payload: bytes, flags: int, properties: bytes | None
 ) -> Message:
-    """Create a message from its row."""
+    """Create a message from its row in the tables."""
     message = Message(number, topic, topic_field_of(topic), payload, flags & 3, bool(flags & 4))
     if properties is not None:
         message.expires_ms, message.forwarded = properties_in(properties)
@@ -247,10 +247,10 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _load_queues(state: State) -> None:
-    """Set the position of each queue on disk.
+    """Set the position and length of each session's queue on disk.
 
-    Rows at its front may be missing if the delivery was completed before the checkpoint reached it:
-    the journal after the checkpoint removes these positions from the queue.
+    Rows at the front may be missing if a delivery was completed before the checkpoint wrote its
+    row. The journal after the checkpoint then removes these positions from the queue.
     """
     for session in state.sessions.values():
         session.stored_first = session.first_position
@@ -269,7 +269,7 @@ def _load_wills(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]) -> None:
-    """Complete the state after the replay: owners, resend order, messages, sizes of queues."""
+    """Complete the state after the replay: owners, resend order, messages, and queue sizes."""
     owners.mark(state, meta.get(owners.KEY))
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
@@ -291,7 +291,7 @@ def _resend_order(delivery: Delivery) -> tuple[int, int]:
 
 
 def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:
-    """Return messages by number. Missing ones are left out."""
+    """Load messages from the tables, by message number. Missing messages are left out."""
     contents: dict[int, Message] = {}
     for start in range(0, len(numbers), CONTENTS_PER_QUERY):
         part = numbers[start : start + CONTENTS_PER_QUERY]

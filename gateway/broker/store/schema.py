@@ -1,7 +1,7 @@
 """The database tables, created and migrated by sqlite-utils (docs/formats/journal.md).
 
-Existing definitions are never changed: a migration at the end updates databases of earlier
-versions, and increments the number in `formats`.
+Existing definitions are never changed. A migration added at the end updates databases of earlier
+versions, and increments the format in `formats`.
 
 A table whose key is not a single integer is WITHOUT ROWID, so that it has one B-tree instead of
 two. This module is imported only when tables must be created or changed, because sqlite-utils takes
@@ -17,26 +17,26 @@ migrations = Migrations("oncegate-broker")
 
 @migrations()
 def m001_journal_and_state(db: Database) -> None:
-    """Create the first schema."""
+    """Create the tables and indexes of the first schema."""
     for statement in _FIRST:
         db.execute(statement)
 
 
 @migrations()
 def m002_owners(db: Database) -> None:
-    """Add the user of a session; NULL: none."""
+    """Add the user of a session, which is NULL for a client without a user."""
     db.execute("ALTER TABLE sessions ADD COLUMN username TEXT")
 
 
 @migrations()
 def m003_owners_of_retained_messages(db: Database) -> None:
-    """Add the user to whose quota a retained message counts; NULL: unknown."""
+    """Add the user to whose quota a retained message counts. NULL means unknown."""
     db.execute("ALTER TABLE retained ADD COLUMN owner TEXT")
 
 
 @migrations()
 def m004_sources_of_retained_messages(db: Database) -> None:
-    """Add the publisher of a retained message; NULL: unknown."""
+    """Add the publisher of a retained message. NULL means unknown."""
     db.execute("ALTER TABLE retained ADD COLUMN source TEXT")
 
 
@@ -63,8 +63,8 @@ _FIRST = (
     "CREATE TABLE wills (session INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
     " topic TEXT NOT NULL, payload BLOB NOT NULL, flags INTEGER NOT NULL,"
     " delay INTEGER NOT NULL, expiry INTEGER NOT NULL, properties BLOB NOT NULL)",
-    # A message may be removed once nothing refers to it; numbers grow, so the indexes are appended
-    # to.
+    # A message may be removed once nothing refers to it. Message numbers grow, so new entries are
+    # appended to each index.
     "CREATE INDEX inbound_message ON inbound (message)",
     "CREATE INDEX outbound_message ON outbound (message)",
     "CREATE INDEX queue_message ON queue (message)",
@@ -73,5 +73,5 @@ _FIRST = (
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate the tables to the current version."""
+    """Create the tables, or migrate them to the current version."""
     migrations.apply(Database(connection))

@@ -1,8 +1,8 @@
-"""The store's interface: opening, commits of batches, checkpoints, loading of pages.
+"""The store's interface: opening, commits of batches, checkpoints, and loading of queued messages.
 
 Everything except `fsync_commit`, `commit_rows` and `finish_checkpoint` runs on the caller's thread,
-in bounded slices. While a batch is being committed, the caller must not use the journal; while rows
-are, it must not use the writing connection.
+in bounded slices of time. The caller must not use the journal while a batch is being committed, nor
+the writing connection while rows are being committed.
 """
 
 import os
@@ -27,7 +27,7 @@ from gateway.process.files.private import open_private
 
 
 class Store:
-    """The broker's database."""
+    """The broker's durable state: its database and journal in one data directory."""
 
     def __init__(self, data_dir: Path, journal_file_bytes: int = FILE_BYTES) -> None:
         self.data_dir = data_dir
@@ -36,14 +36,14 @@ class Store:
         self._running = data_dir / database.RUNNING_NAME
         self.journal = Journal(data_dir, journal_file_bytes)
         self.wal_room_bytes = 0
-        """Size given to the WAL at a start: blocks for checkpoints on a full disk."""
+        """Bytes allocated to the WAL at startup, for checkpoints on a full disk."""
         self._files: Files
         self._checkpoints: CheckpointSchedule
         self._end_record = EndRecord(data_dir)
         self._pending: tuple[int, bytes, int] | None = None
-        """First sequence number and blob of the begun batch, and the next message number."""
+        """First sequence number and blob of the current batch, and the next message number."""
         self._unnoted: tuple[int, int, int, int] | None = None
-        """End of the journal since the newest commit: `note_end` writes it to the record."""
+        """End of the newest commit, until `note_end` writes it to the end record."""
         self.exported_sequence = 0
 
     # -- opening
@@ -51,12 +51,12 @@ class Store:
     def open(self, logged_filters: list[str], now: float) -> Opened:
         """Open the database, repair it if necessary, and rebuild the state.
 
-        On a full disk the journal's reserve is given up for this, so that stored messages can be
+        If the disk is full, the journal's reserve is deleted first, so that stored messages can be
         delivered.
 
         Raises:
             StoreUnavailable: the disk is full, read-only or otherwise unusable, or the data is from
-                a later version; nothing was changed.
+                a later version. Nothing was changed.
         """
         try:
             try:
@@ -100,13 +100,13 @@ class Store:
                 self._write_checkpoint(recovered, now)
         except (sqlite3.Error, OSError) as error:
             if lacks_room(error):
-                opening.close()  # it is tried again
+                opening.close()  # the caller retries
                 self._end_record.close()
             raise
         return opened
 
     def _write_checkpoint(self, recovered: Recovered, now: float) -> None:
-        """Write a complete checkpoint. If the disk is too full, it is postponed."""
+        """Write a complete checkpoint. If the disk is too full, the checkpoint is postponed."""
         self.begin_checkpoint(recovered, recovered.next_sequence, now)
         while self.checkpointing:
             self.begin(recovered.next_sequence, None)
@@ -119,7 +119,7 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the batch's blob, and open a transaction for rows if a checkpoint needs one."""
+        """Set the batch's blob, if any. Open a transaction if a checkpoint has rows to write."""
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
@@ -128,28 +128,28 @@ class Store:
     def write_ahead(self) -> None:
         """Write the current batch without fsync, so that a killed process does not lose it.
 
-        `fsync_commit` makes it durable, and starts another file or uses the reserve if necessary.
+        `fsync_commit` makes it durable later, in another file or in the reserve if necessary.
         """
         if self._pending is not None:
             self.journal.write_ahead(self._pending[1])
 
     def has_room_ahead(self, blob_bytes: int) -> bool:
-        """Return True if `write_ahead` can write a blob of this size."""
+        """Return True if `write_ahead` can write a blob of this size in bytes."""
         return self.journal.has_room(blob_bytes)
 
     def write_unsynced(self, batch_number: int, part: bytes) -> None:
-        """Write a part of the batch being collected, even while another one is committed.
+        """Write a part of the batch that is being collected, even while another batch is committed.
 
         Raises:
-            OSError: the disk fails. A full disk is not an error: see `Unsynced.write`.
+            OSError: the disk fails. A full disk is not an error, see `Unsynced.write`.
         """
         self._files.unsynced.write(batch_number, part)
 
     def fsync_commit(self) -> float:
-        """Make the batch durable. Blocks. Return how many seconds it took.
+        """Make the batch durable, and return how many seconds this took. Blocks.
 
         Raises:
-            NoRoom: the disk is full. The batch is still pending: call again.
+            NoRoom: the disk is full. The batch is still pending, so call again.
             OSError: the state on disk is uncertain, so the process has to end.
         """
         began = time.monotonic()
@@ -164,7 +164,7 @@ class Store:
     def note_end(self) -> None:
         """Record the end of the newest commit, after its packets were released. Raises OSError.
 
-        If the process is killed before this, the record is that of the previous commit.
+        If the process is killed earlier, the record still has the end of the previous commit.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -173,43 +173,43 @@ class Store:
     # -- checkpoints: see `CheckpointSchedule`
 
     def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return True if a checkpoint should begin."""
+        """Return True if the changes, their age or the journal's size require a checkpoint."""
         return self._checkpoints.is_wanted(changes, interval_seconds, now)
 
     @property
     def checkpointing(self) -> bool:
-        """True if a checkpoint has rows to write, and none are being committed."""
+        """True if a checkpoint has rows to write and no rows are being committed."""
         return self._checkpoints.wants_rows
 
     @property
     def checkpoint_lacks_room(self) -> bool:
-        """True if the disk was too full for a checkpoint's rows, so that it waits."""
+        """True if a checkpoint waits because the disk was too full for its rows."""
         return self._checkpoints.lacks_room
 
     @property
     def written_to(self) -> int:
-        """The first sequence number for which no rows are written, durably or not."""
+        """The first sequence number for which no rows are written, whether durable or not."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
-        """Retry the rows for which there was no space."""
+        """Allow a waiting checkpoint to retry the rows for which the disk had no space."""
         self._checkpoints.resume()
 
     def begin_checkpoint(self, recovered: Recovered, next_sequence: int, now: float) -> None:
-        """Freeze the net change up to `next_sequence`. Steps write its rows."""
+        """Begin a checkpoint of all changes before sequence number `next_sequence`."""
         self._checkpoints.begin(recovered.state, next_sequence, now)
 
     def step_checkpoint(self, *, serving: bool = False) -> None:
-        """Write rows for a few milliseconds, in the transaction that this batch began."""
+        """Write checkpoint rows for a few milliseconds, in the transaction opened by `begin`."""
         self._checkpoints.step(serving=serving)
 
     @property
     def has_rows(self) -> bool:
-        """True if there are rows to commit, or being committed."""
+        """True while there are rows to commit or rows that are being committed."""
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit rows in a thread, after the batch that came with them is durable.
+        """Commit checkpoint rows in a thread, once the batch opened by the same `begin` is durable.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
@@ -217,27 +217,27 @@ class Store:
         self._checkpoints.commit_rows()
 
     def rows_committed(self) -> set[Session] | None:
-        """Process the result of `commit_rows`. Return the changed sessions after the last row."""
+        """Process the result of `commit_rows`. See `CheckpointSchedule.rows_committed`."""
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
-        """Make the committed rows durable. Call this in a thread.
+        """Make the committed rows durable. Blocks, so call this in a thread.
 
         Returns:
-            The argument for `checkpoint_finished`.
+            The sequence number to pass to `checkpoint_finished`.
         """
         self._end_record.fsync()
         return self._checkpoints.finish()
 
     def checkpoint_finished(self, covered: int) -> None:
-        """Record that the tables durably cover the journal up to `covered`."""
+        """Record that the tables durably contain all changes before sequence number `covered`."""
         self._checkpoints.finished(covered)
 
-    # -- what the journal may drop
+    # -- deletion of journal files
 
     @property
     def journal_total_bytes(self) -> int:
-        """Size of the stored part of the journal in bytes."""
+        """Size of the journal's stored events in bytes."""
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
@@ -245,21 +245,21 @@ class Store:
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
-        """Return True if `drop_exported` would drop anything."""
+        """Return True if `drop_exported` would delete a file."""
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Drop what is both in the tables and exported. Return True if there was anything."""
+        """Delete files that are in the tables and exported. Return True if any was deleted."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Drop the oldest files that the tables cover, exported or not, down to `bytes_max`.
+        """Delete the oldest files that the tables cover, exported or not, down to `bytes_max`.
 
         Returns:
-            First and last sequence number that the session log will lack, or None.
+            First and last sequence number now missing in the session log, or None.
         """
         dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
         if dropped is None:
@@ -277,7 +277,7 @@ class Store:
         contents: list[int],
         payload_bytes_max: int | None = None,
     ) -> tuple[dict[int, Message], list[Delivery], int]:
-        """Load messages in flight by number, and a page of a session's queue. See `pages`."""
+        """Load messages in flight by number, and a page of the queue. See `pages.load_page`."""
         reader = self._files.reader
         messages = load_contents(reader, contents)
         end = first_position + count

@@ -1,14 +1,14 @@
-"""Files for records that are written before they are synced, because no client waits for them.
+"""Files for records that no client waits for. They are written before they are synced.
 
-They share a later fsync, up to `lazy_commit_delay` later. Data that was written survives if the
-process is killed, so each tick writes its records here; the journal itself allows only one
-unfinished frame. Two files alternate: while a batch is being committed, the next one is collected.
-The files are never synced, and each batch overwrites the last but one::
+Such records share a later fsync, up to `lazy_commit_delay` later. Written data survives if the
+process is killed, so the broker writes new records here at each tick. The journal itself allows
+only one unfinished frame. Two files alternate, so that the next batch can be collected while one is
+being committed. The files are never synced, and each batch overwrites the last batch but one::
 
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 
-At startup the parts that continue the journal's end, up to the first missing one, are committed to
-the journal before anything else. After a power cut these are whatever the file system happened to
+At startup, the parts that continue the journal's end are committed to the journal before anything
+else, up to the first missing part. After a power cut, they are whatever the file system happened to
 write of the last second.
 """
 
@@ -26,7 +26,7 @@ from gateway.process.files.durable import pwrite_all
 from gateway.process.files.private import open_private
 
 FILE_NAMES = ("unsynced-0", "unsynced-1")
-"""In the journal's folder: for batches with an even number, and for those with an odd one."""
+"""Names in the journal's folder, for batches with an even and with an odd number."""
 
 MAGIC = b"OGU1"
 _HEADER = struct.Struct("<4s8s8s")
@@ -34,7 +34,7 @@ HEADER_BYTES = _HEADER.size + layout.CRC.size
 BOOT_BYTES = 8
 
 KEPT_BYTES = 256 * 1024
-"""A file made longer by a large batch is cut to this length when the next batch begins."""
+"""Length in bytes to which a file is truncated when the next batch begins after a large one."""
 
 
 class _File:
@@ -44,25 +44,26 @@ class _File:
         self.batch = -1
         self.at = HEADER_BYTES
         self.has_hole = False
-        """Part of the batch is missing: the parts after it would never count."""
+        """True if a part of the batch is missing. Later parts are not written, since a start
+        ignores them."""
 
 
 class Unsynced:
-    """The two files, as written by the broker. Not thread-safe."""
+    """Writer of the two files for records that are not synced. Not thread-safe."""
 
     def __init__(self, folder: Path, boot_before: str) -> None:
         self._salt = secrets.token_bytes(SALT_BYTES)
         self._boot_before = bytes.fromhex(boot_before) or bytes(BOOT_BYTES)
         self._files = [_File(folder / name) for name in FILE_NAMES]
         for file in self._files:
-            # What the previous run left is in the journal by now.
+            # The records of the previous run are in the journal by now.
             file.path.unlink(missing_ok=True)
 
     def write(self, batch: int, part: bytes) -> None:
-        """Write a part of the batch with this number. The parts must come in order.
+        """Write a part of the batch with number `batch`. The parts must be written in order.
 
-        On a full disk nothing is written, including the batch's later parts. A killed process then
-        loses records that no client was waiting for. Raises OSError for other errors.
+        On a full disk, neither this part nor later parts of the batch are written. A killed process
+        then loses records that no client was waiting for. Raises OSError for other errors.
         """
         file = self._files[batch % 2]
         if file.batch != batch:
@@ -89,7 +90,7 @@ class Unsynced:
                 if not is_full(error):
                     raise
                 file.has_hole = True
-                if file.descriptor >= 0:  # without a header nothing in it would count
+                if file.descriptor >= 0:  # a start ignores a file without a header
                     os.close(file.descriptor)
                     file.descriptor = -1
         elif file.at > KEPT_BYTES:
@@ -98,7 +99,7 @@ class Unsynced:
         file.at = HEADER_BYTES
 
     def close(self) -> None:
-        """Close the files."""
+        """Close both files."""
         for file in self._files:
             if file.descriptor >= 0:
                 os.close(file.descriptor)
@@ -106,12 +107,12 @@ class Unsynced:
 
 
 def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]:
-    """Return what was written and not committed, as one blob per batch.
+    """Return the batches that were written but not committed, as one blob per batch.
 
     Args:
         folder: folder of the journal.
         next_sequence: the sequence number after the journal's newest blob.
-        boot: the boot that wrote that blob; "" if there is none.
+        boot: id of the boot that wrote the newest blob, or "" if there is no blob.
     """
     found = [parts for name in FILE_NAMES if (parts := _parts_in(folder / name, boot))]
     blobs: list[bytes] = []
@@ -123,7 +124,7 @@ def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]
 
 
 def _parts_in(path: Path, boot: str) -> list[Blob]:
-    """Return the parts of the batch in a file, up to the first gap."""
+    """Return the parts of the latest batch in a file, up to the first gap."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -131,7 +132,7 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
     except OSError as error:
         if not is_unreadable(error):
             raise
-        return []  # it never was more than a copy in memory
+        return []  # it was never synced, so nothing durable is lost
     if len(data) < HEADER_BYTES or crc32(data[: _HEADER.size]) != _crc_at(data, _HEADER.size):
         return []
     magic, salt, boot_before = _HEADER.unpack_from(data)
@@ -146,7 +147,7 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
         if not part.has_gateway_time or (parts and not _follows(part, parts[-1])):
             break  # from an earlier batch, which was longer
         parts.append(part)
-    # From the run with the newest blob, or from the run after it, before it committed any.
+    # The file is from the run with the newest blob, or from a later run without a commit.
     is_latest = bool(parts) and boot in (
         parts[0].boot,
         boot_before.hex() if any(boot_before) else "",
