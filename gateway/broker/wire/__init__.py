@@ -1,10 +1,11 @@
 """Encoding and decoding of packets of MQTT 3.1, 3.1.1 and 5.0.
 
-Whatever a peer sends, in pieces of any size, becomes either a packet that follows every rule of the
-standard that can be checked on the packet alone, or one ``Malformed`` value that names what is
-wrong. Rules that need a session, a clock or the configuration (such as whether a client id is in
-use or a topic alias is known) are checked in ``gateway.broker.core``.
+The decoder accepts anything that a peer sends, in pieces of any size. The result is either packets
+that follow every rule of the standard that can be checked on the packet alone, or one ``Malformed``
+value that describes the first mistake. Rules that need a session, a clock or the configuration are
+checked in ``gateway.broker.core``, for example that a topic alias is known.
 
-Pure: no clock, socket, file, asyncio, logging or randomness. Written so that mypyc can compile it
-unchanged: plain classes with declared attributes, full types, no metaprogramming.
+The package is pure: it uses no clock, socket, file, asyncio, logging or randomness. mypyc can
+compile it unchanged, because it has plain classes with declared attributes, full types and no
+metaprogramming.
 """

@@ -1,6 +1,7 @@
 """Decoding of the bodies of all packets except CONNECT and PUBLISH.
 
-Each function documents its layout. Properties exist in MQTT 5.0 only. Raises Malformed.
+Each function documents the layout of its packet. Properties exist in MQTT 5.0 only. All functions
+raise Malformed if the body is invalid.
 """
 
 from gateway.broker.wire import malformed as wrong
@@ -53,7 +54,7 @@ from gateway.broker.wire.subscription_decoder import decode_subscribe, decode_un
 
 
 def decode_body(kind: int, reader: Reader, version: int, from_client: bool) -> Packet:
-    """Decode a complete body at the reader's position. The first byte has been checked."""
+    """Decode the body at the reader's position. The caller has checked the packet's first byte."""
     packet: Packet
     if kind == PINGREQ:
         packet = Pingreq()
@@ -97,7 +98,10 @@ def _properties(kind: int, reader: Reader, from_client: bool) -> Properties | No
 
 
 def _acknowledgement(kind: int, reader: Reader, version: int, from_client: bool) -> Packet:
-    """Decode `packet identifier u16 | [reason code u8 | [properties]]`."""
+    """Decode the body of a PUBACK, PUBREC, PUBREL or PUBCOMP.
+
+    The layout is `packet identifier u16 | [reason code u8 | [properties]]`.
+    """
     packet_id = reader.packet_id()
     reason_code = 0
     properties = None
@@ -111,7 +115,7 @@ def _acknowledgement(kind: int, reader: Reader, version: int, from_client: bool)
 
 
 def _disconnect(reader: Reader, version: int, from_client: bool) -> Packet:
-    """Decode `[reason code u8 | [properties]]`."""
+    """Decode the body of a DISCONNECT: `[reason code u8 | [properties]]`."""
     reason_code = 0
     properties = None
     if version == MQTT_5_0 and not reader.at_end():
@@ -123,7 +127,7 @@ def _disconnect(reader: Reader, version: int, from_client: bool) -> Packet:
 
 
 def _auth(reader: Reader, from_client: bool) -> Packet:
-    """Decode `[reason code u8 | properties]`."""
+    """Decode the body of an AUTH: `[reason code u8 | properties]`."""
     reason_code = 0
     properties = None
     if not reader.at_end():
@@ -143,7 +147,10 @@ def _auth(reader: Reader, from_client: bool) -> Packet:
 
 
 def _connack(reader: Reader, version: int) -> Packet:
-    """Decode `0000000 | session present u1 | reason code u8 | properties`."""
+    """Decode the body of a CONNACK.
+
+    The layout is `0000000 | session present u1 | reason code u8 | properties`.
+    """
     flags = reader.byte("acknowledge flags")
     reason_code = reader.byte("reason code")
     if version == MQTT_3_1:
@@ -168,7 +175,7 @@ def _connack(reader: Reader, version: int) -> Packet:
 
 
 def _suback(reader: Reader, version: int) -> Packet:
-    """Decode `packet identifier u16 | properties | reason code u8...`."""
+    """Decode the body of a SUBACK: `packet identifier u16 | properties | reason code u8...`."""
     packet_id = reader.packet_id()
     properties = _properties(SUBACK, reader, False) if version == MQTT_5_0 else None
     allowed = allowed_reason_codes(SUBACK, False) if version == MQTT_5_0 else SUBACK_MQTT_3
@@ -176,7 +183,10 @@ def _suback(reader: Reader, version: int) -> Packet:
 
 
 def _unsuback(reader: Reader, version: int) -> Packet:
-    """Decode `packet identifier u16 | properties | reason code u8...` (both MQTT 5.0 only)."""
+    """Decode the body of an UNSUBACK: `packet identifier u16 | properties | reason code u8...`.
+
+    Properties and reason codes exist in MQTT 5.0 only.
+    """
     packet_id = reader.packet_id()
     if version != MQTT_5_0:
         return Unsuback(packet_id, [])

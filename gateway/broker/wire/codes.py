@@ -1,6 +1,7 @@
-"""The reason codes of MQTT 5.0, each defined once. [MQTT5-2.4] table 2-6
+"""The reason codes of MQTT 5.0 as constants. [MQTT5-2.4] table 2-6
 
-Integers, not an enumeration: they are compared with what a peer sent (decision 140).
+They are integers rather than an enumeration because they are compared with bytes that a peer sent
+(decision 140).
 """
 
 from typing import Final
@@ -48,4 +49,4 @@ SUBSCRIPTION_IDS_NOT_SUPPORTED: Final = 0xA1
 WILDCARDS_NOT_SUPPORTED: Final = 0xA2
 
 FIRST_ERROR: Final = 0x80
-"""A bound: from here on a code means that something was refused, or has failed."""
+"""The lowest code that reports an error or a refusal. Lower codes report success."""

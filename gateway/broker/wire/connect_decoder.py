@@ -1,4 +1,4 @@
-"""CONNECT::
+"""Decoding of CONNECT::
 
 protocol name string | level u8 | flags u8 | keep alive u16 | properties (5.0) |
 client identifier string | will properties (5.0) | will topic string | will payload binary |
@@ -28,12 +28,12 @@ _CLEAN_START: Final = 0x02
 _RESERVED: Final = 0x01
 
 HEAD_BYTES: Final = 16
-"""First bytes of a CONNECT that include its protocol level, at least: the fixed header takes 5, the
-longest protocol name 8, the level 1."""
+"""Number of first bytes that always include the protocol level of a CONNECT: the fixed header takes
+up to 5, the longest protocol name 8 and the level 1."""
 
 _LENGTH_BYTES_MAX: Final = 4
 
-# Bytes of a foreign protocol name that a message about it shows.
+# Maximum bytes of an unknown protocol name that are shown in an error message.
 _NAME_SHOWN_BYTES_MAX: Final = 16
 
 
@@ -71,7 +71,8 @@ def decode_connect(reader: Reader) -> Connect:
 def level_in(head: bytes) -> int:
     """Return the protocol level in the first bytes of a connection: 3, 4 or 5.
 
-    0: they are not a CONNECT of a known level. -1: the level has not arrived yet.
+    Return 0 if the bytes are not a CONNECT of a known level, or -1 if the level has not arrived
+    yet.
     """
     start = 1
     while start < len(head) and head[start] & 0x80:

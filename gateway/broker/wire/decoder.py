@@ -1,12 +1,13 @@
-"""The Decoder: converts bytes in pieces of any size to packets, in order.
+"""The decoder, which converts received bytes, in pieces of any size, to packets in order.
 
-It returns every complete packet that follows the rules. At the first violation it returns the
-packets before it and one Malformed. No input raises an exception. Time is linear in the number of
-bytes, however small the pieces. Memory depends on the bytes received, never on a declared length.
-It checks only what is written in the packet itself.
+The decoder returns every complete, valid packet. At the first violation, it returns the packets
+before the violation and sets `error` to a Malformed. No input raises an exception. Time is linear
+in the number of bytes, however small the pieces are. Memory depends on the bytes received, never on
+a declared length. The decoder checks only rules that need nothing but the packet itself.
 
-The same rules are checked in the same order for any split of the bytes (first byte, remaining
-length, packet size, fields from left to right), so the result does not depend on the network.
+However the bytes are split, the same rules are checked in the same order: first byte, remaining
+length, packet size, then the fields from left to right. So the result does not depend on how the
+network divides the bytes.
 """
 
 from typing import Literal
@@ -28,11 +29,11 @@ from gateway.broker.wire.writing import BYTE, variable_byte_integer
 class Decoder:
     """Decodes the packets that one peer sends on a connection.
 
-    `max_packet_size_bytes` limits the whole packet including its fixed header (before CONNECT,
-    CONNECT_PACKET_BYTES_MAX applies too). `version` is the protocol level. A server starts with 0:
-    then CONNECT is the only packet allowed, and sets the version. `side` is our own: a server reads
-    what clients send. `allows_control_characters` applies to the topic of a PUBLISH; the caller
-    checks other names. `error` is None until the peer's first mistake.
+    `max_packet_size_bytes` limits the whole packet including its fixed header. Before CONNECT,
+    CONNECT_PACKET_BYTES_MAX applies too. `version` is the protocol level. A server starts with 0:
+    it then accepts only a CONNECT, which sets the version. `side` is the side that owns the
+    decoder; a server decodes what clients send. `allows_control_characters` applies to the topic of
+    a PUBLISH; the caller checks other names. `error` is None until the peer's first mistake.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Decoder:
         assert version or side == "server", "a client's decoder needs the version it connected with"
         self.version = version
         self.error: Malformed | None = None
-        # The first bytes, kept until a packet is complete: they name the protocol level.
+        # The first bytes of the connection, which contain the protocol level.
         self._head = b""
         self._max_packet_size_bytes = max_packet_size_bytes
         # The limit that applies now.
@@ -57,12 +58,12 @@ class Decoder:
         )
         self._from_client = side == "server"
         self._allows_control_characters = allows_control_characters
-        # The start of a packet that is not complete, and its size once its length is known.
+        # The start of an incomplete packet, and the packet's size once its length is known.
         self._partial = bytearray()
         self._partial_size_bytes = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Return the packets completed by these bytes."""
+        """Return the packets that these bytes complete. Sets `error` at the first violation."""
         packets: list[Packet] = []
         if self.error is not None:
             return packets
@@ -87,12 +88,12 @@ class Decoder:
         return len(self._partial)
 
     def let_go(self) -> None:
-        """Discard an incomplete packet that will not be completed."""
+        """Discard the buffered bytes of a packet that will not be completed."""
         self._partial = bytearray()
         self._partial_size_bytes = 0
 
     def _read_packets(self, data: bytes, position: int, packets: list[Packet]) -> None:
-        """Read all complete packets from `position` on, and buffer the rest."""
+        """Decode all complete packets from `position` on, and buffer the remaining bytes."""
         end = len(data)
         version = self.version
         while end - position >= 2:
@@ -150,7 +151,7 @@ class Decoder:
     def _connect(self, data: bytes, position: int, start: int, stop: int) -> Packet:
         check_first_byte(data[position], 0, self._from_client)
         connect = decode_connect(Reader(data, start, stop, "CONNECT"))
-        # It is known only now that this rule applies to the peer. [MQTT5-1.5.5-1]
+        # Only now is it known that this rule applies to the peer. [MQTT5-1.5.5-1]
         if connect.protocol_level == MQTT_5_0 and start > position + 2 and data[start - 1] == 0:
             raise not_minimal()
         self.version = connect.protocol_level
@@ -160,9 +161,10 @@ class Decoder:
     def _read_shortened(
         self, data: bytes, position: int, start: int, stop: int, packets: list[Packet]
     ) -> None:
-        """Read a packet whose remaining length is encoded in more bytes than necessary.
+        """Decode a packet whose remaining length is encoded in more bytes than necessary.
 
-        MQTT 3 allows this, but a Publish that is forwarded unchanged must not contain them.
+        MQTT 3 allows such an encoding, but the frame of a Publish, which may be forwarded
+        unchanged, must not contain it. So the packet is decoded with a minimal header.
         """
         header = BYTE[data[position]] + variable_byte_integer(stop - start)
         self._read_packets(header + data[start:stop], 0, packets)
@@ -178,7 +180,7 @@ class Decoder:
         )
 
     def _keep(self, data: bytes, position: int) -> None:
-        """Buffer the start of a packet until it is complete, if it can become valid."""
+        """Buffer the start of an incomplete packet. Raises Malformed if it cannot become valid."""
         check_first_byte(data[position], self.version, self._from_client)
         self._partial_size_bytes = self._declared_size_bytes(data, position)
         self._partial += data[position:]
@@ -196,16 +198,16 @@ class Decoder:
         return size_bytes
 
     def _waits(self, first: int, size_bytes: int) -> bool:
-        """Return True for a CONNECT that is too large and whose protocol level has not arrived yet.
+        """Return True for a CONNECT that is too large and whose protocol level has not arrived.
 
-        The answer depends on the level. Raises Malformed for any other packet that is too large.
+        The error response depends on the level. Raises Malformed for any other too large packet.
         """
         if self.version == 0 and first >> 4 == CONNECT and level_in(self._head) < 0:
             return True
         raise self._too_large(first, size_bytes)
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
-        """Add bytes to the buffered packet. Return how many bytes of `data` were used."""
+        """Add bytes to the buffered packet. Return the number of bytes used from `data`."""
         taken = 0
         while self._partial_size_bytes == 0:
             if taken == len(data):

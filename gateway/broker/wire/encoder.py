@@ -1,7 +1,7 @@
 """Encoding of packets. `version` is the protocol level of the peer: 3, 4 or 5.
 
-What MQTT 3 cannot express (properties, reason codes of acknowledgements) is left out when a packet
-is encoded for it. A packet that cannot be encoded at all is a bug, and fails an assertion.
+Fields that MQTT 3 does not have (properties, reason codes of acknowledgements) are left out for an
+MQTT 3 peer. A packet that cannot be encoded at all is a bug, and fails an assertion.
 """
 
 from typing import Final
@@ -60,7 +60,7 @@ _PUBCOMP: Final = [bytes([0x70, 2, high]) for high in range(256)]
 
 
 def puback(packet_id: int) -> bytes:
-    """Return a PUBACK with reason code success, which is the same in every version."""
+    """Return a PUBACK with reason code success. The encoding is the same in every version."""
     return _PUBACK[packet_id >> 8] + BYTE[packet_id & 0xFF]
 
 
@@ -86,9 +86,9 @@ def publish_frame(  # noqa: PLR0917 - hot: keywords cost
     version: int,
     properties: Properties | None = None,
 ) -> bytes:
-    """Return a PUBLISH built from its parts.
+    """Encode a PUBLISH from its parts.
 
-    `topic_field` is a u16 length and UTF-8, as in Publish.
+    `topic_field` is the encoded topic: a u16 length and UTF-8, as in Publish.
     """
     field = encode_properties(properties) if version == MQTT_5_0 else b""
     return raw_publish_frame(topic_field, payload, qos, retain, dup, packet_id, field)
@@ -103,7 +103,7 @@ def raw_publish_frame(  # noqa: PLR0917 - hot: keywords cost
     packet_id: int,
     properties_field: bytes,
 ) -> bytes:
-    """Return a PUBLISH with encoded properties: with their length for 5.0, empty for 3.x."""
+    """Encode a PUBLISH. `properties_field` includes its length, and is empty for MQTT 3."""
     first = 0x30 | qos << 1
     if retain:
         first |= 0x01
@@ -130,7 +130,10 @@ def raw_publish_frame(  # noqa: PLR0917 - hot: keywords cost
 
 
 def encode(packet: Packet, version: int) -> bytes:  # noqa: PLR0911 - one for each packet
-    """Encode any packet. A Connect is encoded for its own protocol level."""
+    """Encode any packet for a peer with protocol level `version`.
+
+    A Connect is encoded for its own protocol level instead.
+    """
     if isinstance(packet, Publish):
         return _publish(packet, version)
     if isinstance(packet, Acknowledgement):
@@ -179,7 +182,7 @@ def _properties(properties: Properties | None, version: int) -> bytes:
 
 
 def _short_answer(reason_code: int, properties: Properties | None) -> bytes:
-    """Return `[reason code u8 | [properties]]` in its shortest equivalent form. [MQTT5-3.4.2.1]"""
+    """Encode `[reason code u8 | [properties]]` in its shortest equivalent form. [MQTT5-3.4.2.1]"""
     if properties is not None:
         return BYTE[reason_code] + encode_properties(properties)
     return BYTE[reason_code] if reason_code else b""

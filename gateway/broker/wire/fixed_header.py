@@ -1,9 +1,9 @@
-"""The fixed header::
+"""Checks of the fixed header::
 
     type u4 | flags u4 | remaining length, one to four bytes
 
-The allowed values of its first byte depend on sender and version. An invalid byte is rejected
-immediately, before the rest of the packet has arrived.
+The allowed values of the first byte depend on the sender and the version. An invalid first byte is
+rejected immediately, before the rest of the packet has arrived.
 """
 
 from typing import Final
@@ -36,9 +36,9 @@ _TLS_HANDSHAKE: Final = 0x16
 
 
 def check_first_byte(first: int, version: int, from_client: bool) -> None:
-    """Check that a packet with this first byte is allowed now. `version` 0: before CONNECT.
+    """Check that a packet with this first byte is allowed now.
 
-    Raises Malformed.
+    `version` is the protocol level, or 0 before CONNECT. Raises Malformed if it is not allowed.
     """
     kind = first >> 4
     if version == 0:
@@ -67,7 +67,7 @@ def _hint(first: int) -> str:
     if first == _TLS_HANDSHAKE:
         return " (this looks like TLS: use the listener for TLS, or turn TLS off in the client)"
     if chr(first) in "CDGHOP":
-        # CONNECT, DELETE, GET, HEAD, OPTIONS, POST: only letters with which no MQTT client begins
+        # CONNECT, DELETE, GET, HEAD, OPTIONS, POST: no MQTT connection begins with these letters
         return " (this looks like HTTP: use the listener for WebSocket)"
     return ""
 
@@ -103,7 +103,7 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
     expected = _QOS_1 if kind in (PUBREL, SUBSCRIBE, UNSUBSCRIBE) else 0
     if flags == expected:
         return
-    # MQTT 3.1 (section 2.1) gives these three a DUP flag for a repetition
+    # MQTT 3.1 (section 2.1) allows a DUP flag in repeated packets of these three types
     if version == MQTT_3_1 and expected and flags == expected | _DUP:
         return
     raise Malformed(
@@ -115,9 +115,9 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
 def long_remaining_length(
     data: bytes, position: int, end: int, version: int, from_client: bool
 ) -> tuple[int, int]:
-    """Return the remaining length of the packet at `position`, and the end of its field.
+    """Return the remaining length of the packet at `position`, and the offset after that field.
 
-    The end is -1 if the field is incomplete in data[:end].
+    The offset is -1 if the field is incomplete in data[:end]. Raises Malformed if it is invalid.
     """
     value = 0
     shift = 0
@@ -127,7 +127,7 @@ def long_remaining_length(
         index += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            # [MQTT5-1.5.5-1]; MQTT 3.1.1 does not demand it, and clients with a fixed width exist
+            # [MQTT5-1.5.5-1]; MQTT 3.1.1 has no such rule, and some clients use a fixed width
             if byte == 0 and shift and version == MQTT_5_0:
                 check_first_byte(data[position], version, from_client)
                 raise not_minimal()

@@ -1,21 +1,20 @@
 """Limits of this package, with their units and reasons.
 
-They are fixed. The maximum packet size, which operators may configure, is an argument of the
-Decoder.
+These limits are fixed. The maximum packet size is configurable: it is an argument of the Decoder.
 """
 
 from typing import Final
 
-# The standard's own: four bytes of seven bits. [MQTT5-1.5.5] table 1-1
+# Limit of the standard: four bytes with seven bits each. [MQTT5-1.5.5] table 1-1
 VARIABLE_BYTE_INTEGER_MAX: Final = 268_435_455
 
-# The standard's own: each string and each binary field is preceded by two bytes of length.
+# Limit of the standard: a length of two bytes precedes each string and each binary field.
 STRING_BYTES_MAX: Final = 65_535
 
 PACKET_ID_MAX: Final = 65_535
 
-# Before CONNECT a peer is unknown, and must not make us hold the maximum packet size.
-# The largest CONNECT of MQTT 3.1.1 has 327,699 bytes (five fields of 64 KiB); the rest is for
+# Before CONNECT a peer is unknown, and must not make the broker buffer the maximum packet size.
+# The largest CONNECT of MQTT 3.1.1 has 327,699 bytes (five fields of 64 KiB). The rest is for
 # properties.
 CONNECT_PACKET_BYTES_MAX: Final = 524_288
 
@@ -31,8 +30,8 @@ USER_PROPERTIES_PER_PACKET_MAX: Final = 1_000
 SUBSCRIPTION_IDENTIFIERS_PER_PACKET_MAX: Final = 10_000
 
 # A topic that was checked is not checked again. Sensors publish to the same few topics, so a few
-# thousand are enough; the limit in bytes bounds what a client that invents topics can make us keep
-# (the decoded text and the bookkeeping come on top: about 2 MB in all at these limits).
+# thousand are enough. The limit in bytes bounds the memory that a client with ever new topics can
+# use. With the decoded strings and the dictionary, the cache takes about 2 MB at these limits.
 TOPIC_CACHE_COUNT_MAX: Final = 8_192
 TOPIC_CACHE_BYTES_MAX: Final = 524_288
 # A long topic must not displace a hundred short ones.

@@ -1,8 +1,9 @@
-"""The value that describes what is wrong with a peer's bytes, created where a rule is checked.
+"""The exception for bytes that violate the standard, raised where a rule is checked.
 
-``Malformed`` is raised only inside this package, so that nested parsers can give up immediately.
-The Decoder catches it and returns it as a value. ``reason`` is one of REASONS (used by counters and
-the session log), ``detail`` a sentence for people, and ``reason_code`` the answer in MQTT 5.0.
+``Malformed`` is raised only inside this package, so that nested parsers can stop immediately. The
+Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, which counters and
+the session log use. ``detail`` is a sentence for people, and ``reason_code`` the MQTT 5.0 code to
+send.
 """
 
 from typing import Final
@@ -66,10 +67,10 @@ REASONS: Final = (
 
 
 class Malformed(Exception):
-    """Bytes that violate the standard.
+    """An error in a peer's bytes: they violate the standard.
 
     `protocol_level` is set if the error occurs before CONNECT was accepted and the level is known,
-    because the answer depends on it; otherwise it is 0.
+    because the response depends on the level. Otherwise it is 0.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Properties of a message that a server forwards (MQTT 5.0 section 3.3.2.3).
 
-Some belong to the message and are forwarded unchanged and in order. The message expiry interval is
-reduced by the time that the message waited. Subscription identifiers and the topic alias are set
-again for each connection.
+Some properties belong to the message, and are forwarded unchanged and in order. The message expiry
+interval is reduced by the time that the message waited in the server. Subscription identifiers and
+the topic alias are set for each outgoing connection.
 """
 
 from typing import Final
@@ -14,13 +14,13 @@ from gateway.broker.wire.writing import variable_byte_integer
 NO_PROPERTIES: Final = b"\x00"
 NEVER: Final = -1
 EXPIRY_SECONDS_MAX: Final = 0xFFFF_FFFF
-"""A message expiry interval is a four byte integer (5.0 section 3.3.2.3.3)."""
+"""Maximum message expiry interval in seconds: a four-byte integer (5.0 section 3.3.2.3.3)."""
 
 
 def forwarded_of(properties: Properties | None) -> bytes:
-    """Return the properties to be forwarded unchanged, encoded without their length.
+    """Encode the properties to be forwarded unchanged, without their length.
 
-    They are the payload format indicator, content type, response topic, correlation data and user
+    These are the payload format indicator, content type, response topic, correlation data and user
     properties [MQTT5-3.3.2-4], [MQTT5-3.3.2-15], [MQTT5-3.3.2-16], [MQTT5-3.3.2-17],
     [MQTT5-3.3.2-18], [MQTT5-3.3.2-20].
     """
@@ -42,10 +42,11 @@ def forwarded_of(properties: Properties | None) -> bytes:
 def properties_field_of(
     expiry_seconds: int, forwarded: bytes, identifiers: list[int], alias: int
 ) -> bytes:
-    """Return the properties of an outgoing PUBLISH, encoded with their length.
+    """Encode the properties of an outgoing PUBLISH, with their length.
 
     `expiry_seconds` is the remaining time, at most EXPIRY_SECONDS_MAX, or NEVER if the message does
-    not expire. `alias` 0 means none.
+    not expire. `forwarded` is the result of `forwarded_of`. `identifiers` are the subscription
+    identifiers. `alias` is the topic alias, or 0 for none.
     """
     body = forwarded
     if expiry_seconds != NEVER:

@@ -1,8 +1,8 @@
 """The packets of MQTT as plain values. ``packet.kind`` is the standard's packet type, 1 to 15.
 
-A packet consists of validated fields instead of bytes. Only a Publish keeps its bytes if they can
-be forwarded unchanged. ``properties``, and reason codes other than 0, exist in MQTT 5.0 only.
-``repr`` never shows secrets.
+A packet consists of validated fields. Only a Publish also has the received bytes, if they can be
+forwarded unchanged. ``properties``, and reason codes other than 0, exist in MQTT 5.0 only. ``repr``
+never shows secrets.
 """
 
 from mypy_extensions import mypyc_attr
@@ -83,7 +83,7 @@ class Will(Value):
 
 @mypyc_attr(acyclic=True)
 class Connect(Packet):
-    """CONNECT. `clean_start` is the clean session flag of MQTT 3.1 and 3.1.1."""
+    """A CONNECT packet. In MQTT 3.1 and 3.1.1, `clean_start` is the clean session flag."""
 
     kind: int = CONNECT
 
@@ -122,7 +122,7 @@ class Connect(Packet):
 
 @mypyc_attr(acyclic=True)
 class Connack(Packet):
-    """CONNACK. `reason_code` is the return code of MQTT 3.1 and 3.1.1."""
+    """A CONNACK packet. In MQTT 3.1 and 3.1.1, `reason_code` is the return code."""
 
     kind: int = CONNACK
 
@@ -143,10 +143,10 @@ class Connack(Packet):
 
 @mypyc_attr(acyclic=True)
 class Publish(Packet):
-    """PUBLISH. `packet_id` is 0 for QoS 0. `topic_field` is the encoded topic.
+    """A PUBLISH packet. `packet_id` is 0 for QoS 0. `topic_field` is the encoded topic.
 
-    `frame` is the whole received packet at QoS 0, so that it can be forwarded unchanged; otherwise
-    empty.
+    `frame` is the whole received packet at QoS 0, so that it can be forwarded unchanged. Otherwise
+    it is empty.
     """
 
     kind: int = PUBLISH
@@ -187,7 +187,7 @@ class Publish(Packet):
 
 @mypyc_attr(acyclic=True)
 class Acknowledgement(Packet):
-    """Base of PUBACK, PUBREC, PUBREL and PUBCOMP."""
+    """Base class of PUBACK, PUBREC, PUBREL and PUBCOMP."""
 
     def __init__(
         self, packet_id: int, reason_code: int = 0, properties: Properties | None = None
@@ -254,7 +254,7 @@ class Disconnect(Packet):
 
 @mypyc_attr(acyclic=True)
 class Auth(Packet):
-    """AUTH. MQTT 5.0 only."""
+    """An AUTH packet, which exists in MQTT 5.0 only."""
 
     kind: int = AUTH
 

@@ -1,7 +1,7 @@
-"""The properties of MQTT 5.0: one declared attribute for each, None if it is absent.
+"""The properties of MQTT 5.0, with one attribute for each. An absent property is None.
 
-A packet without properties has ``properties=None``; the decoder never creates an empty Properties.
-property_decoder.py and property_encoder.py read and write them.
+A packet without properties has ``properties=None``. The decoder never creates an empty Properties.
+The modules property_decoder.py and property_encoder.py decode and encode properties.
 """
 
 from typing import Final
@@ -37,7 +37,7 @@ SHARED_SUBSCRIPTION_AVAILABLE: Final = 42
 
 
 class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
-    """The properties of a packet. Create an empty object and set the attributes."""
+    """The properties of a packet. Create an empty object, then set its attributes."""
 
     payload_format_indicator: int | None = None  # 0: bytes, 1: UTF-8
     message_expiry_interval_seconds: int | None = None
@@ -70,7 +70,7 @@ class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
         self.user_properties: list[tuple[str, str]] = []
 
     def fields(self) -> list[tuple[str, object]]:
-        """Name and value of every property, in the order of the identifiers."""
+        """Return the name and value of every property, in the order of their identifiers."""
         return [
             ("payload_format_indicator", self.payload_format_indicator),
             ("message_expiry_interval_seconds", self.message_expiry_interval_seconds),
@@ -109,7 +109,7 @@ class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
         for name, value in self.fields():
             if value is None or value == []:
                 continue
-            # A secret is never shown, whatever prints the packet.
+            # A secret is never shown, not even in a debugger or a log.
             if name == "authentication_data":
                 shown.append("authentication_data=<hidden>")
             else:

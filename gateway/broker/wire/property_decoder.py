@@ -3,7 +3,7 @@
     length variable byte integer | (identifier variable byte integer | value)...
 
 The identifier determines the type of the value: a byte, two or four bytes, a variable byte integer,
-a string, binary data, or a pair of strings. Raises Malformed.
+a string, binary data, or a pair of strings. Functions raise Malformed if a property is invalid.
 """
 
 from typing import Final
@@ -48,9 +48,9 @@ _BINARY: Final = bits_of([p.CORRELATION_DATA, p.AUTHENTICATION_DATA])
 
 
 def read_properties(reader: Reader, allowed: int) -> Properties | None:
-    """Read the properties at the reader's position. None: there are none.
+    """Decode the properties at the reader's position. Return None if there are no properties.
 
-    `allowed` is a bit set of property identifiers.
+    `allowed` is a bit set of property identifiers. Raises Malformed.
     """
     length = reader.variable_byte_integer("property length")
     if length == 0:
@@ -63,7 +63,7 @@ def read_properties(reader: Reader, allowed: int) -> Properties | None:
             f"expected at most {reader.stop - reader.position}",
         )
     properties = Properties()
-    # While properties are read, their end is the end of the data.
+    # While properties are read, the reader must not read beyond the end of the properties.
     packet_stop = reader.stop
     reader.stop = end
     seen = 0

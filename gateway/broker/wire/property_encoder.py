@@ -1,6 +1,6 @@
 """Encoding of the properties of MQTT 5.0, in the order of their identifiers.
 
-See property_decoder.py for the layout.
+The layout is documented in property_decoder.py.
 """
 
 from gateway.broker.wire import properties as p
@@ -9,7 +9,7 @@ from gateway.broker.wire.writing import BYTE, binary_field, string_field, variab
 
 
 def encode_properties(properties: Properties | None) -> bytes:
-    """Return the encoded properties with their length."""
+    """Encode properties with their total length in front. None means no properties."""
     if properties is None:
         # [MQTT5-2.2.2-1]
         return b"\x00"

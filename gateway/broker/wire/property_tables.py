@@ -1,6 +1,6 @@
-"""The properties allowed in each packet and direction, as bit sets: bit N is property N.
+"""The properties allowed in each packet and direction, as bit sets in which bit N is property N.
 
-[MQTT5-2.2.2.2] table 2-4, and the sections about who may send what.
+Source: [MQTT5-2.2.2.2] table 2-4, and the sections about each packet.
 """
 
 from typing import Final
@@ -136,11 +136,11 @@ _FROM_SERVER: Final = {
 
 
 def allowed_properties(kind: int, from_client: bool) -> int:
-    """Return the set of properties that this side may send in a packet of this kind."""
+    """Return the properties allowed in a packet type from a client or a server, as a bit set."""
     direction = _FROM_CLIENT if from_client else _FROM_SERVER
     return _FROM_EITHER.get(kind, 0) | direction.get(kind, 0)
 
 
-# Looked up once per packet with properties: index is the packet type.
+# Bit sets by packet type, looked up once per packet with properties.
 FROM_CLIENT: Final = [allowed_properties(kind, True) for kind in range(16)]
 FROM_SERVER: Final = [allowed_properties(kind, False) for kind in range(16)]

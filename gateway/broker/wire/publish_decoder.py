@@ -3,7 +3,8 @@
     0011 | DUP | QoS u2 | RETAIN | remaining length |
     topic name string | packet identifier u16 (QoS 1, 2) | properties (5.0) | payload
 
-Most received bytes are in this packet, so a well-formed one is read without a Reader.
+Most received bytes belong to PUBLISH packets, so a well-formed one is decoded without a Reader, to
+save time.
 """
 
 from typing import Final
@@ -33,7 +34,7 @@ def decode_publish(  # noqa: PLR0917 - hot: keywords cost
     from_client: bool,
     allows_control_characters: bool,
 ) -> Publish:
-    """Decode the packet at data[position:stop], whose remaining length counts from `start`."""
+    """Decode the packet data[position:stop]. Its topic name starts at `start`. Raises Malformed."""
     first = data[position]
     qos = first >> 1 & 3
     if qos == 3 or (qos == 0 and first & 0x08):

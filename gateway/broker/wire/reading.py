@@ -1,8 +1,8 @@
-"""Reading of a packet's fields in order, never beyond its end.
+"""Reading of a packet's fields in order, never beyond the end of the packet.
 
-A Reader is positioned in a buffer between `position` and `stop`. Its methods take the field's name
-for error messages, and raise Malformed. It reads everything except small PUBLISH packets and
-acknowledgements.
+A Reader reads a buffer between `position` and `stop`. Its methods take the field's name for error
+messages, and raise Malformed. It reads everything except short acknowledgements and the fields of
+well-formed PUBLISH packets.
 """
 
 from gateway.broker.wire import malformed as wrong
@@ -11,7 +11,10 @@ from gateway.broker.wire.malformed import Malformed
 
 
 def text_of(raw: bytes, where: str) -> str:
-    """Return the text of a UTF-8 field, checked as the standard requires."""
+    """Decode a UTF-8 string and check it as the standard requires. Raises Malformed.
+
+    `where` names the field in error messages.
+    """
     text = ""
     failed_at = -1
     try:
@@ -20,7 +23,7 @@ def text_of(raw: bytes, where: str) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         failed_at = error.start
-    # Raised outside the except block: as its context, that error would keep the peer's bytes alive.
+    # Raised outside the except block, because an exception context would keep the bytes alive.
     if failed_at >= 0:
         raise Malformed(
             wrong.STRING_ENCODING,
@@ -36,7 +39,7 @@ def text_of(raw: bytes, where: str) -> str:
 
 
 class Reader:
-    """The unread part of a packet's body: data[position:stop]."""
+    """A reader of the part of a packet's body that is still unread: data[position:stop]."""
 
     def __init__(self, data: bytes, position: int, stop: int, packet_name: str) -> None:
         self.data = data
@@ -77,7 +80,7 @@ class Reader:
     def variable_byte_integer(self, field: str) -> int:
         """Read one to four bytes with seven bits each, least significant first.
 
-        Bit 7 means that another byte follows.
+        Bit 7 means that another byte follows. Raises Malformed if the integer is invalid.
         """
         first = self.byte(field)
         if first < 0x80:
@@ -127,7 +130,7 @@ class Reader:
         return text_of(self.binary(field), f"{field} of {self.packet_name}")
 
     def finish(self) -> None:
-        """Check that no bytes are left. Raises Malformed."""
+        """Check that no bytes remain. Raises Malformed."""
         if self.position < self.stop:
             raise Malformed(
                 wrong.TRAILING_BYTES,

@@ -1,4 +1,4 @@
-"""SUBSCRIBE, UNSUBSCRIBE and their acknowledgements. Import them from `wire.packets`."""
+"""The packets SUBSCRIBE and UNSUBSCRIBE and their acknowledgements. Import from `wire.packets`."""
 
 from mypy_extensions import mypyc_attr
 
@@ -9,7 +9,7 @@ from gateway.broker.wire.values import Packet, Value
 
 @mypyc_attr(acyclic=True)
 class Subscription(Value):
-    """One topic filter of a SUBSCRIBE. The last three fields are options of MQTT 5.0."""
+    """A topic filter in a SUBSCRIBE, with its options. The last three exist in MQTT 5.0 only."""
 
     def __init__(
         self,
@@ -59,7 +59,10 @@ class Subscribe(Packet):
 
 @mypyc_attr(acyclic=True)
 class Suback(Packet):
-    """SUBACK. `reason_codes` has one for each subscription (0x80 is MQTT 3.1.1's only failure)."""
+    """A SUBACK packet with one reason code for each subscription.
+
+    MQTT 3.1.1 has only one code for a failure, 0x80.
+    """
 
     kind: int = SUBACK
 
@@ -99,7 +102,7 @@ class Unsubscribe(Packet):
 
 @mypyc_attr(acyclic=True)
 class Unsuback(Packet):
-    """UNSUBACK. `reason_codes` is empty in MQTT 3.1 and 3.1.1, where the packet has no payload."""
+    """An UNSUBACK packet. In MQTT 3.1 and 3.1.1 it has no payload, so `reason_codes` is empty."""
 
     kind: int = UNSUBACK
 

@@ -1,9 +1,8 @@
 """Cache of validated topics, by their encoded bytes.
 
 Sensors publish to the same topics again and again, and decoding and checking a topic costs more
-than the rest of a small PUBLISH. The process therefore caches a bounded number of topics. When the
-cache is full it is cleared, which is simple and cheap: each topic is cached again with its next
-message.
+than the rest of a small PUBLISH. The process therefore caches a bounded number of topics. A full
+cache is simply cleared. This is cheap, since each topic is cached again with its next message.
 """
 
 from typing import Final
@@ -21,9 +20,9 @@ from gateway.broker.wire.topics import has_control_character, validate_topic_nam
 
 
 class TopicCache:
-    """Cache of topics. `known` maps a topic field (length u16, UTF-8) to its text.
+    """Cache of topics. `known` maps a topic field (length u16, UTF-8) to the topic as a string.
 
-    Treat it as read-only.
+    Other modules must not change `known`.
     """
 
     def __init__(self) -> None:
@@ -31,10 +30,9 @@ class TopicCache:
         self.size_bytes = 0
 
     def learn(self, field: bytes, allows_control_characters: bool) -> str:
-        """Return the text of a topic field that is not cached yet. Raises Malformed.
+        """Decode and check a topic field that is not in the cache, and cache it. Raises Malformed.
 
-        Topics with control characters are never cached, since they are not allowed on every
-        connection.
+        Topics with control characters are never cached, since some connections do not allow them.
         """
         topic = text_of(field[2:], "topic name of PUBLISH")
         error = validate_topic_name(topic)
@@ -56,7 +54,7 @@ class TopicCache:
             len(self.known) >= TOPIC_CACHE_COUNT_MAX
             or self.size_bytes + len(field) > TOPIC_CACHE_BYTES_MAX
         ):
-            # Decoders keep a reference to the dict: empty it, do not replace it.
+            # Decoders keep a reference to the dict, so it is emptied and not replaced.
             self.known.clear()
             self.size_bytes = 0
         self.known[field] = topic

@@ -1,6 +1,6 @@
-"""Topic names and topic filters: validation and matching.
+"""Validation and matching of topic names and topic filters.
 
-Only for checks and a few comparisons. A broker with many subscriptions uses its own tree.
+`matches` is meant for single comparisons. The broker looks up subscriptions in a tree instead.
 """
 
 import re
@@ -12,9 +12,9 @@ _CONTROL_CHARACTER: Final = re.compile("[\x01-\x1f\x7f-\x9f]")
 
 
 def has_control_character(text: str) -> bool:
-    """Return True if a text contains a character from U+0001 to U+001F or U+007F to U+009F.
+    """Return True if a string contains a character from U+0001 to U+001F or U+007F to U+009F.
 
-    A server may reject these. [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1
+    A server may reject these characters. [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1
     """
     # Nearly every text is printable, and a printable one has no control characters.
     return not text.isprintable() and _CONTROL_CHARACTER.search(text) is not None
@@ -36,7 +36,7 @@ def _string_error(text: str, what: str) -> str | None:
 
 
 def validate_topic_name(topic: str) -> str | None:
-    """Return what is wrong with a topic name for publishing; None if it is valid."""
+    """Return an error sentence for a topic name in a PUBLISH, or None if the name is valid."""
     # [MQTT-3.3.2-2] [MQTT-4.7.1-1] [MQTT5-3.3.2-2] [MQTT5-4.7.0-1]
     if "+" in topic or "#" in topic:
         return "the topic name contains a wildcard: expected no '+' and no '#'"
@@ -44,7 +44,7 @@ def validate_topic_name(topic: str) -> str | None:
 
 
 def validate_topic_filter(topic_filter: str) -> str | None:
-    """Return what is wrong with a topic filter for subscribing; None if it is valid."""
+    """Return an error sentence for a topic filter, or None if the filter is valid."""
     error = _string_error(topic_filter, "topic filter")
     if error is not None:
         return error
@@ -62,12 +62,12 @@ def validate_topic_filter(topic_filter: str) -> str | None:
 
 
 def is_shared_filter(topic_filter: str) -> bool:
-    """Return True if the filter has the form reserved for shared subscriptions in MQTT 5.0."""
+    """Return True if the filter begins with `$share/`, as shared subscriptions do in MQTT 5.0."""
     return topic_filter.startswith("$share/")
 
 
 def validate_shared_filter(topic_filter: str) -> str | None:
-    """Return what is wrong with a ``$share/NAME/FILTER`` of MQTT 5.0; None if it is valid."""
+    """Return an error sentence for a ``$share/NAME/FILTER`` of MQTT 5.0, or None if it is valid."""
     parts = topic_filter.split("/", 2)
     # [MQTT5-4.8.2-1]
     if len(parts) < 3 or not parts[1]:
@@ -81,7 +81,7 @@ def validate_shared_filter(topic_filter: str) -> str | None:
 def matches(topic_filter: str, topic: str) -> bool:
     """Return True if a valid filter matches a valid topic name.
 
-    For a shared subscription, pass only its FILTER part.
+    For a shared subscription, pass only the FILTER part.
     """
     if topic_filter == topic:
         return True

@@ -1,4 +1,4 @@
-"""Base of all packets: value equality, and a text form without secrets."""
+"""Base classes of all packets, with value equality and a text form without secrets."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ PAYLOAD_SHOWN_BYTES_MAX: Final = 32
 
 
 def topic_field_of(topic: str) -> bytes:
-    """Encode a topic: length u16, UTF-8."""
+    """Encode a topic as a field of a packet: length u16, then UTF-8."""
     raw = topic.encode("utf-8")
     assert len(raw) <= 65_535, f"topic of {len(raw)} bytes: at most 65535 fit into a packet"
     return len(raw).to_bytes(2, "big") + raw
@@ -24,7 +24,7 @@ def _shown(name: str, value: object) -> str:
 
 @mypyc_attr(acyclic=True)
 class Value:  # noqa: PLW1641 - mutable, so not to be hashed
-    """A value: equal to others of the same class with equal fields."""
+    """A value, which equals other values of the same class with equal fields."""
 
     def fields(self) -> list[tuple[str, object]]:
         raise NotImplementedError

@@ -1,19 +1,20 @@
 """Encoding of the fields of a packet.
 
-A value that does not fit into its field is a bug and fails an assertion: the creator of a packet
-must respect the sizes of the standard.
+A value that does not fit into its field is a bug and fails an assertion. The caller must observe
+the sizes of the standard.
 """
 
 from typing import Final
 
 from gateway.broker.wire.limits import PACKET_ID_MAX, STRING_BYTES_MAX, VARIABLE_BYTE_INTEGER_MAX
 
-# Every byte as bytes: a look-up takes a third of the time of making one.
+# Every byte value as a bytes object. A lookup takes a third of the time of creating one.
 BYTE: Final = [bytes([value]) for value in range(256)]
 
 
 def variable_byte_integer(value: int) -> bytes:
-    """Encode an integer in one to four bytes of seven bits, least significant first.
+    """Encode an integer in one to four bytes with seven bits each, least significant first.
+
     [MQTT-2.2.3]
     """
     if value < 128:
@@ -39,7 +40,7 @@ def packet_id_field(packet_id: int) -> bytes:
 
 
 def binary_field(value: bytes) -> bytes:
-    """Encode binary data: length u16, then the bytes."""
+    """Encode binary data as a field: length u16, then the bytes."""
     assert len(value) <= STRING_BYTES_MAX, (
         f"field of {len(value)} bytes: at most {STRING_BYTES_MAX} fit behind a two-byte length"
     )
@@ -51,5 +52,5 @@ def string_field(value: str) -> bytes:
 
 
 def frame_of(first: int, body: bytes) -> bytes:
-    """Return a whole packet: first byte, remaining length, body."""
+    """Build a whole packet from its first byte and its body, with the remaining length between."""
     return BYTE[first] + variable_byte_integer(len(body)) + body
