@@ -1,4 +1,4 @@
-"""Bans of client identifiers and users, as the core checks them. The server manages them.
+"""Bans of client identifiers and users, as the core checks them. The server manages the bans.
 
 Banned addresses are rejected before a connection reaches the core
 (`gateway/broker/server/listeners/gate.py`).
@@ -9,7 +9,7 @@ from typing import Final
 from gateway.broker.core.flapping import Flapping
 
 BANNED_REASON: Final = "banned"
-"""Name of this refusal in the status's `errors`."""
+"""Name under which the status counts refused clients that are banned, in `errors`."""
 
 
 class Bans:
@@ -21,5 +21,5 @@ class Bans:
         self.flapping = Flapping()
 
     def is_banned(self, client_id: str, username: str | None) -> bool:
-        """Return True if a client may not connect."""
+        """Return True if the client identifier or the user is banned."""
         return client_id in self.client_ids or (username is not None and username in self.users)

@@ -1,9 +1,9 @@
 """Net change of the state since the last checkpoint.
 
 A message that was held, released, delivered and completed between two checkpoints cancels out and
-never becomes a row. The changes refer to live objects, so a checkpoint step that writes an object
-later writes its newest state. Replaying the journal leads to the same state, because its facts are
-keyed and overwrite blindly.
+is never written to a table. The changes refer to live objects, so a checkpoint step that writes an
+object later writes its newest state. A replay of the journal still leads to the same state, because
+each record names its key and overwrites any existing value.
 """
 
 from gateway.broker.core.sessions.message import Delivery, Held, Message
@@ -20,7 +20,7 @@ class Changes:
         """Sessions whose queue rows before `first_position` may be deleted."""
         self.ended: list[int] = []
         self.subscriptions: dict[tuple[int, str], Subscription | None] = {}
-        # In the order of creation, which is that of the rows' keys, so that tables are appended to.
+        # In the order of creation, which is that of the rows' keys, so that rows are appended.
         self.held: dict[Held, None] = {}
         self.released: set[tuple[int, int]] = set()
         self.deliveries: dict[Delivery, None] = {}
@@ -28,7 +28,7 @@ class Changes:
         self.retained: dict[str, Message | None] = {}
         self.wills: dict[int, Session] = {}
         self.orphans: set[int] = set()
-        """Numbers of messages that lost a reference, and may have none left."""
+        """Numbers of messages that lost a reference, and may have no reference left."""
 
     def count(self) -> int:
         """Return the number of changed keys."""

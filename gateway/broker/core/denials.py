@@ -1,45 +1,45 @@
-"""Actions denied by access rules, counted by client and kind for the log.
+"""Actions denied by access rules, counted by client and kind of action for the log.
 
-Repeated attempts of a client are one entry, so no client can flood the log. The number of entries
-is limited too.
+Repeated attempts of a client are one entry, so that no client can flood the log. The number of
+entries is limited too.
 """
 
 from typing import Final
 
 ENTRIES_MAX: Final = 1_000
-"""Pairs of client and kind that are stored separately; further ones are only counted."""
+"""Maximum pairs of client and kind with an entry. Denials of further pairs are only counted."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Shortest time between two lines about the same kind for the same client."""
+"""Minimum seconds between two log lines for the same client and kind."""
 
 _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """Denials of one kind for one client."""
+    """Denied actions of one kind by one client."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
-        """Name of this denial in the status's `errors`."""
+        """Name of this kind of denial in the status, in `errors`."""
         self.client_id = client_id
         self.username = username
         self.topic = topic
-        """The last topic or filter, cut to fit into a line."""
+        """The latest denied topic or filter, truncated to fit into a log line."""
         self.count = 0
-        """Denials since the last line."""
+        """Number of denials since the last log line."""
         self.next_line_at = 0.0
 
 
 class Denials:
-    """Denials that were not logged yet, or were logged within the last minute."""
+    """Denials that were not logged yet, or that were logged within the last minute."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}
         self.left_out = 0
-        """Denials beyond `ENTRIES_MAX` since the last `take`."""
+        """Denials of pairs beyond `ENTRIES_MAX` since they were last logged."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
-        """Count a denial."""
+        """Count a denied action. `reason` is its kind, `topic` the topic or filter."""
         key = (client_id, reason)
         entry = self._entries.get(key)
         if entry is None:
@@ -53,9 +53,9 @@ class Denials:
         entry.topic = topic[:_TOPIC_CHARACTERS_MAX]
 
     def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
-        """Return at most `count_max` due log lines, each with its client.
+        """Return at most `count_max` log lines that are due, each with its client identifier.
 
-        The rest follows in later calls.
+        Further lines are returned by later calls. `now` is in seconds of the monotonic clock.
         """
         if not self._entries:
             return []

@@ -1,6 +1,6 @@
-"""Requests of the core to the event loop, and the answers.
+"""Requests of the core to the event loop, and the responses.
 
-The rules add requests; the event loop takes them and passes each answer to the broker. A login by
+The rules add requests. The event loop takes them and passes each response to the broker. A login by
 user name and password is one request. Enhanced authentication (MQTT 5.0 section 4.12) takes one
 request for each AUTH packet of the client.
 """
@@ -14,7 +14,7 @@ from gateway.broker.core.sessions.session import NO_GROUPS, Session
 
 
 class PageRequest:
-    """A request to read messages from disk before a session can continue."""
+    """A request to load messages of a session from disk before the session can continue."""
 
     def __init__(self, session: Session) -> None:
         session.pages_requested += 1
@@ -23,13 +23,13 @@ class PageRequest:
         self.first_position = session.stored_first
         self.count = min(session.stored_count, QUEUE_PAGE_MESSAGES)
         self.contents: list[int] = []
-        """Numbers of messages in flight that are only on disk."""
+        """Numbers of messages in flight whose contents are only on disk."""
 
 
 class HandOver:
-    """A request to read an ended session's stored messages.
+    """A request to load the stored messages of a session that has ended.
 
-    These are `stored_count` positions of its queue from `stored_first`, and messages in flight.
+    The messages are those in flight (`started`), and `count` queue positions from `first_position`.
     """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:
@@ -42,7 +42,10 @@ class HandOver:
 
 
 class AuthenticationRequest:
-    """A step of a login to check. `method` None: check `username` and `password`."""
+    """A request to check one step of a login.
+
+    If `method` is None, `username` and `password` are checked.
+    """
 
     def __init__(
         self,
@@ -60,15 +63,15 @@ class AuthenticationRequest:
         self.data = data
         """Authentication data of the CONNECT or AUTH packet."""
         self.is_first = is_first
-        """True if the exchange starts with this request."""
+        """True if the login starts with this request."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AuthenticationAnswer:
-    """Answer of the authenticator to a request.
+    """Response of the authenticator to a request.
 
-    `reason_code` 0: accepted; 0x18: send `data` to the client, which must answer; 0x80 and above:
-    refused.
+    `reason_code` is 0 if the client is accepted, and 0x80 or above if it is refused. With 0x18,
+    `data` must be sent to the client, which must respond.
     """
 
     def __init__(
@@ -83,14 +86,14 @@ class AuthenticationAnswer:
         self.reason_code = reason_code
         self.data = data
         self.username = username
-        """The user, if the client was accepted."""
+        """The authenticated user, if the client was accepted."""
         self.detail = detail
-        """Why a client was refused: for the log, and for the reason string if it was connected
-        already."""
+        """Why a client was refused, for the log. A client that was already connected also gets it
+        as reason string."""
         self.lifetime_seconds = lifetime_seconds
-        """How long an accepted client may stay connected; None: unlimited."""
+        """Maximum time that the client may stay connected, or None if unlimited."""
         self.groups = groups
-        """The client's groups for the access rules, in addition to those in the rules file."""
+        """The client's groups for the access rules, in addition to the groups in the rules file."""
 
 
 class Effects:
@@ -98,46 +101,45 @@ class Effects:
 
     def __init__(self) -> None:
         self.writes: list[Connection] = []
-        """Connections with bytes to send, or to be closed after that."""
+        """Connections with bytes to send, or to be closed once the bytes are sent."""
         self.pages: list[PageRequest] = []
-        """Pages to read when there is time; the answer is passed to `Broker.page_loaded`."""
+        """Pages to load when there is time. Pass the response to `Broker.page_loaded`."""
         self.hand_overs: list[HandOver] = []
-        """Queues to read before the batch is sealed; the answer is passed to
-        `Broker.handed_over`."""
+        """Queues to load before the batch is sealed. Pass the response to `Broker.handed_over`."""
         self.logins: list[AuthenticationRequest] = []
-        """Credentials to check; the answer is passed to `Broker.authenticated`."""
+        """Credentials to check. Pass the response to `Broker.authenticated`."""
         self.resumed: list[Connection] = []
-        """Connections whose deferred messages no longer wait: they are behind."""
+        """Connections whose deferred messages can continue now, so that they have work to do."""
         self.system_subscriptions: dict[tuple[int, str], Session] = {}
-        """New subscriptions below `$SYS`, by session number and filter, that need the current
-        values: `Broker.answer_system_subscriptions`."""
+        """New subscriptions below `$SYS`, by session number and filter. They need the current
+        values, from `Broker.answer_system_subscriptions`."""
 
     def take_writes(self) -> list[Connection]:
-        """Return the connections that have bytes to write."""
+        """Return the connections that have bytes to send or must be closed."""
         writes = self.writes
         self.writes = []
         return writes
 
     def take_pages(self) -> list[PageRequest]:
-        """Return the pages to read from disk."""
+        """Return the requests for pages to load from disk."""
         pages = self.pages
         self.pages = []
         return pages
 
     def take_hand_overs(self) -> list[HandOver]:
-        """Return the queues to read from disk before the batch is sealed."""
+        """Return the requests for queues to load before the batch is sealed."""
         hand_overs = self.hand_overs
         self.hand_overs = []
         return hand_overs
 
     def take_resumed(self) -> list[Connection]:
-        """Return the connections that continue with `Broker.go_on`."""
+        """Return the connections for which `Broker.go_on` must be called."""
         resumed = self.resumed
         self.resumed = []
         return resumed
 
     def take_logins(self) -> list[AuthenticationRequest]:
-        """Return the credentials to check."""
+        """Return the requests for credentials to check."""
         logins = self.logins
         self.logins = []
         return logins

@@ -1,12 +1,12 @@
-"""Events for an observer: a closed set of plain values, one class for each kind of event.
+"""Events for an observer: a closed set of plain values, with one class for each kind of event.
 
-They are created only if there is an observer. Client identifiers, topics and payloads are unchanged
-from the packet. They give no access to the core's state.
+Events are created only if there is an observer. Client identifiers, topics and payloads are
+unchanged from the packet. Events give no access to the core's state.
 """
 
 
 class Connected:
-    """A client connected: its CONNECT was accepted."""
+    """Event that a client connected: its CONNECT was accepted."""
 
     def __init__(
         self,
@@ -28,23 +28,24 @@ class Connected:
 
 
 class Disconnected:
-    """A client sent DISCONNECT."""
+    """Event that a client sent DISCONNECT."""
 
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
 
 
 class Lost:
-    """A connection ended without DISCONNECT."""
+    """Event that a client's connection ended without DISCONNECT."""
 
     def __init__(self, client_id: str, reason: str) -> None:
         self.client_id = client_id
         self.reason = reason
-        """`network`, `keep_alive`, `takeover`, `protocol_error`, `kicked`, `slow`, `shutdown`."""
+        """One of `network`, `keep_alive`, `takeover`, `protocol_error`, `kicked`, `slow`,
+        `shutdown`."""
 
 
 class Subscribed:
-    """A subscription was added or replaced."""
+    """Event that a client added or replaced a subscription."""
 
     def __init__(self, client_id: str, topic_filter: str, qos: int) -> None:
         self.client_id = client_id
@@ -53,9 +54,9 @@ class Subscribed:
 
 
 class Unsubscribed:
-    """A client unsubscribed.
+    """Event that a client removed a subscription.
 
-    When a session ends, its subscriptions are not reported individually.
+    The subscriptions of a session that ends are not reported.
     """
 
     def __init__(self, client_id: str, topic_filter: str) -> None:
@@ -64,7 +65,7 @@ class Unsubscribed:
 
 
 class Published:
-    """A message was forwarded to its subscribers, at QoS 2 on PUBREL. Includes wills."""
+    """Event that a message or will was forwarded to its subscribers (at QoS 2, after PUBREL)."""
 
     def __init__(
         self, client_id: str, topic: str, payload: bytes, qos: int, retain: bool, is_will: bool
@@ -78,25 +79,29 @@ class Published:
 
 
 class Delivered:
-    """A message reached one client: sent at QoS 0, acknowledged at QoS 1 and 2."""
+    """Event that a message reached a client: sent at QoS 0, or acknowledged at QoS 1 or 2."""
 
     def __init__(self, client_id: str, topic: str | None, qos: int) -> None:
         self.client_id = client_id
         self.topic = topic
-        """None: it was in flight before the last restart, and its topic was not loaded."""
+        """None if the message was in flight before the last restart and its topic was not
+        loaded."""
         self.qos = qos
 
 
 class Dropped:
-    """A message will not reach a client (with `no_member` and `await_rel_timeout`: any client)."""
+    """Event that a message will not reach a client.
+
+    With the reasons `no_member` and `await_rel_timeout` it will not reach any client.
+    """
 
     def __init__(self, client_id: str, topic: str | None, reason: str) -> None:
         self.client_id = client_id
         """Empty if no client was chosen."""
         self.topic = topic
-        """None: the message is not in memory."""
+        """None if the message is not in memory."""
         self.reason = reason
-        """As in `messages.dropped` of the status."""
+        """Reason as in `messages.dropped` of the status."""
 
 
 Event = (

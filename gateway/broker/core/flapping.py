@@ -1,21 +1,22 @@
-"""Flapping clients: those that connect and disconnect too often, by client identifier.
+"""Detection of flapping clients, which connect and disconnect too often.
 
-Each of their connections costs a commit, and each will a message to its subscribers. Detection is
-off by default, because a device that connects for each message is legitimate.
+Clients are distinguished by client identifier. Each connection of such a client costs a commit, and
+each will costs a message to every subscriber. Detection is off by default, because a device that
+connects for each message is legitimate.
 """
 
-# Not Final: tests make it small enough to be reached.
+# Not Final, so that tests can use a smaller value.
 CLIENTS_MAX: int = 10_000
-"""Clients whose disconnections are counted, at most: some 2 MB. Beyond that the oldest window is
-dropped."""
+"""Maximum clients whose disconnections are counted: about 2 MB. Beyond this, the oldest window is
+discarded."""
 
 FOUND_MAX: int = 1_000
-"""Flapping clients stored until the event loop takes them, once a second; others are found again
-later."""
+"""Maximum flapping clients stored until the event loop takes them, once a second. Further ones are
+detected again later."""
 
 
 class Window:
-    """Number of a client's disconnections since `began_at`."""
+    """Number of disconnections of a client since `began_at` (monotonic seconds)."""
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
@@ -23,15 +24,15 @@ class Window:
 
 
 class Flapping:
-    """Counts disconnections."""
+    """Counter of disconnections by client, which detects flapping clients."""
 
     def __init__(self) -> None:
         self.enabled = False
         self.count_max = 15
-        """Disconnections allowed in a window; with one more the client is flapping."""
+        """Disconnections allowed in a window. With one more, the client is flapping."""
         self.window_seconds = 60.0
         self._windows: dict[str, Window] = {}
-        """Windows by client, oldest first."""
+        """Windows by client identifier, oldest first."""
         self._found: dict[str, str] = {}
 
     def left(self, client_id: str, address: str, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Encoding of outgoing PUBLISH packets: protocol version, properties and topic aliases."""
+"""Encoding of outgoing PUBLISH packets, with protocol version, properties and topic aliases."""
 
 from typing import Final
 
@@ -17,13 +17,13 @@ from gateway.broker.wire.message_properties import (
 )
 
 NO_ALIAS: Final = -1
-"""In place of a batch number: the packet must contain its topic."""
+"""Value of `leaves_with` if aliases are not allowed, so that the packet must contain its topic."""
 NO_TOPIC: Final = b"\x00\x00"
 """The topic field of a packet that uses an alias."""
 
 
 class Frames:
-    """Builds PUBLISH packets."""
+    """Encoder of PUBLISH packets for deliveries."""
 
     def __init__(self, tree: TopicTree, time: GatewayTime) -> None:
         self.tree = tree
@@ -39,7 +39,7 @@ class Frames:
         if not message.expires_ms:
             return NEVER
         left_ms = self.time.left_ms(message.number, message.expires_ms)
-        # An earlier version with a clock that was ahead may have stored more than the field holds.
+        # An earlier version whose clock was fast may have stored more than the field can contain.
         return min(max(0, (left_ms + 999) // 1000), EXPIRY_SECONDS_MAX)
 
     def delivery(
@@ -50,7 +50,7 @@ class Frames:
         dup: bool,
         leaves_with: int,
     ) -> bytes:
-        """Return the PUBLISH of a QoS 1 or 2 delivery. `leaves_with`: see `_aliased`."""
+        """Encode the PUBLISH of a QoS 1 or 2 delivery. See `_aliased` for `leaves_with`."""
         retain = delivery.flags & RETAIN != 0
         packet_id = delivery.packet_id
         qos = delivery.qos
@@ -69,7 +69,7 @@ class Frames:
         return raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
 
     def qos0(self, connection: Connection, message: Message, flags: int, leaves_with: int) -> bytes:
-        """Return a QoS 0 PUBLISH for a delivery with these flags. `leaves_with`: see `_aliased`."""
+        """Encode a QoS 0 PUBLISH for a delivery with `flags`. See `_aliased` for `leaves_with`."""
         field = b""
         if connection.version == 5:
             session = connection.session
@@ -93,12 +93,12 @@ class Frames:
         packet_id: int,
         leaves_with: int,
     ) -> bytes:
-        """Return a PUBLISH that defines or uses a topic alias; empty if it cannot use one.
+        """Encode a PUBLISH that defines or uses a topic alias. Return b"" if it cannot use one.
 
-        `leaves_with` is the batch that the packet waits for, or the last committed one if it is
-        sent immediately; NO_ALIAS: aliases are not allowed. A packet may overtake a waiting one
-        that defines its alias. It then contains the topic and defines the alias again, for the
-        packets after it.
+        `leaves_with` is the number of the batch that the packet waits for. It is the last committed
+        batch if the packet is sent immediately, and NO_ALIAS if aliases are not allowed. A packet
+        may overtake a waiting packet that defines the alias. The overtaking packet then contains
+        the topic and defines the alias again, for later packets.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)
@@ -115,8 +115,8 @@ class Frames:
         retain = flags & RETAIN != 0
         frame = raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
         maximum = connection.maximum_packet_size_bytes
-        # Whether a message fits must not depend on what was sent before: when it is resent, its
-        # topic may be needed. Without an alias it is never larger than this sum.
+        # Whether a message fits must not depend on earlier packets, since its topic may be needed
+        # when it is resent. Without an alias it is never larger than this sum.
         if 0 < maximum < len(frame) + len(message.topic_field):
             return b""
         if not is_known:
@@ -135,8 +135,8 @@ class Frames:
     def _identifiers_of(self, session: Session, topic: str, key: int) -> list[int]:
         """Return the subscription identifiers of all matching subscriptions [MQTT5-3.3.4-3].
 
-        `key` names the single subscription of a message that was shared or retained; 0: all that
-        match.
+        `key` identifies the single subscription of a shared or retained message. If it is 0, all
+        matching subscriptions count.
         """
         if not key:
             return self.tree.route_of(topic).identifiers.get(session, [])

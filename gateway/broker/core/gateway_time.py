@@ -1,13 +1,13 @@
 """Gateway time: milliseconds used for message expiry, session expiry and will delay.
 
-On a machine without a battery-backed clock, wall time starts in the past and jumps. Gateway time
-does not: during a run it only follows the monotonic clock, and a run starts at the last known time
-of the previous one. In a new data directory it starts as wall time. Later it may be years off, and
-it is shown nowhere.
+Without a battery-backed clock, wall time starts in the past and jumps. Gateway time does not jump.
+During a run it follows only the monotonic clock, and a run starts at the last known gateway time of
+the previous run. In a new data directory it starts at wall time. Later it may differ from wall time
+by years, and it is never displayed.
 
-How long the gateway was switched off is known once the clock was synchronised both before and
-after: wall time has then advanced further than gateway time. That difference is stored as an
-`Outage`, and is added to the age of everything older than it.
+The length of an outage, while the gateway is switched off, becomes known if the clock was
+synchronised both before and after: wall time has then advanced further than gateway time. The
+difference is stored as an `Outage`, and added to the age of everything older than the outage.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ from gateway.broker.core.word import Word
 
 
 class ClockQuality(Word):
-    """Quality of a wall time."""
+    """Quality of a wall time. A higher value is better."""
 
     UNKNOWN = 0
     UNSYNCHRONISED = 1
@@ -24,19 +24,19 @@ class ClockQuality(Word):
 
 
 OUTAGES_MAX: Final = 64
-"""Outages stored separately, at most: one for each start without a synchronised clock. Beyond that
-the two oldest are merged, and messages from between them live longer by the length of the younger
-one."""
+"""Maximum outages stored separately. There is one for each start without a synchronised clock.
+Beyond this, the two oldest are merged, and messages from between them live longer by the length of
+the younger outage."""
 
 
 class Outage:
-    """Time between two runs that gateway time did not count."""
+    """Time between two runs of the broker that gateway time did not count."""
 
     def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
         self.before_ms = before_ms
-        """Gateway time at the start of the following run."""
+        """Gateway time at the start of the run after the outage."""
         self.before_message = before_message
-        """The first message number of that run."""
+        """The first message number of the run after the outage."""
         self.length_ms = length_ms
 
 
@@ -45,35 +45,37 @@ class GatewayTime:
 
     def __init__(self) -> None:
         self.time_ms = 0
-        """The current time; during recovery, the latest time on disk."""
+        """The current gateway time. During recovery, it is the latest time on disk."""
         self.outages: list[Outage] = []
         """Outages, oldest first."""
         self.offset_ms: int | None = None
-        """Wall time minus gateway time when the clock was last synchronised; None: never."""
+        """Wall time minus gateway time when the clock was last synchronised, or None if it never
+        was."""
         self.run: Outage | None = None
-        """The first run since then, preceded by an outage of unknown length."""
+        """Start of the first run since the clock was last synchronised, after an outage of unknown
+        length."""
         self.wall_ms = 0
-        """Wall time when the newest batch was sealed; 0: there is none."""
+        """Wall time when the newest batch was sealed, or 0 if there is no batch."""
         self.clock = ClockQuality.UNKNOWN
-        """The quality of that time."""
+        """The quality of `wall_ms`."""
         self.learned = False
-        """The length of an outage became known while the broker runs, and timers do not include it
-        yet."""
+        """True if the length of an outage became known during this run and the timers do not
+        include the outage yet."""
         self._base_ms = 0
         """Gateway time at zero of the monotonic clock."""
 
     # -- a run
 
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
-        """Start a run at the monotonic time `now` (seconds), later than all times on disk.
+        """Begin a run at the monotonic time `now` (seconds), later than all times on disk.
 
-        `clock` is the quality of `wall_ms`.
+        `clock` is the quality of `wall_ms`. `next_message` is the run's first message number.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
         if self.run is None and self.offset_ms is not None and clock is ClockQuality.SYNCHRONISED:
-            # Everything that exists is from before the outage, so nothing younger must be
-            # distinguished.
+            # Everything that exists is older than the outage, so the outage need not be stored:
+            # gateway time simply advances by its length.
             length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
         self.time_ms += length_ms
         self.run_began(self.time_ms, next_message)
@@ -82,7 +84,7 @@ class GatewayTime:
         self._base_ms = self.time_ms - int(now * 1000)
 
     def advance(self, now: float) -> None:
-        """Advance to the time of an event."""
+        """Advance to the monotonic time `now` (seconds) of an event."""
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
@@ -131,7 +133,7 @@ class GatewayTime:
         return max(0, age_ms)
 
     def left_ms(self, message_number: int, expires_ms: int) -> int:
-        """Return the milliseconds until a message expires; 0 or less if it has expired."""
+        """Return the milliseconds until a message expires, or 0 or less if it has expired."""
         left_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1
         while index >= 0 and message_number < self.outages[index].before_message:

@@ -1,7 +1,7 @@
 """Memory used for incomplete input of all clients together, with limits.
 
-Each connection has its own limits; these limits are for thousands of connections that all use them.
-Connections that use little are never affected.
+Each connection has its own limits. The limits here are for thousands of connections that use their
+own limits fully. Connections that use little memory are never affected.
 """
 
 from typing import Final
@@ -11,28 +11,29 @@ from gateway.broker.core.sessions.connection import Connection, ConnectionState
 from gateway.broker.core.violation import Violation
 from gateway.broker.wire.codes import QUOTA_EXCEEDED
 
-# Not Final: tests make them small enough to be reached.
+# Not Final, so that tests can use smaller values.
 PARTS_BYTES_MAX: int = 64 * 1024 * 1024
-"""Incomplete packets, and packets after a CONNECT whose password is being checked, of all
-connections. Beyond this the connection that has waited longest for the rest of a packet is closed;
-one that keeps sending is not among the oldest."""
+"""Maximum bytes of incomplete packets of all connections, including packets that follow a CONNECT
+whose password is being checked. Beyond this, the connection that has waited longest for the rest of
+a packet is closed. A connection that completes packets is not among the oldest."""
 
 UNDECIDED_FACTOR: Final = 50
-"""Memory per received byte while a password is being checked: the shortest packet has two bytes,
-and takes a hundred when decoded."""
+"""Bytes of memory per received byte while a password is being checked: the shortest packet has two
+bytes, and takes a hundred when decoded."""
 
 ALIASES_BYTES_MAX: int = 32 * 1024 * 1024
-"""Topics with an alias, in addition to what each connection has free."""
+"""Maximum memory in bytes of topic aliases beyond the free allowance of each connection."""
 
 ALIASES_BYTES_FREE: Final = 4 * 1024
-"""Free for one connection: 16 topics of some 50 bytes. A topic may have 64 kB, and take 300."""
+"""Bytes of topic aliases that each connection may always use: 16 topics of about 50 bytes. A topic
+may have 64 kB, and take 300."""
 
 ALIAS_BYTES: Final = 250
-"""Memory of an alias in addition to its topic."""
+"""Memory of an alias in addition to its topic, in bytes."""
 
 
 class Incoming:
-    """Counts the memory used, and names the connection to end when it is too much."""
+    """Counts the memory for incomplete input, and selects the connection to close at the limit."""
 
     def __init__(self) -> None:
         self.parts: dict[Connection, int] = {}
@@ -41,12 +42,12 @@ class Incoming:
         self.aliases: dict[Connection, int] = {}
         """Bytes of topic aliases by connection."""
         self.aliases_bytes = 0
-        """The part of these in excess of what each connection has free."""
+        """Bytes of topic aliases beyond the free allowance of each connection."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
-        """Count received bytes. `completed`: they completed a packet.
+        """Count received bytes. `completed` is True if they completed a packet.
 
-        The waiting time restarts with each packet.
+        The connection's waiting time restarts with each completed packet.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
@@ -59,7 +60,7 @@ class Incoming:
         self.parts_bytes += size_bytes - before
 
     def one_too_many(self, packet_bytes_max: int) -> Connection | None:
-        """Return the connection to close because all together use too much memory, or None."""
+        """Return the connection to close if all incomplete packets take too much memory."""
         if self.parts_bytes <= max(PARTS_BYTES_MAX, 2 * packet_bytes_max):
             return None
         return next(iter(self.parts))
@@ -87,7 +88,7 @@ class Incoming:
         return None
 
     def forget(self, connection: Connection) -> None:
-        """Forget a closed connection."""
+        """Remove a closed connection from all counts."""
         self.parts_bytes -= self.parts.pop(connection, 0)
         self.aliases_bytes -= _beyond_free(self.aliases.pop(connection, 0))
 

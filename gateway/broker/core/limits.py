@@ -1,7 +1,7 @@
-"""Limits that operators configure or several modules share: name, unit, default and reason.
+"""Limits that operators configure, and limits that several modules share.
 
-The names are those used by other brokers. The server sets them from the configuration, and may
-replace them while the broker runs.
+The names of configurable limits are those used by other brokers. The server sets them from the
+configuration, and may replace them while the broker runs.
 """
 
 from collections.abc import Callable
@@ -11,117 +11,127 @@ from gateway.broker.core.quota import Quotas
 from gateway.broker.core.when_full import WhenFull
 
 PACKET_ID_MAX: Final = 65_535
-"""Packet identifiers have 16 bits; 0 is not allowed [MQTT-2.3.1-1]."""
+"""Maximum packet identifier: identifiers have 16 bits, and 0 is not allowed [MQTT-2.3.1-1]."""
 
 CLIENT_ID_BYTES_MAX: Final = 1_024
-"""Longest client identifier accepted: every event of the session log contains it."""
+"""Maximum bytes of a client identifier, since every event in the session log contains it."""
 
-# Not Final, like SLICE_MESSAGES: mypyc compiles Final numbers into the machine code, where tests
-# could not make them small enough to be reached.
+# Not Final, like SLICE_MESSAGES: mypyc compiles Final values into the machine code, where tests
+# could not replace them with smaller values.
 
 QUEUE_PAGE_MESSAGES: int = 256
-"""Messages read from disk at a time when a window opens: one query, some 100 kB of memory."""
+"""Messages loaded from disk per page when a client can receive more: one query, about 100 kB of
+memory."""
 
 WAITING_IN_MEMORY_MESSAGES: int = 512
-"""Queued messages of a connected session kept in memory after a checkpoint: two pages."""
+"""Queued messages of a connected session that stay in memory after a checkpoint: two pages."""
 
 FORWARDED_BYTES_MAX: Final = 4 * 1024 * 1024
-"""QoS 0 data for one client within one turn of the event loop, at most. A turn receives about 1
-MiB, but a topic alias of three bytes may mean a topic of 64 kB: without a limit 18 kB became 120
-MB."""
+"""Maximum bytes of QoS 0 data sent to one client within one turn of the event loop. A turn receives
+about 1 MiB, but a topic alias of three bytes may mean a topic of 64 kB. Without a limit, 18 kB
+became 120 MB."""
 
 WILD_PATTERNS_MAX: int = 8_192
-"""Levels that a lookup may visit in addition to those of its topic, at most: two milliseconds. Each
-different mix of names and `+` in filters adds one per level from its first `+` on. Fleets have some
-dozens of such patterns; with 1,000 random ones of 128 levels a lookup took 30 ms."""
+"""Maximum levels that a lookup may visit in addition to those of its topic: two milliseconds. Each
+different mix of names and `+` in filters adds one level for each of its levels from the first `+`
+on. Fleets have some dozens of such patterns. With 1,000 random ones of 128 levels, a lookup took 30
+ms."""
 
 WILLS_BYTES_MAX: int = 64 * 1024 * 1024
-"""Memory of all wills; beyond it a CONNECT with a large will is refused."""
+"""Maximum memory of all wills in bytes. Beyond this, a CONNECT with a large will is refused."""
 
 WILL_BYTES_FREE: Final = 2 * 1024
-"""A will of this size is always accepted: one with the text "offline" has some hundred bytes."""
+"""Bytes up to which a will is always accepted. A will with the text "offline" has some hundred
+bytes."""
 
 HELD_BYTES_MAX: int = 128 * 1024 * 1024
-"""QoS 2 messages received and not yet released, of all sessions; beyond it each session may hold
-HELD_BYTES_FREE. All of them are in memory, and a session outlives its connection."""
+"""Maximum bytes of QoS 2 messages of all sessions that are held until PUBREL. Beyond this, each
+session may still hold HELD_BYTES_FREE. Held messages are in memory, and a session outlives its
+connection."""
 
 HELD_BYTES_FREE: Final = 16 * 1024
-"""Bytes that each session may hold regardless of the others."""
+"""Bytes of held messages that each session may always have, regardless of other sessions."""
 
 ALIASED_TOPIC_CHARACTERS_MAX: Final = 256
-"""Longer topics are sent without an alias: each alias is stored as long as its connection."""
+"""Maximum characters of a topic sent with an alias, since each alias is stored until its connection
+ends."""
 
 SLOW_READER_SECONDS: Final = 300.0
-"""How long a write buffer may stay full: enough for 1 MiB over a modem. Then the connection is
-closed; otherwise a client that stopped reading would keep it open forever."""
+"""Maximum seconds that a write buffer may stay full: enough for 1 MiB over a modem. Then the
+connection is closed. Otherwise a client that stopped reading would keep it open forever."""
 
 
 KEEP_ALIVE_PART_BYTES: Final = 1024
-"""Bytes of an incomplete packet within one and a half keep-alives that count as a sign of life. A
-line of 9,600 baud transfers them in the shortest of these times, 1.5 s. A client that sends more
-slowly is disconnected, and no client can stretch one packet without limit."""
+"""Bytes of an incomplete packet that count as a sign of life if they arrive within one and a half
+keep-alives. A line of 9,600 baud transfers them in 1.5 s, which is the shortest such time. A slower
+client is disconnected, so that no client can stretch one packet without limit."""
 
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
-"""Deferred messages of one connection, on a full disk or for a full queue; with more, it is not
-read. Until then its PINGREQ and acknowledgements are received: few clients have a larger window."""
+"""Maximum bytes of a connection's messages deferred because of a full disk or queue. Beyond this,
+the connection is no longer read. Until then its PINGREQ and acknowledgements are received: few
+clients have a larger window."""
 
-# Not Final: tests make it small enough to be reached.
+# Not Final, so that tests can use a smaller value.
 PUT_OFF_CONNECTIONS_MAX: int = 512
-"""Connections with deferred messages that are still read, at most: 32 MiB. For each further one a
-single message is stored."""
+"""Maximum connections with deferred messages that are still read: 32 MiB in all. For each further
+connection, only one message is stored."""
 
 
 READING_SECONDS: Final = 5.0
-"""A client that acknowledges nothing for this long is not reading, so it slows no publisher."""
+"""Seconds without an acknowledgement after which a client counts as not reading, so that it no
+longer slows publishers."""
 
 PACE_SECONDS: Final = 30.0
-"""Interval at which the pace of a client that slows publishers is measured."""
+"""Interval in seconds at which the pace of a client that slows publishers is measured."""
 
 DRAIN_SECONDS_MAX: Final = 3_600.0
-"""A client that needs longer than this for its queue is too slow to hold up publishers."""
+"""Maximum seconds that a client may need for its queue. A slower client does not slow
+publishers."""
 
 ACCEPTED_BEFORE_MESSAGES: Final = 100_000
-"""Messages that a queue may take beyond its limit while its client reads: those accepted before
-publishers had to wait (QoS 2 at its PUBREL, wills, and those of a shared subscription)."""
+"""Maximum messages that a queue may take beyond its limit while its client reads. They were
+accepted before publishers had to wait: at QoS 2 (queued at PUBREL), as wills, or for a shared
+subscription."""
 
 ACCEPTED_BEFORE_BYTES: Final = 128 * 1024 * 1024
-"""The same in bytes: as many as all sessions may hold until PUBREL (HELD_BYTES_MAX)."""
+"""The same limit in bytes: as many as all sessions may hold until PUBREL (HELD_BYTES_MAX)."""
 
 QUEUED_BYTES: Final = 640
-"""Memory of a queued message in addition to its topic and payload: MESSAGE_BYTES and its
+"""Memory of a queued message in addition to its topic and payload, in bytes: MESSAGE_BYTES and the
 delivery."""
 
 NO_MESSAGE_SIZE_LIMIT: Final = 268_435_455
-"""The largest remaining length, so no payload is larger."""
+"""Value for no limit, in bytes: the largest remaining length of a packet, so no payload is
+larger."""
 
 
 class Limits:
-    """Limits of the broker: counts, times in seconds (None: never) and sizes in bytes."""
+    """Limits of the broker: counts, times in seconds (None means unlimited) and sizes in bytes."""
 
     disk_full: bool = False
-    """Not a configuration key: set while the disk is full."""
+    """True while the disk is full. Not a configuration key."""
     queues_slow: bool = False
-    """Not a configuration key: set while a queue slows its publishers."""
+    """True while a queue slows its publishers. Not a configuration key."""
     check_retain_source = True
-    """True if a retained message is sent only while its publisher may publish it."""
+    """True if a retained message is sent only while its publisher may still publish it."""
 
     def __init__(self) -> None:
-        # In flight to one client. A slow or distant client needs more than one; too many only move
-        # the queue from our disk into its memory. 0: as many as there are packet identifiers.
+        # Deliveries in flight to one client. A slow or distant client needs more than one; too
+        # many only move the queue from disk to the client's memory. 0 means PACKET_ID_MAX.
         self.max_inflight: int = 32
-        # Queued for one session. Protects the disk from a client that never returns.
+        # Messages queued for one session. Protects the disk from a client that never returns.
         self.max_mqueue_len: int = 1_000_000
         self.max_mqueue_bytes: int = 64 * 1024 * 1024
         # Memory of the queues of all clean sessions, whose messages are stored nowhere else.
         self.max_queue_memory_bytes: int = 256 * 1024 * 1024
-        # What a client's queue does at these limits; None: every queue slows its publishers.
+        # Behaviour of a client's full queue. If None, every queue slows its publishers.
         self.when_full_of: Callable[[str], WhenFull] | None = None
         self.queues_refuse: bool = False
         # QoS 0 for an absent client is dropped unless the operator wants to keep it.
         self.mqueue_store_qos0: bool = False
-        # QoS 2 messages received and not yet released, for one session.
+        # QoS 2 messages of one session that are received but not released.
         self.max_awaiting_rel: int = 100
-        # The same in bytes, because they are in memory. One message is always accepted.
+        # The same in bytes, because held messages are in memory. One is always accepted.
         self.max_awaiting_rel_bytes: int = 16 * 1024 * 1024
         self.await_rel_timeout_seconds: float | None = None
         # MQTT 3.1.1 and 5.0 resend only after a reconnect [MQTT-4.4.0-1].
@@ -130,13 +140,13 @@ class Limits:
         self.max_packet_size_bytes: int = 2 * 1024 * 1024
         # Topic aliases of one connection, in each direction.
         self.max_topic_alias: int = 16
-        # Whether payloads marked as UTF-8 are checked, which costs a pass over each.
+        # True to check payloads marked as UTF-8, which costs a pass over each payload.
         self.check_payload_format: bool = False
         self.max_keep_alive_seconds: int = 65_535
         # How long a persistent session outlives its connection.
         self.max_session_expiry_seconds: float | None = None
         self.max_connections: int = 10_000
-        # From accept to CONNECT: half-open connections must not accumulate.
+        # From TCP accept to CONNECT: half-open connections must not accumulate.
         self.connect_timeout_seconds: float = 10.0
         # For one session: a bug in a client must not fill the topic tree.
         self.max_subscriptions: int = 1_000
@@ -151,7 +161,7 @@ class Limits:
         # start: a gateway with 512 MiB must be able to start again.
         self.max_retained_bytes: int = 128 * 1024 * 1024
         self.max_sessions: int = 100_000
-        # What operators of other brokers can disable or limit: see docs/configuration.md.
+        # Features that other brokers can disable or limit too: see docs/configuration.md.
         self.maximum_qos: int = 2
         self.retain_available: bool = True
         # Payload of one message; max_packet_size limits it as well.
@@ -165,7 +175,7 @@ class Limits:
         self.quotas = Quotas()
 
     def when_full(self, client_id: str) -> WhenFull:
-        """Return what a client's queue does when it is full."""
+        """Return the behaviour of a client's queue when it is full."""
         return WhenFull.SLOW if self.when_full_of is None else self.when_full_of(client_id)
 
     def window_of(self) -> int:

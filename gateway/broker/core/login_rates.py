@@ -1,4 +1,4 @@
-"""Login rates of users. Pure.
+"""Login rates of users. This module is pure: it does no I/O and reads no clock.
 
 Only authenticated logins are counted, so a stranger cannot use up a user's rate. A user who has
 used up the rate can therefore be rejected before the password is checked.
@@ -11,29 +11,29 @@ from gateway.broker.core.sessions.owner import Owner
 from gateway.broker.core.token_bucket import TokenBucket
 
 BURST_SECONDS: Final = 10.0
-"""Allowed burst after a pause, in seconds of the rate: the devices of a user reconnect together
-after an outage."""
+"""Burst allowed after a pause, in seconds of the rate, since the devices of a user reconnect
+together after an outage."""
 
-# Not Final: tests make it small enough to be reached.
+# Not Final, so that tests can use a smaller value.
 USERS_MAX: int = 16_384
-"""Users remembered, at most: some 300 bytes each. The one that logged in longest ago is dropped
-first."""
+"""Maximum users whose logins are counted, at about 300 bytes each. Beyond this, the user whose last
+login is oldest is forgotten."""
 
 LOGIN_RATE: Final = "login_rate"
 
 
 class LoginRates:
-    """Counts logins by user, if `login_rate` is set."""
+    """Counts the logins of each user with a `login_rate` in the quota."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._buckets: dict[str, TokenBucket] = {}
-        """Most recent logins last."""
+        """Token buckets by user name, the latest login last."""
 
     def take(self, owner: Owner, now: float) -> str:
         """Count an authenticated login.
 
-        Return the name of the exceeded limit; empty if there is none.
+        Return the name of the exceeded limit, or "" if the login is within the rate.
         """
         rate = owner.quota.login_rate
         if not rate:
@@ -47,13 +47,13 @@ class LoginRates:
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
     def spent(self, username: str, now: float) -> str:
-        """Return the name of the limit that another login would exceed; empty if there is none.
+        """Return the name of the limit that another login would exceed, or "" if there is none.
 
-        Counts nothing, so `username` need not be authenticated.
+        Nothing is counted, so `username` need not be authenticated.
         """
         bucket = self._buckets.get(username)
         if bucket is None or bucket.has_one(now):
             return ""
-        # Looked up only for these, because it compares the name with patterns.
+        # The quota is looked up only here, because the lookup compares the name with patterns.
         quota = self._limits.quotas.quota_of(username)
         return quota.prefix + LOGIN_RATE if bucket.rate == quota.login_rate else ""

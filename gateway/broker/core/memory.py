@@ -2,7 +2,7 @@
 
 
 def text_bytes_of(text: str) -> int:
-    """Return the maximum number of bytes that a text takes in memory.
+    """Return the maximum memory size of a string's characters in bytes.
 
     A single character beyond U+FFFF makes every character take four bytes.
     """

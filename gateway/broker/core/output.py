@@ -1,7 +1,8 @@
-"""Send after commit: packets wait until the facts that they state are durable.
+"""Sending after commit: packets wait until the records that they depend on are durable.
 
 `outgoing` bytes may be sent in this turn of the event loop. `withheld` bytes wait for the current
-batch: `seal` attaches them to it, and `release` frees them once it is durable.
+batch: `seal` attaches them to the batch, and `release` makes them `outgoing` once the batch is
+durable.
 """
 
 from typing import Final
@@ -24,7 +25,7 @@ class Withheld:
         self.connection = connection
         self.parts = parts
         self.received = received
-        """Number of packets that end the exchange of a message published by the client."""
+        """Number of the packets that complete the exchange of a message published by the client."""
 
 
 class SealedBatch:
@@ -52,9 +53,7 @@ class Output:
         """Connections to be closed when the current batch is durable."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
-        """Send a QoS 0 PUBLISH in this turn of the event loop, without waiting, but never before
-        CONNACK.
-        """
+        """Send a QoS 0 PUBLISH in this turn of the event loop, but never before CONNACK."""
         if not connection.greeted:
             self._send_after_connack(connection, frame)
             return
@@ -70,15 +69,14 @@ class Output:
         return connection.outgoing
 
     def push(self, connection: Connection, data: bytes) -> None:
-        """Send any other packet in this turn of the event loop, without waiting."""
+        """Send a packet in this turn of the event loop, without waiting for a commit."""
         self.statistics.packets_sent[data[0] >> 4] += 1
         self._outgoing(connection).append(data)
 
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
-        """Send a packet that needs no fact itself, after packets of the connection that wait for
-        one.
+        """Send a packet after all packets of the connection that wait for a commit.
 
-        `is_fact`: the packet needs the current batch to be durable.
+        `is_fact` means that the packet itself needs the current batch to be durable.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             self.withhold(connection, data)
@@ -86,16 +84,15 @@ class Output:
             self.push(connection, data)
 
     def leaves_with(self, connection: Connection, is_fact: bool) -> int:
-        """Return the batch that `send` waits for; if it does not wait, the last committed batch."""
+        """Return the batch that `send` would wait for, or else the last committed batch."""
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
         return self.committed_batch
 
     def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
-        """Return the batch that a QoS 0 packet waits for; if it does not wait, the last committed
-        one.
+        """Return the batch that a QoS 0 packet waits for, or else the last committed batch.
 
-        While CONNACK is being committed, `forward` decides, and the result is NO_ALIAS.
+        Return NO_ALIAS while CONNACK is being committed, since `forward` then decides.
         """
         if withheld:
             return self.recorder.batch_number
@@ -113,7 +110,7 @@ class Output:
         if connection.withheld.first_byte() == CONNACK_BYTE:
             self.withhold(connection, data)
             return
-        # CONNACK is being committed; the packet need not wait for the next batch as well.
+        # CONNACK is being committed. The packet need not wait for the next batch as well.
         self.statistics.packets_sent[data[0] >> 4] += 1
         connection.early.append(data)
         connection.forwarded_bytes += len(data)
@@ -140,7 +137,7 @@ class Output:
         buffer.append_acknowledgement(first_byte, packet_id)
 
     def close(self, connection: Connection) -> None:
-        """Close the connection after `outgoing` is passed to the socket.
+        """Close the connection once the socket has its `outgoing` bytes.
 
         Withheld bytes are dropped.
         """
@@ -150,9 +147,7 @@ class Output:
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close the connection when the facts about its end are durable, since the client sees the
-        close.
-        """
+        """Close the connection when the current batch, which records its end, is durable."""
         self.departing.append(connection)
 
     def waits(self) -> bool:
@@ -160,7 +155,7 @@ class Output:
         return bool(self.withholding or self.departing)
 
     def seal(self) -> list[Withheld]:
-        """Return the bytes that wait for the batch that ends now."""
+        """Return the bytes that wait for the batch that is being sealed."""
         sealed = [Withheld(connection, [], 0) for connection in self.departing]
         self.departing = []
         for connection in self.withholding:
@@ -172,7 +167,7 @@ class Output:
         return sealed
 
     def release(self, sealed: list[Withheld], batch_number: int) -> None:
-        """Release the bytes that waited for a batch, which is now durable."""
+        """Release the bytes that waited for a batch, which is durable now."""
         self.committed_batch = batch_number
         for withheld in sealed:
             connection = withheld.connection

@@ -1,7 +1,7 @@
 """Counters for users' quotas.
 
-They are derived from the state and rebuilt with it: every fact that changes a session's share of
-them passes through this module, live and in a replay.
+The counters are derived from the state and rebuilt with it. Every change that affects a counter
+passes through this module, both live and during a replay.
 """
 
 from collections.abc import Iterable
@@ -15,28 +15,28 @@ from gateway.broker.core.topics.levels import LEVEL_BYTES
 
 
 class Owners:
-    """Every user that has a session or a retained message."""
+    """Counters of every user that has a session or a retained message."""
 
     def __init__(self) -> None:
         self._quotas = Quotas()
         self._owners: dict[str, Owner] = {}
 
     def assign(self, quotas: Quotas) -> None:
-        """Apply new quotas. What already exceeds them is kept."""
+        """Apply new quotas. Sessions and messages that already exceed a quota are kept."""
         self._quotas = quotas
         for owner in self._owners.values():
             owner.assign(quotas.quota_of(owner.username))
 
     def get(self, name: str) -> Owner:
-        """Return the counters of a user, or of clients without one.
+        """Return the counters of a user, or of all clients without a user.
 
-        New ones are stored once they are used.
+        New counters are stored only when they are first used.
         """
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner
 
     def all(self) -> list[Owner]:
-        """Return the counters of all owners that have something."""
+        """Return the counters of all users with a session or a retained message."""
         return list(self._owners.values())
 
     def users(self) -> list[str]:
@@ -46,12 +46,12 @@ class Owners:
     # -- sessions
 
     def opened(self, session: Session) -> None:
-        """Count a new session and everything that it has."""
+        """Count a new session and everything that it contains."""
         if session.owner is None:
             self._add(session, self.get(name_of(session)))
 
     def moved(self, session: Session) -> None:
-        """Move a session's counts to the user that it belongs to now."""
+        """Move a session's counts to the user to which the session belongs now."""
         owner = session.owner
         name = name_of(session)
         if owner is not None and owner.username != name:
@@ -59,14 +59,14 @@ class Owners:
             self._add(session, self.get(name))
 
     def ended(self, session: Session) -> None:
-        """Subtract a session that ends. It must still have its contents."""
+        """Subtract a session that ends. The session must still have its contents."""
         owner = session.owner
         if owner is not None:
             self._remove(session, owner)
             session.owner = None
 
     def measure_queues(self, sessions: Iterable[Session]) -> None:
-        """Recalculate the queue sizes, which were read from disk."""
+        """Recalculate each user's queue size from the queue sizes of the sessions."""
         for owner in self._owners.values():
             owner.queued_bytes = 0
         for session in sessions:
@@ -102,14 +102,14 @@ class Owners:
     # -- subscriptions
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
-        """Count a subscription. Call this before it is added or replaced."""
+        """Count a subscription. Call this before the subscription is added or replaced."""
         owner = session.owner
         if owner is not None and subscription.topic_filter not in session.subscriptions:
             owner.subscriptions += 1
             owner.subscription_bytes += cost_of(subscription.topic_filter)
 
     def unsubscribed(self, session: Session, subscription: Subscription) -> None:
-        """Subtract a subscription."""
+        """Subtract a subscription that was removed."""
         owner = session.owner
         if owner is not None:
             owner.subscriptions -= 1
@@ -118,19 +118,17 @@ class Owners:
     # -- retained messages, and those held to be retained
 
     def took_place(self, message: Message) -> None:
-        """Count a message that is retained, or held with a reserved place among the retained
-        ones.
-        """
+        """Count a message that is retained, or that is held and will be retained."""
         owner = message.owner
         if owner is not None:
-            # A user who had nothing left may have another object by now.
+            # If the user had nothing left meanwhile, there may be a new object by now.
             owner = self._owners.setdefault(owner.username, owner)
             message.owner = owner
             owner.retained += 1
             owner.retained_bytes += message.retained_bytes()
 
     def gave_place_up(self, message: Message) -> None:
-        """Subtract such a message."""
+        """Subtract a message that was counted by `took_place`."""
         owner = message.owner
         if owner is not None:
             owner.retained -= 1
@@ -139,11 +137,11 @@ class Owners:
 
 
 def name_of(session: Session) -> str:
-    """Return the name of the owner of a session."""
+    """Return the name of a session's owner: its user, or LOCAL_PROGRAMS or NO_USER."""
     return session.username or (LOCAL_PROGRAMS if session.is_local else NO_USER)
 
 
 def cost_of(topic_filter: str) -> int:
-    """Return the maximum memory of a subscription, including topic levels that it may share."""
+    """Return the maximum memory of a subscription in bytes, as if it shared no topic level."""
     levels_bytes = LEVEL_BYTES * (topic_filter.count("/") + 1)
     return own_bytes_of(topic_filter) + levels_bytes

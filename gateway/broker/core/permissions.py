@@ -1,23 +1,23 @@
-"""Permissions to connect, publish, subscribe and receive, and where each one is checked.
+"""Permissions to connect, publish, subscribe and receive, and where each permission is checked.
 
 =========  ==========================================================================
-connect    `admit._refusal_of_access`, once the client is authenticated; its will too;
-           `revoke.enforce`, of those that are connected, when rules or users have changed
+connect    `admit._refusal_of_access`, when the client has been authenticated; its will is checked
+           too; `revoke.enforce`, for connected clients, when rules or users change
 publish    `admission.refusal_of`, for each PUBLISH; `qos2_receive.receive_pubrel`, again
-will       `publish.publish_will`, when a will goes out: rules may have changed meanwhile
-subscribe  `subscribe._refusal_of`, for each filter; `TopicTree.regroup`, which group of a
-           shared subscription a client is in: again when rules, user or listener are others
-receive    `TopicTree.route_of`, when a route is made, so that a message costs nothing;
-           `Permissions.refused_among` for shared subscriptions, `retained` for what is
-           retained and `system_topics` for `$SYS`, when a client has subscribed;
-           `deliver.pump`, of what was queued before rights changed
-retained   `retained`, whether who published it may do so now
+will       `publish.publish_will`, when a will is published, since rules may have changed
+subscribe  `subscribe._refusal_of`, for each filter; `TopicTree.regroup` selects the group of a
+           shared subscription again when rules, user or listener change
+receive    `TopicTree.route_of`, when a route is created, so that messages need no check;
+           `Permissions.refused_among` for shared subscriptions; when a client subscribes,
+           `retained` for retained messages and `system_topics` for `$SYS`; `deliver.pump`, for
+           messages that were queued before permissions changed
+retained   `retained`, which checks that the publisher may still publish the message
 =========  ==========================================================================
 
-All is allowed until `restrict` is called. Whether a client may receive a message is asked when the
-message is published, and of what is in its queue again once rights have changed. A user that is
-gone may do nothing, whatever the rules say, until a source of users proves it again; nor may a
-session whose certificate was revoked.
+Everything is allowed until `restrict` is called. A client's right to receive a message is checked
+when the message is published, and again for queued messages after permissions have changed. A
+removed user may do nothing, whatever the rules allow, until a source of users authenticates the
+user again. The same applies to a session whose certificate was revoked.
 """
 
 from collections.abc import Iterable
@@ -37,24 +37,24 @@ PUBLISH_REFUSED: Final = "publish_not_authorized"
 SUBSCRIBE_REFUSED: Final = "subscribe_not_authorized"
 RECEIVE_REFUSED: Final = "receive_not_authorized"
 SOURCE_REFUSED: Final = "retained_source_not_authorized"
-"""Name of this refusal in the status's `errors`."""
+"""Name of this refusal in the status, in `errors`."""
 
-# Not Final: tests make it small enough to be reached.
+# Not Final, so that tests can use a smaller value.
 CLIENTS_MAX: int = 20_000
-"""Clients with cached answers of the rules, at most; beyond it they are asked again."""
+"""Maximum clients with cached results of the access rules. Beyond this, the cache is cleared."""
 
 ANSWERS_BYTES_MAX: int = 16 * 1024 * 1024
-"""Memory of the cached answers of all clients: enough for 80,000 topics; beyond it they are asked
-again."""
+"""Maximum memory in bytes of the cached results for all clients: enough for 80,000 topics. Beyond
+this, the cache is cleared."""
 
 ANSWER_BYTES: Final = 150
-"""Memory of an answer in addition to its topic's text: its entry in a dictionary."""
+"""Memory of a cached result in addition to its topic, in bytes: its entry in a dictionary."""
 
 REFUSED_SHIFT: Final = 6
 
 
 class Client:
-    """The properties of a client on which a decision may depend."""
+    """The properties of a client on which an access rule may depend."""
 
     def __init__(
         self,
@@ -66,23 +66,25 @@ class Client:
         self.client_id = client_id
         """Empty at CONNECT if the broker chooses the identifier."""
         self.username = username
-        """None: the client has no user, or users are not authenticated."""
+        """None if the client has no user, or if users are not authenticated."""
         self.listener = listener
-        """Listener of its connection; empty for a session that was not resumed since the start."""
+        """The client's listener, or empty if the session was not resumed since the broker's
+        start."""
         self.groups = groups
-        """Groups from its user's proof; none for a session that was not resumed since the start."""
+        """Groups from the login, or empty if the session was not resumed since the broker's
+        start."""
         self.found: object = None
-        """Cache of the rules for this client; None at first."""
+        """Cache that the rules use for this client, None at first."""
         self.answers: dict[str, int] = {}
-        """Cached answers by topic: a bit for each QoS, with and without RETAIN, if publishing is
-        allowed; from `REFUSED_SHIFT` on, if it is denied."""
+        """Cached results by topic. Bits from 0 on mean that publishing is allowed, bits from
+        `REFUSED_SHIFT` on that it is denied, with one bit for each QoS without and with RETAIN."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AccessRules:
-    """Access rules that allow everything. Subclasses override them.
+    """Access rules that allow everything. Subclasses override the methods.
 
-    Answers change only with the rules.
+    Results may be cached, since they change only when the rules are replaced.
     """
 
     def may_connect(self, client: Client) -> bool:
@@ -90,7 +92,7 @@ class AccessRules:
         return True
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
-        """Return True if a client may publish to a topic, by PUBLISH or as its will."""
+        """Return True if a client may publish to a topic, by PUBLISH or with its will."""
         return True
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
@@ -107,18 +109,21 @@ class AccessRules:
 
 
 class Permissions:
-    """Cached access checks for the rules of MQTT. Check `restricted` first, which costs nothing."""
+    """Cached access checks for the rules of MQTT.
+
+    Callers check `restricted` first, because that costs nothing.
+    """
 
     def __init__(self, authenticates: bool) -> None:
-        """Start without rules. `authenticates`: user names are authenticated."""
+        """Start without access rules. `authenticates` is True if user names are authenticated."""
         self.restricted = False
-        """True if there are rules or removed users, so that an answer may be no."""
+        """True if there are access rules, removed users or revoked certificates."""
         self._authenticates = authenticates
         self.has_rules = False
-        """True if there are rules. Without them everything is allowed."""
+        """True if there are access rules. Without rules everything is allowed."""
         self._rules = AccessRules()
         self.gone: frozenset[str] = frozenset()
-        """Users to whom everything is denied."""
+        """Removed users, to whom everything is denied."""
         self._has_revoked = False
         """True if any session has a revoked certificate."""
         self._clients: dict[Session, Client] = {}
@@ -132,18 +137,18 @@ class Permissions:
         self._forget_all()
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Use these rules from now on. None: everything is allowed."""
+        """Apply the access rules from now on. With None, everything is allowed."""
         self.has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
         self._update()
 
     def forbid(self, gone: frozenset[str]) -> None:
-        """Deny everything to these users from now on."""
+        """Deny everything to the removed users `gone` from now on."""
         self.gone = gone
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Set whether sessions must be checked for revoked certificates."""
+        """Record whether any session has a revoked certificate, so that sessions are checked."""
         self._has_revoked = has_revoked
         self._update()
 
@@ -169,7 +174,7 @@ class Permissions:
         return not self._rules.may_publish(client, topic, qos, retain)
 
     def refuses_publish(self, session: Session, topic: str, qos: int, retain: bool) -> bool:
-        """Return True if a client must not publish to a topic. The answer is cached."""
+        """Return True if a client must not publish to a topic. The result is cached."""
         client = self._clients.get(session)
         if client is None:
             client = self._client_of(session)
@@ -178,7 +183,7 @@ class Permissions:
     def refuses_source(self, source: Source, topic: str, qos: int) -> bool:
         """Return True if the publisher of a retained message may no longer publish it.
 
-        The answer is cached for each publisher and topic.
+        The result is cached for each publisher and topic.
         """
         client = self._sources.get(source)
         if client is None:
@@ -223,11 +228,10 @@ class Permissions:
         return session.is_revoked or client.username in self.gone
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
-        """Return the suffix that distinguishes a shared subscription's group from others of its
-        name.
+        """Return a suffix that separates groups of shared subscriptions with the same name.
 
-        Empty for the common group. Otherwise a slash and the user name, which is empty for clients
-        without a user.
+        The suffix is empty for the group that all users share. Otherwise it is a slash and the user
+        name, which is empty for clients without a user.
         """
         client = self._client_of(session)
         if self._rules.shares_group(client, subscription.topic_filter, subscription.qos):
@@ -239,7 +243,7 @@ class Permissions:
         return {session for session in members if self.refuses_receive(session, topic)}
 
     def forget(self, session: Session) -> None:
-        """Clear the cached answers of a session that ended, or has another user or listener."""
+        """Clear the cached results of a session that ended, or whose user or listener changed."""
         self._clients.pop(session, None)
 
     def _client_of(self, session: Session) -> Client:

@@ -1,23 +1,25 @@
-"""Counts of the last hour by client and reason, for warnings that clear by themselves. Pure.
+"""Counts over the last hour by client and reason, for warnings that clear by themselves.
 
-Time is divided into steps of ten minutes: `advance` starts a new one and discards the oldest.
+Time is divided into steps of ten minutes. `advance` starts a new step and discards the oldest. This
+module is pure: it does no I/O and reads no clock.
 """
 
 from typing import Final
 
 STEP_SECONDS: Final = 600.0
 STEPS: Final = 6
-"""Complete steps stored in addition to the current one: a count covers 60 to 70 minutes."""
+"""Complete steps stored in addition to the current step, so that a count covers 60 to 70
+minutes."""
 
 ENTRIES_MAX: Final = 1_000
-"""Pairs of client and reason that are counted separately, some 300 kB; others are only in the
-total."""
+"""Maximum pairs of client and reason that are counted separately: about 300 kB. Further pairs count
+only in the total."""
 
 _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """Steps of ten minutes, counted from the first call."""
+    """Counter of ten-minute steps. The first step begins with the first call."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None
@@ -25,7 +27,7 @@ class StepClock:
     def passed(self, now: float) -> int:
         """Return the number of steps that ended since the last call.
 
-        `now` is monotonic, in seconds.
+        `now` is in seconds of the monotonic clock.
         """
         if self._ends_at is None:
             self._ends_at = now + STEP_SECONDS
@@ -41,9 +43,9 @@ class RecentCount:
 
     def __init__(self) -> None:
         self.running = 0
-        """Count of the current step."""
+        """Count in the current step."""
         self._steps = [0] * STEPS
-        """Counts of the previous steps, newest first."""
+        """Counts in the previous steps, newest first."""
 
     def advance(self, steps: int) -> None:
         """Advance by `steps` steps. Counts older than an hour are discarded."""
@@ -57,29 +59,29 @@ class RecentCount:
 
 
 class Recent:
-    """Occurrences of one reason for one client during the last hour."""
+    """Count of one reason for one client during the last hour."""
 
     def __init__(self, reason: str, client_id: str) -> None:
         self.reason = reason
         self.client_id = client_id
         self.username: str | None = None
         self.topic: str | None = None
-        """The latest topic or filter, cut to 200 characters; None if unknown."""
+        """The latest topic or filter, truncated to 200 characters, or None if unknown."""
         self.count = RecentCount()
 
 
 class RecentCounts:
-    """Occurrences during the last hour, by client and reason."""
+    """Counts during the last hour, by client and reason, and their total."""
 
     def __init__(self) -> None:
         self._all = RecentCount()
         self._entries: dict[tuple[str, str], Recent] = {}
         self._latest: Recent | None = None
-        """The entry counted last: a full queue drops many messages in a row."""
+        """The entry that was counted last, since a full queue drops many messages in a row."""
         self._clock = StepClock()
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str | None) -> None:
-        """Count one occurrence."""
+        """Count one occurrence of a reason, with the user and the topic of this occurrence."""
         self._all.running += 1
         entry = self._latest
         if entry is None or entry.client_id != client_id or entry.reason != reason:
@@ -102,7 +104,7 @@ class RecentCounts:
         return entry
 
     def advance(self, now: float) -> None:
-        """Discard counts that are more than an hour older than `now` (monotonic, in seconds)."""
+        """Discard counts from more than an hour before `now` (monotonic, in seconds)."""
         steps = self._clock.passed(now)
         if not steps:
             return
@@ -114,10 +116,10 @@ class RecentCounts:
                 del self._entries[key]
 
     def total(self) -> int:
-        """Return the number of all occurrences in the last hour."""
+        """Return the count of all clients and reasons in the last hour."""
         return self._all.value()
 
     def largest(self, count_max: int) -> list[Recent]:
-        """Return the entries with the highest counts, the highest first."""
+        """Return at most `count_max` entries with the highest counts, the highest first."""
         entries = sorted(self._entries.values(), key=lambda each: -each.count.value())
         return entries[:count_max]

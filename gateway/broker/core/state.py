@@ -1,8 +1,8 @@
-"""The broker's state, and the effect of each fact on it.
+"""The broker's state, and the effect of each fact (recorded change) on it.
 
 Every method applies one fact, named as in `records.layout`. The running core and recovery call the
 same methods, so a restart rebuilds the same state. Only persistent sessions have entries in
-`changes`; the state of a clean session ends with its connection.
+`changes`. The state of a clean session ends with its connection.
 """
 
 from gateway.broker.core.changes import Changes
@@ -34,24 +34,24 @@ class State:
         self.memory_queues = MemoryQueues()
         self.retained: dict[str, Message] = {}
         self.retained_bytes = 0
-        """Their memory, without levels of the topic tree."""
+        """Memory of the retained messages, without levels of the topic tree."""
         self.retained_size_bytes = 0
-        """Size of their topics, payloads and properties."""
+        """Size of the topics, payloads and properties of the retained messages."""
         self.places_taken = 0
-        """Number of held messages that will be retained at their release."""
+        """Number of held messages that will be retained when they are released."""
         self.places_taken_bytes = 0
         self.held_bytes = 0
-        """The sum of `inbound_bytes` of all sessions."""
+        """Sum of `inbound_bytes` over all sessions."""
         self.wills: dict[int, Session] = {}
         self.wills_bytes = 0
-        """Memory of all wills."""
+        """Memory of all wills, in bytes."""
         self.changes = Changes()
         self.time = GatewayTime()
         self.next_session_number = 1
         self.next_message_number = 1
 
     def freeze(self) -> Changes:
-        """Return the changes for a checkpoint, and start collecting new ones."""
+        """Return the changes for a checkpoint, and start to collect new ones."""
         frozen = self.changes
         self.changes = Changes()
         for session in frozen.sessions:
@@ -83,7 +83,7 @@ class State:
             self.changes.sessions.add(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
-        """Set the session expiry interval that the client changed at DISCONNECT."""
+        """Set the session expiry interval that the client changed in its DISCONNECT."""
         session.expiry_seconds = expiry_seconds
         if session.persistent:
             self.changes.sessions.add(session)
@@ -101,7 +101,7 @@ class State:
             self.changes.sessions.add(session)
 
     def session_ended(self, session: Session) -> None:
-        """Discard everything that belongs to the session. Retained messages do not."""
+        """Discard everything that belongs to the session. Retained messages are kept."""
         session.ended = True
         self.owners.ended(session)
         if session.memory_queues is not None:
@@ -181,7 +181,7 @@ class State:
     # -- QoS 2, receiving
 
     def message_held(self, held: Held) -> None:
-        """Hold a new QoS 2 PUBLISH."""
+        """Store a new QoS 2 message until it is released."""
         session = held.session
         before = session.inbound.get(held.packet_id)
         if before is not None:  # in a replay over tables that already contain it
@@ -197,7 +197,7 @@ class State:
             self.changes.held[held] = None
 
     def message_released(self, held: Held) -> None:
-        """Free the packet identifier of a held message that was released or given up."""
+        """Free the packet identifier of a held message that was released or abandoned."""
         session = held.session
         packet_id = held.packet_id
         if session.inbound.remove(packet_id):
@@ -237,7 +237,7 @@ class State:
             self.changes.sessions.add(session)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
-        """Put a delivery in flight with a packet identifier. It may be queued or new."""
+        """Put a new or queued delivery in flight, with a packet identifier."""
         session = delivery.session
         delivery.packet_id = packet_id
         delivery.state = DeliveryState.SENT
@@ -258,7 +258,7 @@ class State:
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        """Record PUBREC: from now on PUBREL is resent, in the order of the PUBRECs."""
+        """Record a PUBREC. From now on PUBREL is resent, in the order of the PUBRECs."""
         session = delivery.session
         delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1
@@ -271,7 +271,7 @@ class State:
                 changes.deliveries[delivery] = None
 
     def delivery_completed(self, delivery: Delivery) -> None:
-        """Free the packet identifier after PUBACK or PUBCOMP."""
+        """Free the packet identifier of a delivery after PUBACK or PUBCOMP."""
         session = delivery.session
         packet_id = delivery.packet_id
         session.outbound.remove(packet_id)
@@ -286,7 +286,7 @@ class State:
             changes.orphans.add(delivery.message_number)
 
     def delivery_skipped(self, delivery: Delivery) -> None:
-        """Remove the first queued message without a packet identifier: QoS 0, or dropped."""
+        """Remove the first message of the queue without starting it: it is QoS 0, or dropped."""
         session = delivery.session
         session.consume(delivery.position)
         delivery.state = DeliveryState.DONE
@@ -328,11 +328,11 @@ class State:
         self.owners.gave_place_up(message)
 
     def retained_memory_bytes(self) -> int:
-        """Return the memory size of all retained messages."""
+        """Return the memory size of all retained messages and their topic levels, in bytes."""
         return self.retained_bytes + self.tree.topics.size_bytes
 
     def will_set(self, session: Session, will: Will) -> None:
-        """Set the will of a connection. It is kept even if its session is not."""
+        """Set the will of a connection. A clean session's will survives a restart too."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = will
@@ -341,7 +341,7 @@ class State:
         self.changes.wills[session.number] = session
 
     def will_cleared(self, session: Session) -> None:
-        """Remove a will that was published, or whose connection ended with DISCONNECT."""
+        """Remove a will, because it was published or is no longer needed."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = None
@@ -350,6 +350,6 @@ class State:
 
 
 def place_bytes_of(message: Message) -> int:
-    """Return the maximum memory size of a held message once it is retained, with its levels."""
+    """Return the maximum memory size of a held message once retained, with its topic levels."""
     levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
     return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

@@ -1,4 +1,4 @@
-"""Statistics and log notices. Whatever is dropped or refused is counted.
+"""Statistics and log notices. Every dropped message and every refusal is counted.
 
 The same calls inform an observer if there is one, so counts and reports always agree.
 """
@@ -30,19 +30,19 @@ from gateway.broker.core.sessions.subscription import Subscription
 from gateway.broker.core.takeovers import REASON, Takeovers
 
 NOTICES_MAX: Final = 100
-"""Sentences stored for the log until the event loop takes them, at most; further ones are only
+"""Maximum notices stored until the event loop writes them to the log. Further notices are only
 counted."""
 
 
 class Statistics:
-    """Counters since the start of the process. `errors` and `dropped` are by reason."""
+    """Counters since the start of the process. `errors` and `dropped` count by reason."""
 
     publishes_slowed = 0
-    """How often a PUBLISH was deferred because of a queue that slows its publishers."""
+    """Number of PUBLISH packets deferred because of a queue that slows its publishers."""
 
     def __init__(self) -> None:
         self.observe: Callable[[Event], None] | None = None
-        """Called with each event; must return immediately and never raise."""
+        """Function called with each event. It must return immediately and never raise."""
         self.connections_accepted = 0
         self.connections_refused = 0
         self.connections_open = 0
@@ -54,9 +54,9 @@ class Statistics:
         self.bytes_sent = 0
         self.packets_received_total = 0
         self.packets_received = vec[i64]([0] * 16)
-        """Packets by packet type; PUBLISH is counted by QoS."""
+        """Packets received, by packet type. PUBLISH is counted by QoS instead."""
         self.packets_sent = vec[i64]([0] * 16)
-        """Packets sent, by packet type; PUBLISH is counted by QoS."""
+        """Packets sent, by packet type. PUBLISH is counted by QoS instead."""
         self.received_qos0 = 0
         self.received_qos1 = 0
         self.received_qos2 = 0
@@ -65,7 +65,7 @@ class Statistics:
         self.sent_qos2 = 0
         self.publish_bytes_received = 0
         self.publish_bytes_sent = 0
-        """Payloads of PUBLISH packets, without topics and headers."""
+        """Payload bytes of PUBLISH packets, without topics and headers."""
         self.publishes_refused = 0
         self.publishes_resent = 0
         self.duplicates_suppressed = 0
@@ -82,14 +82,14 @@ class Statistics:
         self.recently_dropped = RecentCounts()
 
     def note(self, sentence: str, client_id: str = "") -> None:
-        """Store a sentence for the log: what was dropped or refused, for which client, and why."""
+        """Store a notice for the log: what was dropped or refused, for which client, and why."""
         if len(self.notices) < NOTICES_MAX:
             self.notices.append((sentence, client_id))
         else:
             self.notices_left_out += 1
 
     def count_error(self, reason: str, count: int = 1) -> None:
-        """Count an error of a client, or a limit that was reached."""
+        """Count an error of a client, or a limit that was reached, by `reason`."""
         self.errors[reason] = self.errors.get(reason, 0) + count
 
     def deny(self, reason: str, session: Session, topic: str) -> None:
@@ -102,7 +102,7 @@ class Statistics:
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
         """Record the takeover of a connection.
 
-        Count it if two devices share the client identifier.
+        Takeovers between devices that share a client identifier are counted as errors.
         """
         count = self.takeovers.note(client_id, displaced, newcomer, now)
         if count:
@@ -120,7 +120,7 @@ class Statistics:
     # -- events that are also reported to an observer
 
     def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
-        """Count and report a client that connected."""
+        """Count a client that connected, and inform the observer."""
         self.clients_connected += 1
         self.clients_connected_max = max(self.clients_connected_max, self.clients_connected)
         if self.observe is not None:
@@ -136,7 +136,7 @@ class Statistics:
             )
 
     def left(self, session: Session, reason: CloseReason) -> None:
-        """Count and report a client that disconnected."""
+        """Count a client that disconnected, and inform the observer."""
         self.clients_connected -= 1
         if self.observe is None:
             return
@@ -146,12 +146,12 @@ class Statistics:
             self.observe(Lost(session.client_id, reason.word))
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
-        """Report a subscription that was added or replaced."""
+        """Inform the observer that a subscription was added or replaced."""
         if self.observe is not None:
             self.observe(Subscribed(session.client_id, subscription.topic_filter, subscription.qos))
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
-        """Report a subscription that the client removed."""
+        """Inform the observer that the client removed a subscription."""
         if self.observe is not None:
             self.observe(Unsubscribed(session.client_id, topic_filter))
 
@@ -164,27 +164,27 @@ class Statistics:
         retain: bool,
         is_will: bool,
     ) -> None:
-        """Report a message that is forwarded to its subscribers.
+        """Inform the observer that a message is forwarded to its subscribers.
 
-        Callers on a hot path check `observe` themselves before they call.
+        Callers on a hot path check `observe` before the call.
         """
         if self.observe is not None:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
 
     def delivered(self, delivery: Delivery) -> None:
-        """Report that a QoS 1 or 2 message, or a queued one, reached its client."""
+        """Inform the observer that a QoS 1 or 2 message, or a queued one, reached its client."""
         if self.observe is not None:
             message = delivery.message
             topic = None if message is None else message.topic
             self.observe(Delivered(delivery.session.client_id, topic, delivery.qos))
 
     def delivered_at_qos0(self, session: Session, topic: str) -> None:
-        """Report that a QoS 0 message was sent."""
+        """Inform the observer that a QoS 0 message was sent."""
         if self.observe is not None:
             self.observe(Delivered(session.client_id, topic, 0))
 
     def drop(self, session: Session | None, topic: str | None, reason: str) -> None:
-        """Count a dropped message for a receiver; without a session, for all receivers."""
+        """Count a message that is dropped for one receiver, or for all if `session` is None."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         client_id = "" if session is None else session.client_id
         username = None if session is None else session.username

@@ -1,4 +1,4 @@
-"""State of a SUBSCRIBE that is processed in slices, and of the retained messages it asked for."""
+"""State of a SUBSCRIBE that is processed in slices, and of the retained messages that it requests."""
 
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.core.sessions.subscription import Subscription
@@ -18,8 +18,8 @@ class Found:
 class Asked:
     """Progress of a SUBSCRIBE.
 
-    If a filter occurs several times, only the last one is processed: it would replace the others
-    immediately.
+    If a filter occurs several times, only the last one is processed, because it replaces the
+    others.
     """
 
     def __init__(self, packet: Subscribe) -> None:

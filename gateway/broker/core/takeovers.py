@@ -1,8 +1,8 @@
 """Detection of two devices with one client identifier, which keep disconnecting each other.
 
 A single takeover is normal: a client that lost its network reconnects while its old connection is
-still open. Devices that share an identifier reconnect again and again: the displaced address
-displaces the other one, or takeovers follow each other within seconds.
+still open. Devices that share an identifier reconnect again and again. Either a displaced address
+returns and displaces the other address, or takeovers follow each other within seconds.
 """
 
 from typing import Final
@@ -10,36 +10,36 @@ from typing import Final
 from gateway.broker.core.recent import RecentCount, StepClock
 
 REASON: Final = "client_id_shared"
-"""Name of takeovers between such devices in the status's `errors`."""
+"""Name of takeovers between devices that share an identifier, in `errors` of the status."""
 
 WINDOW_SECONDS: Final = 300.0
-"""Returns of a displaced address within this time count together: devices wait up to some minutes
-before they reconnect."""
+"""Seconds within which returns of a displaced address are counted together: devices wait up to some
+minutes before they reconnect."""
 
 RETURNS_MIN: Final = 2
-"""Returns of a displaced address that are not a coincidence: a device that changes from Wi-Fi to a
-mobile network and back returns once."""
+"""Minimum returns of a displaced address that indicate a shared identifier. A device that changes
+from Wi-Fi to a mobile network and back returns only once."""
 
 QUICK_SECONDS: Final = 10.0
-"""Takeovers from one address within this time are quick: a lost connection is noticed later than
-that."""
+"""Maximum seconds between takeovers from one address that count as quick. Noticing a lost
+connection takes longer."""
 
 QUICK_MIN: Final = 4
-"""Quick takeovers in a row that indicate several devices at one address, for example in containers
-on one machine."""
+"""Minimum consecutive quick takeovers that indicate several devices at one address, for example in
+containers on one machine."""
 
 CLIENTS_MAX: int = 1_000
-"""Client identifiers observed, at most: some 400 kB. Takeovers of others are ignored."""
+"""Maximum client identifiers that are observed: about 400 kB. Takeovers of others are ignored."""
 
 HOSTS_MAX: Final = 8
-"""Addresses stored for one identifier, at most."""
+"""Maximum addresses stored for one client identifier."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Shortest time between two log lines about an identifier."""
+"""Minimum seconds between two log lines for a client identifier."""
 
 
 class Shared:
-    """Takeovers of one client identifier."""
+    """Takeovers of one client identifier, which several devices may share."""
 
     def __init__(self, client_id: str, now: float) -> None:
         self.client_id = client_id
@@ -48,20 +48,20 @@ class Shared:
         self.returns = 0
         self.quick = 0
         self.pending = 0
-        """Takeovers in the window, until it is clear that devices share the identifier."""
+        """Takeovers in the window that count only if devices turn out to share the identifier."""
         self.hosts: dict[str, None] = {}
-        """Displaced addresses."""
+        """Hosts of displaced connections."""
         self.is_found = False
         """True if at least two devices share the identifier."""
         self.addresses = ("", "")
-        """Addresses of the connection displaced last, and of its successor."""
+        """Addresses of the connection displaced last, and of the connection that displaced it."""
         self.count = RecentCount()
-        """Takeovers in the last hour, including the first one of the window."""
+        """Takeovers in the last hour, from the first takeover of the window on."""
         self.unlogged = 0
         self.next_line_at = 0.0
 
     def note(self, displaced: str, newcomer: str, now: float) -> int:
-        """Record a takeover. Return how many must be counted."""
+        """Record a takeover. Return the number of takeovers to add to the statistics."""
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}
         is_quick = now - self.last_at <= QUICK_SECONDS
@@ -82,7 +82,7 @@ class Shared:
         return found
 
     def sentence(self) -> str:
-        """Return a sentence about what happened, with the fix."""
+        """Return a sentence for the log that states the problem and how to fix it."""
         displaced, newcomer = self.addresses
         times = "once" if self.unlogged == 1 else f"{self.unlogged} times"
         return (
@@ -99,9 +99,10 @@ class Takeovers:
         self._clock = StepClock()
 
     def note(self, client_id: str, displaced: str, newcomer: str, now: float) -> int:
-        """Record a takeover, with the addresses of both connections.
+        """Record a takeover, with the addresses of the displaced and the new connection.
 
-        Return how many takeovers between devices that share an identifier must be counted.
+        Return the number of takeovers to add to the statistics, which is 0 if no devices appear to
+        share the identifier.
         """
         shared = self._clients.get(client_id)
         if shared is None:
@@ -112,8 +113,9 @@ class Takeovers:
         return shared.note(displaced, newcomer, now)
 
     def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
-        """Return at most `count_max` due log lines, each with its client, and forget what is
-        over.
+        """Return at most `count_max` log lines that are due, each with its client identifier.
+
+        Entries of clients that no longer need to be observed are removed.
         """
         self._advance(now)
         lines: list[tuple[str, str]] = []
@@ -136,13 +138,13 @@ class Takeovers:
                 del self._clients[client_id]
 
     def largest(self, count_max: int) -> list[Shared]:
-        """Return shared identifiers, those with the most takeovers first."""
+        """Return at most `count_max` shared identifiers, those with the most takeovers first."""
         found = [each for each in self._clients.values() if each.is_found]
         found.sort(key=lambda each: -each.count.value())
         return found[:count_max]
 
 
 def host_of(address: str) -> str:
-    """Return the host of `HOST:PORT`. Any other text is returned unchanged."""
+    """Return the host of `HOST:PORT`. Any other string is returned unchanged."""
     host, _, port = address.rpartition(":")
     return host if host and port.isdecimal() else address

@@ -1,7 +1,7 @@
-"""Timers as values: what is due when. The event loop owns the clock.
+"""Timers as values that state when they are due. The event loop has the clock.
 
 A connection or session has at most one timer of each kind. Its timers are removed when it ends, so
-a client that reconnects a thousand times a second leaves none.
+a client that reconnects a thousand times a second leaves no timers behind.
 """
 
 from enum import Enum
@@ -11,7 +11,7 @@ from gateway.broker.core.sessions.session import Session
 
 
 class TimerKind(Enum):
-    """Purpose of a timer."""
+    """The purpose of a timer."""
 
     CONNECT_TIMEOUT = 0
     KEEP_ALIVE = 1
@@ -37,9 +37,10 @@ class Timer:
         self.session = session
         self.due = 0.0
         self.order = 0
-        """If two timers are due at the same time, the one added first fires first."""
+        """Number in order of addition. If two timers are due at the same time, the lower fires
+        first."""
         self.place = -1
-        """Its position in the heap; -1: not in it."""
+        """Position of the timer in the heap, or -1 if it is not in the heap."""
 
 
 class Timers:
@@ -52,7 +53,7 @@ class Timers:
         self.of_sessions: dict[Session, list[Timer]] = {}
 
     def add(self, when: float, timer: Timer) -> None:
-        """Schedule `timer` at `when` (monotonic seconds). It replaces one of the same kind."""
+        """Schedule `timer` at `when` (monotonic seconds), replacing a timer of the same kind."""
         owned = self._owned_with(timer)
         for other in owned:
             if other.kind is timer.kind:
@@ -67,13 +68,14 @@ class Timers:
         self._rise(timer, len(self.heap) - 1)
 
     def next_due(self) -> float | None:
-        """Return when the next timer is due, or None."""
+        """Return when the next timer is due (monotonic seconds), or None if there is no timer."""
         return self.heap[0].due if self.heap else None
 
     def take_due(self, now: float, order_max: int) -> Timer | None:
-        """Return the earliest due timer, or None.
+        """Remove and return the earliest timer that is due, or None.
 
-        Timers added after `order_max` are ignored: see `count`.
+        Timers with an `order` above `order_max` are ignored: the caller passes an earlier `count`,
+        so that timers added meanwhile wait.
         """
         if not self.heap:
             return None
@@ -95,7 +97,7 @@ class Timers:
             self._take_out(timer)
 
     def _owned_with(self, timer: Timer) -> list[Timer]:
-        """Return all timers of the connection or session to which this one belongs."""
+        """Return all timers of the connection or session that owns this timer."""
         if timer.connection is not None:
             return self.of_connections.setdefault(timer.connection, [])
         assert timer.session is not None, "a timer of a connection or a session"

@@ -1,8 +1,11 @@
-"""Token bucket: limits a rate per second, and a burst after a pause. Pure."""
+"""Token bucket, which limits a rate per second, and a burst after a pause.
+
+This module is pure: it does no I/O and reads no clock.
+"""
 
 
 class TokenBucket:
-    """Fills with `rate` tokens per second up to `burst`. May be overdrawn."""
+    """A bucket that fills with `rate` tokens per second up to `burst`. It may be overdrawn."""
 
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self.rate = rate
@@ -31,13 +34,13 @@ class TokenBucket:
         """Take `count` tokens, even if fewer are available.
 
         Returns:
-            The seconds until the debt is repaid; 0.0 if there is none.
+            The seconds until the bucket is no longer overdrawn, or 0.0 if it is not overdrawn.
         """
         self._fill(now)
         self.tokens -= count
         return -self.tokens / self.rate if self.tokens < 0.0 else 0.0
 
     def is_full(self, now: float) -> bool:
-        """Return True if the bucket is full, so that it can be forgotten."""
+        """Return True if the bucket is full, so that it can be discarded."""
         self._fill(now)
         return self.tokens >= self.burst

@@ -1,26 +1,27 @@
-"""Rate limits of all clients of one user together, and of all clients without a user. Pure.
+"""Rate limits of all clients of one user together, or of all clients without a user.
 
-A meter outlives the connections that it counts, so reconnecting does not give a new burst.
+A meter outlives the connections that it counts, so reconnecting does not give a new burst. This
+module is pure: it does no I/O and reads no clock.
 """
 
 from gateway.broker.core.sessions.meter import Meter
 from gateway.broker.core.sessions.owner import Owner
 
-# Not Final: tests make it small enough to be reached.
+# Not Final, so that tests can use a smaller value.
 USERS_MAX: int = 16_384
-"""Users remembered, at most: some 600 bytes each. The one that connected longest ago is dropped
-first. Its clients keep their meter, and the next one starts a new meter."""
+"""Maximum users with a meter, at about 600 bytes each. Beyond this, the user who connected longest
+ago is forgotten. That user's clients keep their meter, but the next client starts a new one."""
 
 
 class UserMeters:
-    """A meter for each user that has `packet_rate`, `byte_rate` or `journal_bytes_per_day`."""
+    """Meters of users that have `packet_rate`, `byte_rate` or `journal_bytes_per_day`."""
 
     def __init__(self) -> None:
         self._meters: dict[str, Meter] = {}
-        """Most recently connected users last."""
+        """Meters by user name, the user who connected last at the end."""
 
     def meter_of(self, owner: Owner, now: float) -> Meter | None:
-        """Return the meter of a user's clients. None: nothing is limited."""
+        """Return the meter for a user's clients, or None if the user has no rate limits."""
         quota = owner.quota
         rates = quota.packet_rate, quota.byte_rate, quota.journal_bytes_per_day
         if not any(rates):

@@ -1,24 +1,25 @@
-"""Protocol violations: how each is counted, answered and logged.
+"""Protocol violations: how each is counted, reported to the client, and logged.
 
-The reason codes are those of MQTT 5.0. For older clients the connection is closed.
+The reason codes are those of MQTT 5.0. For clients of older versions, the connection is closed
+without a reason code.
 """
 
 from gateway.broker.wire.codes import PACKET_TOO_LARGE, PROTOCOL_ERROR
 
 
 class Violation:
-    """A violation that ends the connection."""
+    """A violation of the protocol or of a limit, which ends the connection."""
 
     def __init__(self, reason: str, reason_code: int, detail: str) -> None:
         self.reason = reason
-        """Reason for counters and the session log, in snake case."""
+        """Name of the violation in counters and in the session log, in snake case."""
         self.reason_code = reason_code
         self.detail = detail
-        """A sentence: the event, the state, and what was expected."""
+        """A sentence that states the event, the state, and what was expected."""
 
 
 def too_large(name: str, size_bytes: int, largest_bytes: int) -> Violation:
-    """Return the violation for an answer that must be sent but is too large [MQTT5-3.1.2-24]."""
+    """Return the violation for a response that is too large for the client [MQTT5-3.1.2-24]."""
     detail = (
         f"{name} of {size_bytes} bytes, the client's maximum packet size is {largest_bytes}: "
         "expected a client with room for its answers"

@@ -1,4 +1,4 @@
-"""Behaviour of a session's queue at its limit."""
+"""Behaviour of a session's queue when it reaches its limit."""
 
 from enum import Enum
 
@@ -7,11 +7,12 @@ class WhenFull(Enum):
     """Behaviour of a session whose queue is full when another message arrives."""
 
     DROP_NEWEST = 0
-    """The message is dropped for this session; older ones are kept."""
+    """The new message is dropped for this session. Older messages are kept."""
     DROP_OLDEST = 1
-    """The oldest queued message is dropped for it."""
+    """The oldest queued message is dropped in favour of the new one."""
     REFUSE = 2
-    """The publisher gets no acknowledgement: `rules.full_queues`."""
+    """The publisher gets no acknowledgement: see `rules.full_queues`."""
     SLOW = 3
-    """While its client reads, publishers wait once the queue is half full, and nothing is dropped;
-    while its client is away, like DROP_NEWEST: `rules.deliver.backpressure`."""
+    """While the client is connected and reads, publishers wait once the queue is half full, and
+    nothing is dropped. While the client is away, new messages are dropped. See
+    `rules.deliver.backpressure`."""

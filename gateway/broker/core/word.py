@@ -1,10 +1,10 @@
-"""Base class of the words that records contain."""
+"""Base class of enumerations whose values are stored in journal records."""
 
 from enum import IntEnum
 
 
 class Word(IntEnum):
-    """A value in a record, and its word in the session log."""
+    """A value in a journal record, with the word that represents it in the session log."""
 
     word: str
 

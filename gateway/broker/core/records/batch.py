@@ -1,4 +1,4 @@
-"""The current batch: its records, the names of their sessions, and the resulting blob."""
+"""The current batch: its records, the client ids of their sessions, and the resulting blob."""
 
 from librt.strings import BytesWriter
 
@@ -23,26 +23,27 @@ class Batch:
         self.record_count = 0
         self.names = bytearray()
         self.parts: list[bytes] = []
-        """Records of the batch that `take_part` has returned; those in `records` follow."""
+        """Records of the batch that `take_part` has already returned. `records` has the later
+        ones."""
         self.parts_bytes = 0
         self.parts_count = 0
         self.parts_names_bytes = 0
         self.lazy = False
-        """True if something was recorded since the last part that no client waits for."""
+        """True if the records since the last part include one that no client waits for."""
 
     def pending_bytes(self) -> int:
         """Return the size of the records in the current batch in bytes."""
         return self.parts_bytes + len(self.records)
 
     def blob_bytes(self) -> int:
-        """Return the size of the blob that `seal` would return."""
+        """Return the size in bytes of the blob that `seal` would return."""
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
         """Return the records since the last part as a blob, without ending the batch.
 
-        All parts have the batch's number, and their sequence numbers continue. A session's name is
-        in the first part that needs it.
+        All parts have the batch's number, and their sequence numbers are consecutive. A session's
+        client identifier is in the first part that needs it.
         """
         records = self.records.getvalue()
         blob = self._blob(
@@ -62,9 +63,9 @@ class Batch:
         return blob
 
     def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
-        """End the batch and return its blob; None if nothing was recorded.
+        """End the batch and return its blob, or None if nothing was recorded.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
+        `wall_ms` is the wall time in milliseconds since 1970, and `clock` the quality of that time.
         """
         if not self.record_count:
             self.batch_number += 1
@@ -112,8 +113,9 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count a record of a session, add its client id to the blob if missing, and return its
-        number.
+        """Count a record of a session, and return the session's number.
+
+        Add the session's client identifier to the blob if it is missing there.
         """
         self.record_count += 1
         if session.named_in_batch != self.batch_number:

@@ -15,11 +15,11 @@ _CLOCKS: Final = list(ClockQuality)
 
 
 class DamagedBlob(ValueError):
-    """The blob is cut off, changed, or of an unknown version."""
+    """Error for a blob that is truncated, changed, or of an unknown version."""
 
 
 class Blob:
-    """A parsed blob: its header, the names of its sessions, and the position of its records."""
+    """A parsed blob: its header, the client ids of its sessions, and where its records are."""
 
     def __init__(self, data: bytes) -> None:
         if len(data) < layout.BLOB_HEADER_1.size + layout.CRC.size:
@@ -36,13 +36,14 @@ class Blob:
         clock: int = fields[3]
         self.clock = _CLOCKS[clock] if clock < len(_CLOCKS) else ClockQuality.UNKNOWN
         self.time_ms: int = fields[4]
-        """Wall time."""
+        """Wall time in milliseconds since 1970."""
         self.number: int = fields[5]
         self.first_sequence: int = fields[6]
         self.record_count: int = fields[7]
         names_bytes: int = fields[8]
         self.gateway_ms = self.time_ms
-        """Gateway time; in the first format, wall time, which was used for deadlines."""
+        """Gateway time in milliseconds. In the first format, it is wall time, as used for deadlines
+        then."""
         self.names_at = layout.BLOB_HEADER_1.size
         if self.has_gateway_time:
             self.names_at = layout.BLOB_HEADER.size
@@ -60,7 +61,7 @@ class Blob:
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last event; if there is none, one less than the first."""
+        """Sequence number of the last event. Without events, one less than the first number."""
         return self.first_sequence + self.record_count - 1
 
     def _names(self) -> dict[int, str]:
@@ -75,13 +76,13 @@ class Blob:
 
 
 def has_valid_crc(data: bytes) -> bool:
-    """Return True if a blob of any version ends with the CRC-32 of its preceding bytes."""
+    """Return True if a blob of any version ends with the CRC-32 of all preceding bytes."""
     crc: int = layout.CRC.unpack(data[-layout.CRC.size :])[0]
     return crc32(memoryview(data)[: -layout.CRC.size]) == crc
 
 
 def packed(header: bytes, names: bytes, records: bytes) -> bytes:
-    """Assemble a blob from its three parts and add the CRC."""
+    """Assemble a blob from its three parts and append the CRC."""
     body = b"".join((header, names, records))
     return body + layout.CRC.pack(crc32(body))
 

@@ -1,4 +1,4 @@
-"""Conversion of records to events of the session log (docs/formats/session-log.md)."""
+"""Conversion of journal records to events of the session log (docs/formats/session-log.md)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ from gateway.broker.core.records.record import (
 from gateway.broker.core.sessions.message import QOS, RETAIN
 
 _NAMES: Final = [""] * (max(RecordKind) + 1)
-"""By kind; includes events whose name differs from that of their record."""
+"""Names of events by record kind. Some events have another name than their record."""
 for _kind in RecordKind:
     _NAMES[_kind] = _kind.word
 _NAMES[RecordKind.DELIVERED_AT_QOS0] = RecordKind.DELIVERY_COMPLETED.word
@@ -37,7 +37,7 @@ Event = dict[str, EventValue]
 
 
 class JournalBatch:
-    """A blob's events. Event `index` has the sequence number `first_sequence + index`."""
+    """The events of a blob. Event `index` has the sequence number `first_sequence + index`."""
 
     def __init__(self, blob: Blob, events: list[Event]) -> None:
         self.number = blob.number
@@ -50,10 +50,10 @@ class JournalBatch:
 
 
 def decode(data: bytes) -> JournalBatch:
-    """Return the batch in a blob. The `payload` of a message is raw bytes.
+    """Decode a blob to the events of its batch. The `payload` of a message is raw bytes.
 
     Raises:
-        DamagedBlob: the blob is cut off, changed, or of an unknown version.
+        DamagedBlob: the blob is truncated, changed, or of an unknown version.
     """
     blob = Blob(data)
     events: list[Event] = []
@@ -68,15 +68,15 @@ def decode(data: bytes) -> JournalBatch:
 
 
 def event_of(record: Record, names: Mapping[int, str]) -> Event:
-    """Convert a record to the event in the session log.
+    """Convert a journal record to an event of the session log.
 
     Args:
         record: a record of the journal.
         names: the client ids of the blob's sessions, by session number.
 
     Raises:
-        KeyError: the session has no name.
-        ValueError: an observation lacks the number that it needs.
+        KeyError: the session has no client id in `names`.
+        ValueError: an observation lacks an integer that it needs.
     """
     event: Event = {"event": _NAMES[record.kind]}
     if isinstance(record, Observed):

@@ -1,15 +1,15 @@
-"""Record kinds, and the words that their fields can contain.
+"""Record kinds, and the enumerations for fields of records.
 
-The values are stored in journals, so they never change, and new ones are appended. The session log
-uses the names in lower case. In compiled code a member costs as much as a literal
-(docs/decisions/0077-records-are-read-once.md).
+The values are stored in journals, so they never change, and new values are only added. The session
+log uses the names in lower case. In compiled code, reading a member of an enumeration costs no more
+than a literal (docs/decisions/0077-records-are-read-once.md).
 """
 
 from gateway.broker.core.word import Word
 
 
 class RecordKind(Word):
-    """Kind of a record, stored in its first byte."""
+    """The kind of a record, stored in the first byte of the record."""
 
     # Facts and observations about a session.
     SESSION_OPENED = 1
@@ -30,24 +30,24 @@ class RecordKind(Word):
     DELIVERY_COMPLETED = 16
     DELIVERED_AT_QOS0 = 17
     MESSAGE_DROPPED = 18
-    # Of a topic, without a session.
+    # Records about a topic, without a session.
     RETAINED_SET = 19
     RETAINED_CLEARED = 20
-    # Of a session.
+    # Further facts about a session.
     WILL_SET = 21
     WILL_CLEARED = 22
     EXPIRY_CHANGED = 23
     SESSION_OWNED = 24
-    # RETAINED_SET with its publisher; the reader returns it as RETAINED_SET.
+    # RETAINED_SET with the publisher. The reader returns it as RETAINED_SET.
     RETAINED_BY = 25
-    # Of the broker; an observation may name a session.
+    # Records about the broker. An observation may name a session.
     OBSERVED = 30
     BROKER_STARTED = 40
     BROKER_STOPPED = 41
 
 
 class CloseReason(Word):
-    """Why a network connection ended."""
+    """The reason why a network connection ended."""
 
     DISCONNECT = 0
     NETWORK = 1
@@ -61,7 +61,7 @@ class CloseReason(Word):
 
 
 class EndReason(Word):
-    """Why a session ended."""
+    """The reason why a session ended."""
 
     CLEAN_START = 0
     CLEAN_SESSION = 1
@@ -70,7 +70,7 @@ class EndReason(Word):
 
 
 class DropReason(Word):
-    """Why a receiver does not get a message."""
+    """The reason why a message was dropped for a receiver."""
 
     QUEUE_FULL = 0
     QUEUE_BYTES = 1
@@ -83,7 +83,7 @@ class DropReason(Word):
 
 
 class WillClearReason(Word):
-    """Why a will was removed."""
+    """The reason why a will was removed."""
 
     DISCONNECT = 0
     PUBLISHED = 1
@@ -92,7 +92,7 @@ class WillClearReason(Word):
 
 
 class Origin(Word):
-    """Publisher of a message."""
+    """The kind of publisher of a message."""
 
     CLIENT = 0
     WILL = 1
@@ -100,7 +100,7 @@ class Origin(Word):
 
 
 class StartKind(Word):
-    """State that the broker found when it started."""
+    """The state of the data that the broker found when it started."""
 
     NEW = 0
     CLEAN = 1
@@ -109,7 +109,7 @@ class StartKind(Word):
 
 
 class Observation(Word):
-    """Events that are recorded without changing the state."""
+    """The kind of an event that is recorded but does not change the state."""
 
     LIMIT_HIT = 0
     PROTOCOL_ERROR = 1

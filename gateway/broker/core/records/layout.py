@@ -3,19 +3,19 @@
 Each record starts with its kind (`RecordKind`, one byte). Integers are little-endian. `text` is a
 u16 length and UTF-8. A MESSAGE is::
 
-    number u64 | flags u8 (QoS in bits 0-1, RETAIN bit 2, bit 3: held, it has a place among the
-    retained messages) | topic bytes u16 | payload bytes u32 | properties bytes u32 | topic |
-    payload | properties
+    number u64 | flags u8 (QoS in bits 0-1, RETAIN in bit 2; bit 3 if it is held and has a place
+    among the retained messages) | topic bytes u16 | payload bytes u32 | properties bytes u32 |
+    topic | payload | properties
 
-The properties section is empty, or consists of the expiry time of the message (u64, milliseconds of
-gateway time, 0: never) and the forwarded MQTT 5.0 properties, encoded as on the wire without their
-length. A delivery's flags are the flags with which the message is delivered. In addition, bit 3 is
-set if it came through a shared subscription. Bit 4 is set if it came through a single subscription,
-whose key (CRC-32 of its filter) follows the record.
+The properties section is empty, or consists of the message's expiry time (u64, milliseconds of
+gateway time, 0 for never) and the forwarded MQTT 5.0 properties, encoded as on the wire without
+their length. A delivery's flags are QoS and RETAIN as sent to the receiver. In addition, bit 3 is
+set if the message came through a shared subscription. Bit 4 is set if it came through a single
+subscription, whose key (CRC-32 of its filter) follows the record.
 
-Facts change the state (`state.State` applies them). Observations are only recorded. The recorder
-writes records. After a restart `replay` reads and applies them again; `events` converts them to the
-session log.
+Facts are records that change the state (`state.State` applies them). Observations do not change the
+state. The recorder writes records. After a restart, `replay` reads and applies them. `events`
+converts them to the session log.
 """
 
 from struct import Struct
@@ -25,8 +25,8 @@ from gateway.broker.core.records.kinds import RecordKind
 
 # --- with a session: kind u8 | session u32 | ...
 CONNECT_RECORD: Final = Struct("<BIBBHIB")
-"""flags u8 (1: clean) | protocol u8 | keep-alive u16 | session expiry u32 | address bytes u8, then
-the address"""
+"""flags u8 (1 for clean) | protocol u8 | keep-alive u16 | session expiry u32 | address bytes u8;
+the address follows"""
 REASON_RECORD: Final = Struct("<BIB")  # reason u8
 SUBSCRIBED_RECORD: Final = Struct("<BIBIH")  # options u8 | identifier u32 | filter text
 FILTER_RECORD: Final = Struct("<BIH")  # filter text
@@ -40,7 +40,7 @@ RESENT_RECORD: Final = Struct("<BIHQB")  # packet id u16 | message u64 | 0 PUBLI
 QOS0_RECORD: Final = Struct("<BIQQ")  # message u64 | position u64
 DROPPED_RECORD: Final = Struct("<BIQBQ")  # message u64 | reason u8 | position u64
 WILL_RECORD: Final = Struct("<BIBIqHII")
-"""flags u8 | delay u32 | expiry interval i64 (-1: none) | bytes of topic u16, payload u32 and
+"""flags u8 | delay u32 | expiry interval i64 (-1 for none) | bytes of topic u16, payload u32 and
 properties u32 | topic | payload | properties"""
 EXPIRY_RECORD: Final = Struct("<BII")  # session expiry u32
 OWNED_RECORD: Final = Struct("<BIH")  # bytes of user name u16, then the user name
@@ -53,11 +53,11 @@ BROKER_STARTED_RECORD: Final = Struct("<BBBB")  # recovery u8 | version, previou
 BROKER_STOPPED_RECORD: Final = Struct("<B")
 
 NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
-"""The position of a message that was dropped before it entered a queue."""
+"""Position of a message that was dropped before it entered a queue."""
 
 
 class RecordLayout:
-    """The fixed part of a record, and which of its fields are lengths of the texts after it."""
+    """The fixed part of a record. `lengths` are the indexes of fields that are lengths of texts."""
 
     def __init__(self, fixed: Struct, lengths: tuple[int, ...] = ()) -> None:
         self.fixed = fixed
@@ -99,34 +99,34 @@ LAYOUTS: Final[dict[int, RecordLayout]] = {
     RecordKind.BROKER_STARTED.value: RecordLayout(BROKER_STARTED_RECORD, (2, 3)),
     RecordKind.BROKER_STOPPED.value: RecordLayout(BROKER_STOPPED_RECORD),
 }
-"""By kind. In MESSAGE_QUEUED and DELIVERY_STARTED a key (`KEY`) follows the fixed part if the flags
-say so."""
+"""Layouts by record kind. In MESSAGE_QUEUED and DELIVERY_STARTED, a key (`KEY`) follows the fixed
+part if the flags contain THROUGH_ONE."""
 
 # --- a batch: one blob, one fsync
 BLOB_MAGIC: Final = b"OGJ2"
 BLOB_HEADER: Final = Struct("<4s8s8sBQQQIIIQ")
-"""magic | store | boot | clock u8 | time ms u64 | batch u64 | first sequence u64 |
-records u32 | bytes of names u32 | bytes of records u32 | gateway time ms u64; then names, records,
-CRC-32 of it all."""
+"""magic | store | boot | clock u8 | time ms u64 | batch u64 | first sequence u64 | records u32 |
+bytes of names u32 | bytes of records u32 | gateway time ms u64; names, records and a CRC-32 of all
+preceding bytes follow"""
 BLOB_MAGIC_1: Final = b"OGJ1"
 BLOB_HEADER_1: Final = Struct("<4s8s8sBQQQIII")
-"""The header without gateway time, used in the first format. The current header starts with the
+"""The header in the first format, which has no gateway time. The current header starts with the
 same fields."""
 BLOB_MAGIC_PREFIX: Final = b"OGJ"
 """Prefix of blobs in every format."""
 NAME_RECORD: Final = Struct("<IH")
-"""session u32 | bytes of client id u16; then the client id. Each blob contains the names of its
-sessions."""
+"""session u32 | bytes of client id u16; the client id follows. Each blob contains the client ids of
+its sessions."""
 EXPIRES: Final = Struct("<Q")
 KEY: Final = Struct("<I")
 CRC: Final = Struct("<I")
 
 
 def properties_section(expires_ms: int, forwarded: bytes) -> bytes:
-    """Return the encoded properties of a MESSAGE, as stored in the journal and the tables."""
+    """Encode the properties of a MESSAGE, as stored in the journal and the tables."""
     return EXPIRES.pack(expires_ms) + forwarded if forwarded or expires_ms else b""
 
 
 def properties_in(section: bytes) -> tuple[int, bytes]:
-    """Return the expiry time and the forwarded properties from a properties section."""
+    """Return the expiry time and the forwarded properties in a properties section."""
     return (EXPIRES.unpack_from(section)[0], section[EXPIRES.size :]) if section else (0, b"")

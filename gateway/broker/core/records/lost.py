@@ -1,7 +1,8 @@
 """Messages lost through damage in the journal, counted by session during the replay.
 
 If the first record of a session is unreadable, the session has no state. Messages that later
-records queue for it are lost, and so are queue positions for which no record is readable.
+records queue for this session are lost. Messages at queue positions without a readable record are
+lost too.
 """
 
 from mypy_extensions import mypyc_attr
@@ -26,19 +27,19 @@ class LostSession:
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
         self.started_to = 0
-        """The position after the last one that left the queue."""
+        """Queue position after that of the last message that left the queue."""
         self.queued_from = -1
-        """The first position in the journal; -1: none."""
+        """The first queue position in the journal, or -1 if there is none."""
         self.queued_to = -1
-        """The position after the last one."""
+        """The position after the last queue position in the journal, or -1 if there is none."""
         self.in_flight: set[int] = set()
-        """Packet identifiers, at most 65,535."""
+        """Packet identifiers of deliveries in flight, at most 65,535."""
         self.completed: set[int] = set()
         self.held: set[int] = set()
         """Packet identifiers of held QoS 2 messages."""
 
     def queued_count(self) -> int:
-        """Return how many messages are queued or in flight, as far as the journal shows."""
+        """Return the number of messages queued or in flight, as far as the journal shows."""
         waiting = self.queued_to - max(self.queued_from, self.started_to)
         return max(0, waiting) + len(self.in_flight)
 
@@ -59,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Record the end of an exchange."""
+        """Record the end of a delivery, or of the exchange of a held message."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -69,19 +70,19 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class Lost:
-    """Records that the replay could not apply. Empty at the end if there was no damage."""
+    """Messages that the replay lost, by session. Empty if there is no damage."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
-        """By session number."""
+        """Lost sessions by session number."""
         self.skipped: dict[int, int] = {}
-        """Missing positions in a known session's queue, by session number."""
+        """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Note a record of an unknown session."""
+        """Record what a session without state loses by this record."""
         number = record.session
         if isinstance(record, (Connected, Ended)):
-            # Opened again, or ended anyway: nothing is lost.
+            # The session is opened again or ends, so nothing is lost.
             if record.kind in (RecordKind.SESSION_OPENED, RecordKind.SESSION_ENDED):
                 self.sessions.pop(number, None)
             return
@@ -101,6 +102,6 @@ class Lost:
             session.left(record.position)
 
     def skip(self, number: int, count: int) -> None:
-        """Note `count` queue positions of a session that contain no message."""
+        """Count queue positions of a session for which there is no record."""
         if count > 0:
             self.skipped[number] = self.skipped.get(number, 0) + count

@@ -1,4 +1,4 @@
-"""Parser for the records of a blob. No other module reads them."""
+"""Parser for the records of a blob. No other module parses records."""
 
 from collections.abc import Iterator
 from struct import error as StructError
@@ -46,7 +46,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
     """Yield the records of a blob. Record `index` has the sequence number `first_sequence + index`.
 
     Raises:
-        DamagedBlob: the blob is cut off, changed, or of an unknown version.
+        DamagedBlob: the blob is truncated, changed, or of an unknown version.
     """
     reader = _Reader(blob)
     for index in range(blob.record_count):
@@ -76,11 +76,11 @@ class _Reader:
         return self.data[start : self.at]
 
     def text(self, length: int) -> str:
-        """Return the next `length` bytes as text."""
+        """Return the next `length` bytes as a string."""
         return self.bytes(length).decode()
 
     def cut_text(self, length: int) -> str:
-        """Return the next `length` bytes as text. Its last character may be incomplete."""
+        """Return the next `length` bytes as a string, even if the last character is truncated."""
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
@@ -188,7 +188,7 @@ class _Reader:
         )
 
     def _key(self, flags: int) -> int:
-        """Return the subscription key after a delivery's record; 0 if there is none."""
+        """Return the subscription key after a delivery's record, or 0 if there is no key."""
         if not flags & THROUGH_ONE:
             return 0
         key: int = layout.KEY.unpack(self.bytes(layout.KEY.size))[0]

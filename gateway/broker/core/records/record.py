@@ -1,6 +1,6 @@
-"""Records as read from a blob: a class for each form, with the fields named as in `layout`.
+"""Records as read from a blob: one class for each layout, with the fields named as in `layout`.
 
-`session` is a session's number (0: none), and `message` a message's number.
+`session` is the number of a session (0 for none), and `message` the number of a message.
 """
 
 from mypy_extensions import mypyc_attr
@@ -19,7 +19,7 @@ from gateway.broker.core.records.kinds import (
 
 @mypyc_attr(acyclic=True)
 class Record:
-    """Base of all records; itself BROKER_STOPPED."""
+    """Base class of all records. An instance of this class itself is a BROKER_STOPPED record."""
 
     def __init__(self, kind: RecordKind, session: int = 0) -> None:
         self.kind = kind
@@ -28,7 +28,7 @@ class Record:
 
 @mypyc_attr(acyclic=True)
 class Connected(Record):
-    """SESSION_OPENED or SESSION_RESUMED."""
+    """A SESSION_OPENED or SESSION_RESUMED record."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Connected(Record):
 
 @mypyc_attr(acyclic=True)
 class Ended(Record):
-    """SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED, each with its own set of reasons."""
+    """A SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED record, each with its own set of reasons."""
 
     def __init__(
         self, kind: RecordKind, session: int, reason: CloseReason | EndReason | WillClearReason
@@ -61,7 +61,7 @@ class Ended(Record):
 
 @mypyc_attr(acyclic=True)
 class Filter(Record):
-    """SUBSCRIBED or UNSUBSCRIBED. The latter has only a filter."""
+    """A SUBSCRIBED or UNSUBSCRIBED record. The latter has only a filter."""
 
     def __init__(
         self, kind: RecordKind, session: int, topic_filter: str, options: int, identifier: int
@@ -74,8 +74,9 @@ class Filter(Record):
 
 @mypyc_attr(acyclic=True)
 class Contents(Record):
-    """A message with its contents: MESSAGE_HELD (packet_id) or MESSAGE_PUBLISHED (origin,
-    matched).
+    """A message with its contents, in a MESSAGE_HELD or MESSAGE_PUBLISHED record.
+
+    `packet_id` belongs to MESSAGE_HELD only, `origin` and `matched` to MESSAGE_PUBLISHED only.
     """
 
     def __init__(
@@ -106,9 +107,9 @@ class Contents(Record):
 
 @mypyc_attr(acyclic=True)
 class Exchange(Record):
-    """A step of an exchange, identified by a packet identifier.
+    """A step of an exchange that has a packet identifier.
 
-    DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching receivers),
+    The record is DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching receivers),
     MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH), DELIVERY_RECEIVED or
     DELIVERY_COMPLETED.
     """
@@ -133,8 +134,8 @@ class Exchange(Record):
 class Place(Record):
     """A message that enters or leaves a queue.
 
-    MESSAGE_QUEUED, DELIVERY_STARTED (packet_id) or DELIVERED_AT_QOS0. `key` is the key of the
-    subscription, if the flags say that there is one.
+    The record is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0. `key` is
+    the key of the subscription if the flags contain THROUGH_ONE, else 0.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class Place(Record):
 
 @mypyc_attr(acyclic=True)
 class Dropped(Record):
-    """MESSAGE_DROPPED. `position` is NEVER_QUEUED if the message had no place in a queue."""
+    """A MESSAGE_DROPPED record. `position` is NEVER_QUEUED if the message was not queued."""
 
     def __init__(self, session: int, message: int, reason: DropReason, position: int) -> None:
         super().__init__(RecordKind.MESSAGE_DROPPED, session)
@@ -168,9 +169,9 @@ class Dropped(Record):
 
 @mypyc_attr(acyclic=True)
 class Retained(Record):
-    """RETAINED_SET or RETAINED_CLEARED. The latter has only a topic.
+    """A RETAINED_SET or RETAINED_CLEARED record. The latter has only a topic.
 
-    `source` describes the publisher; it is empty if unknown.
+    `source` describes the publisher, and is empty if the publisher is unknown.
     """
 
     def __init__(self, kind: RecordKind, topic: str, message: int, source: str = "") -> None:
@@ -182,7 +183,7 @@ class Retained(Record):
 
 @mypyc_attr(acyclic=True)
 class WillSet(Record):
-    """WILL_SET. `expiry_seconds` is -1 if the will has no message expiry interval."""
+    """A WILL_SET record. `expiry_seconds` is -1 if the will has no message expiry interval."""
 
     def __init__(
         self,
@@ -205,7 +206,7 @@ class WillSet(Record):
 
 @mypyc_attr(acyclic=True)
 class ExpiryChanged(Record):
-    """EXPIRY_CHANGED."""
+    """An EXPIRY_CHANGED record: a new session expiry interval."""
 
     def __init__(self, session: int, expiry_seconds: int) -> None:
         super().__init__(RecordKind.EXPIRY_CHANGED, session)
@@ -214,7 +215,7 @@ class ExpiryChanged(Record):
 
 @mypyc_attr(acyclic=True)
 class Owned(Record):
-    """SESSION_OWNED."""
+    """A SESSION_OWNED record: the user to whom a session belongs."""
 
     def __init__(self, session: int, username: str) -> None:
         super().__init__(RecordKind.SESSION_OWNED, session)
@@ -223,7 +224,7 @@ class Owned(Record):
 
 @mypyc_attr(acyclic=True)
 class Observed(Record):
-    """OBSERVED."""
+    """An OBSERVED record: an event that does not change the state."""
 
     def __init__(self, session: int, event: Observation, subject: str, detail: str) -> None:
         super().__init__(RecordKind.OBSERVED, session)
@@ -234,7 +235,7 @@ class Observed(Record):
 
 @mypyc_attr(acyclic=True)
 class BrokerStarted(Record):
-    """BROKER_STARTED. `previous_boot` is empty where there was none."""
+    """A BROKER_STARTED record. `previous_boot` is empty if there was no previous boot."""
 
     def __init__(self, recovery: StartKind, version: str, previous_boot: str) -> None:
         super().__init__(RecordKind.BROKER_STARTED)

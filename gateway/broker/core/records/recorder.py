@@ -1,4 +1,4 @@
-"""Recording of facts: one method per fact.
+"""Recording of facts (changes of state), with one method per fact.
 
 Each method writes the fact to the current batch and applies it to the state, so that no change is
 unrecorded. Facts about clean sessions only change the state. Observations are only recorded.
@@ -24,7 +24,7 @@ from gateway.broker.core.state import State
 
 
 class Recorder(Batch):
-    """Records facts in the current batch, and applies them to the state."""
+    """Writes facts (changes of state) to the current batch, and applies them to the state."""
 
     def __init__(
         self, state: State, store: bytes, boot: bytes, batch_number: int, next_sequence: int
@@ -105,8 +105,9 @@ class Recorder(Batch):
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """Record a message that is forwarded without being held, before other records refer to
-        it.
+        """Record a message that is forwarded without being held.
+
+        Call this before other records refer to the message.
         """
         writer.write_published(self.records, self._name(session), message, origin, matched)
         if not message.qos:
@@ -155,13 +156,13 @@ class Recorder(Batch):
         self.state.delivery_skipped(delivery)
 
     def message_dropped(self, session: Session, message_number: int, reason: DropReason) -> None:
-        """Record the loss of a message that never entered a persistent session's queue."""
+        """Record that a message was dropped before it entered a persistent session's queue."""
         if session.persistent:
             number = self._name(session)
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Record that the first message of the queue is dropped."""
+        """Record that the first message of the queue is dropped, and remove the message."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(
@@ -197,7 +198,7 @@ class Recorder(Batch):
     def observed(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record an observation, which changes no state."""
+        """Record an observation, which does not change the state."""
         number = 0
         if session is not None:
             number = self._name(session)

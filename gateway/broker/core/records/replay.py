@@ -1,8 +1,8 @@
-"""Replay of the journal during recovery: applies the facts of each blob again.
+"""Replay of the journal during recovery, which applies the facts of each blob again.
 
-The tables may already contain some of a blob's facts, because a checkpoint was interrupted. So
-every fact is applied blindly: a value that it sets may exist already, what it removes may be gone,
-and its session may have ended later in the journal.
+The tables may already contain some of a blob's facts, because a checkpoint was interrupted. So each
+fact is applied without assumptions: a value to be set may exist already, a value to be removed may
+be gone, and the session may have ended later in the journal.
 """
 
 from collections.abc import Callable
@@ -51,13 +51,13 @@ class Replay:
         self.state = state
         self.now = now
         self.load = load
-        """Loads a message from the tables, by number."""
+        """Function that loads a message from the tables, by number."""
         self.messages: dict[int, Message] = {}
         """Messages found in the journal, by number."""
         self.next_sequence = 1
         self.next_message = 1
-        """The next message number according to the journal. The tables may contain later ones from
-        an interrupted checkpoint."""
+        """The next message number according to the journal. The tables may contain later messages
+        from an interrupted checkpoint."""
         self.next_batch = 1
         self.boot = ""
         self.facts_applied = 0
@@ -66,7 +66,7 @@ class Replay:
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
-        """Advance to a blob whose facts are in the tables already."""
+        """Advance past a blob whose facts are already in the tables."""
         self._stand_behind(blob)
         if not self._time_is_loaded:
             self._set_time(blob)
@@ -85,7 +85,7 @@ class Replay:
             self.state.time.sealed_by_wall_time(blob.time_ms, blob.clock)
 
     def apply(self, blob: Blob) -> None:
-        """Apply every fact of a blob."""
+        """Apply every fact of a blob to the state."""
         self._stand_behind(blob)
         for record in records_of(blob):
             self._apply(blob, record)
@@ -127,8 +127,8 @@ class Replay:
 
     def _connected(self, record: Connected, session: Session | None, blob: Blob) -> None:
         if record.kind is RecordKind.SESSION_OPENED:
-            # Also if an interrupted checkpoint wrote its row: from here on the client id belongs to
-            # it.
+            # Also if an interrupted checkpoint wrote the session's row: from here on the client id
+            # belongs to this session.
             session = session or Session(
                 record.session, blob.names[record.session], not record.clean
             )
@@ -266,7 +266,7 @@ class Replay:
         self.state.will_set(owner, will)
 
     def finish(self) -> None:
-        """Discard clean sessions, and queue rows left by an interrupted checkpoint."""
+        """Discard clean sessions. Mark queue rows of an interrupted checkpoint for deletion."""
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):
             if not session.persistent:

@@ -1,8 +1,8 @@
-"""Encoder of facts into records. No other module writes them (`layout` defines them).
+"""Encoder of records. No other module writes records. Their layouts are defined in `layout`.
 
-Records that occur for every message are written field by field: in compiled code a BytesWriter
-takes an integer directly. A Struct would need an object for each one, which costs ten times as much
-and would be a tenth of the broker's work. Rare records are packed with a Struct.
+Records that occur for every message are written field by field. In compiled code, a BytesWriter
+takes an integer directly. A Struct would need an object for each integer, which costs ten times as
+much and would be a tenth of the broker's work. Rare records are packed with a Struct.
 """
 
 from typing import Final
@@ -26,9 +26,10 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 
 ADDRESS_BYTES_MAX = 255
-"""Its length is stored in one byte, like those of the version and of the previous boot."""
+"""Maximum bytes of an address, a version or a previous boot, since the length is stored in one
+byte."""
 OBSERVED_TEXT_BYTES_MAX = 1000
-"""Limits what a misbehaving client can add to the journal."""
+"""Maximum bytes of a text in an observation. It limits what a client can add to the journal."""
 
 
 def write_u16(records: BytesWriter, value: int) -> None:
@@ -41,12 +42,12 @@ def write_u32(records: BytesWriter, value: int) -> None:
 
 
 def write_u64(records: BytesWriter, value: int) -> None:
-    """Write an unsigned number below 2^63."""
+    """Write an unsigned integer below 2^63."""
     write_i64_le(records, value)
 
 
 def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
-    """Write the fields with which every record of a session begins."""
+    """Write the fields with which every record of a session begins: kind and session."""
     records.append(kind)
     write_u32(records, session)
 
@@ -54,7 +55,7 @@ def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
 def write_exchange(
     records: BytesWriter, kind: RecordKind, session: int, packet_id: int, message: int
 ) -> None:
-    """Write an EXCHANGE_RECORD, or the part of another record that has the same form."""
+    """Write an EXCHANGE_RECORD, or the first part of another record with the same fields."""
     write_head(records, kind, session)
     write_u16(records, packet_id)
     write_u64(records, message)
@@ -86,7 +87,7 @@ def write_published(
 
 
 def _write_contents(records: BytesWriter, message: Message) -> None:
-    """Write a MESSAGE without its number."""
+    """Write a MESSAGE (see `layout`) without its number."""
     topic = message.topic_field[2:]
     properties = layout.properties_section(message.expires_ms, message.forwarded)
     records.append(message.flags())
@@ -115,7 +116,7 @@ def write_started(records: BytesWriter, session: int, delivery: Delivery, packet
 
 
 def _write_place(records: BytesWriter, delivery: Delivery) -> None:
-    """Write the queue position of a delivery, and its subscription."""
+    """Write a delivery's flags and queue position, and its subscription key if there is one."""
     flags = delivery.flags
     records.append(flags & 0xFF)
     write_u64(records, delivery.position)
@@ -139,13 +140,13 @@ def write_delivered_at_qos0(
 
 
 NO_POSITION: Final = -1
-"""Position of a message that never entered the queue: `layout.NEVER_QUEUED` as a signed number."""
+"""Position of a message that never entered a queue: `layout.NEVER_QUEUED` as a signed integer."""
 
 
 def write_dropped(
     records: BytesWriter, session: int, message: int, reason: DropReason, position: int
 ) -> None:
-    """Write MESSAGE_DROPPED for a message at a queue position, or at NO_POSITION."""
+    """Write a MESSAGE_DROPPED record. `position` is a queue position or NO_POSITION."""
     write_head(records, RecordKind.MESSAGE_DROPPED, session)
     write_u64(records, message)
     records.append(reason)
@@ -158,7 +159,7 @@ def write_dropped(
 def write_connected(
     records: BytesWriter, kind: RecordKind, session: Session, connection: Connection
 ) -> None:
-    """Write SESSION_OPENED or SESSION_RESUMED."""
+    """Write a SESSION_OPENED or SESSION_RESUMED record."""
     address = connection.address.encode()[:ADDRESS_BYTES_MAX]
     records.write(
         layout.CONNECT_RECORD.pack(
@@ -180,7 +181,7 @@ def write_ended(
     session: int,
     reason: CloseReason | EndReason | WillClearReason,
 ) -> None:
-    """Write SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED."""
+    """Write a SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED record."""
     records.write(layout.REASON_RECORD.pack(kind, session, reason))
 
 
@@ -252,7 +253,7 @@ def write_retained_cleared(records: BytesWriter, topic: bytes) -> None:
 def write_observed(
     records: BytesWriter, session: int, event: Observation, subject: str, detail: str
 ) -> None:
-    """Write OBSERVED. `session` is 0 if it concerns none. Long texts are cut."""
+    """Write an OBSERVED record, with long texts truncated. `session` is 0 for none."""
     first = subject.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     second = detail.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     records.write(

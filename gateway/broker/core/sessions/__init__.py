@@ -1,1 +1,1 @@
-"""State of sessions and connections in memory, without the rules that change it."""
+"""State of sessions and connections in memory, without the rules that change the state."""

@@ -1,6 +1,6 @@
-"""A network connection in the core, with the client's state that lasts only while it is connected.
+"""A network connection in the core, with state that lasts only while the client is connected.
 
-It owns the bytes that wait to be sent.
+The connection contains the bytes that wait to be sent.
 """
 
 from enum import Enum
@@ -15,49 +15,49 @@ from gateway.broker.wire.packets import Connect, Packet, Publish
 
 
 class ConnectionState(Enum):
-    """Stages of a connection."""
+    """The stages of a connection."""
 
     AWAITING_CONNECT = 0
     AUTHENTICATING = 1
-    """Its user name and password, or its AUTH, are being checked."""
+    """The user name and password, or the AUTH packet, are being checked."""
     AWAITING_AUTH = 2
     CONNECTED = 3
     CLOSED = 4
 
 
 class PutOff:
-    """Deferred messages: there is no room for them, and before MQTT 5.0 they cannot be refused."""
+    """Deferred messages, for which there is no room. Before MQTT 5.0 they cannot be refused."""
 
     def __init__(self) -> None:
         self.packets: list[Publish] = []
         self.bytes_count = 0
         self.is_full = False
-        """True if there are too many, so that the connection is not read."""
+        """True if there are too many deferred messages, so that the connection is not read."""
         self.awaits: Session | None = None
-        """The session whose queue must have room first; None: the disk."""
+        """The session whose queue must have room first, or None to wait for the disk."""
 
 
 class Connection:
     """A network connection as seen by the core: a decoder for input, two buffers for output."""
 
     proven_user: str | None = None
-    """The user authenticated by a certificate before the CONNECT."""
+    """The user that a certificate authenticated before the CONNECT."""
     certificate: str | None = None
-    """The certificate that authenticated it, named as in `revoke.revoke_certificates`."""
+    """Certificate that authenticated the client, named as in `revoke.revoke_certificates`."""
     part_seen = (0.0, 0)
-    """Bytes of an incomplete packet at the last keep-alive check, and the time of the packet before
-    it."""
+    """Time of the last complete packet, and bytes of the incomplete packet after it, at the last
+    keep-alive check."""
     has_left = False
     """True if the client has sent DISCONNECT and will send nothing more."""
     is_local = False
-    """True if it is from this machine, where the bridge is."""
+    """True if the client is on this machine, as the bridge is."""
     meters: tuple[Meter, ...] = ()
-    """Its rate limits, alone and together with others; empty: unlimited."""
+    """Meters of the client's rate limits, alone and shared with others. Empty means unlimited."""
     address_share: Share | None = None
-    """Limits shared with its address; None: it is not counted for an address."""
+    """Limits shared by all clients at this address, or None if there are no such limits."""
 
     groups: frozenset[str] = NO_GROUPS
-    """Groups of the access rules from its user's proof."""
+    """Groups for the access rules, from the client's login."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self,
@@ -73,7 +73,7 @@ class Connection:
         self.anonymous = anonymous
         """True if the listener accepts clients without a user."""
         self.share = share
-        """Limits of the listener; None: only those of the broker."""
+        """Limits of the listener, or None if only those of the broker apply."""
         self.listener = listener
         """The name of the listener, for access rules."""
         self.state = ConnectionState.AWAITING_CONNECT
@@ -86,7 +86,7 @@ class Connection:
         self.receiving = 0
         """Number of QoS 1 and 2 messages received without their last acknowledgement."""
         self.received = 0
-        """Those of them whose last acknowledgement waits for the current batch."""
+        """Number of these messages whose last acknowledgement waits for the current batch."""
         self.maximum_packet_size_bytes = 0
         self.topic_alias_maximum = 0
         self.wants_problem_information = True
@@ -107,28 +107,28 @@ class Connection:
         self.forwarded_bytes = 0
         """QoS 0 bytes in `outgoing` and `early`: unsent data that the client cannot slow down."""
         self.early: list[bytes] = []
-        """Packets that need no fact but must wait until CONNACK is durable."""
+        """Packets that depend on no record but must wait until CONNACK is durable."""
         self.withheld = PacketBuffer()
         self.withheld_batch = -1
         """The newest batch for which bytes of this connection wait."""
         self.greeted = False
-        """True if CONNACK has been passed on; nothing may overtake it [MQTT-3.2.0-1]."""
+        """True if CONNACK was released. No packet may be sent before it [MQTT-3.2.0-1]."""
         self.writable = True
-        """False while the peer reads more slowly than we write."""
+        """False while the peer reads more slowly than the broker writes."""
         self.unwritable_since = 0.0
         self.slow_reader_scheduled = False
         self.reading = True
-        """False while the connection is not read; its keep-alive does not count then."""
+        """False while the connection is not read, so that its keep-alive does not count."""
         self.closing = False
         self.undecided: list[Packet] = []
-        """Packets received while the client's password was being checked, or too much work to be
-        processed immediately."""
+        """Packets that wait to be processed, because the client's password is being checked or
+        because there are too many for one slice of work."""
         self.behind = False
-        """True if its slice of work is used up: the rest continues when others have been served."""
+        """True if the slice of work is used up. The rest continues after others are served."""
         self.put_off = PutOff()
         self.unslowed_until = 0.0
-        """Until this time its messages do not wait for queues that slow publishers, because they
-        would wait for themselves."""
+        """Until this time, messages do not wait for queues that slow publishers, because they would
+        wait for themselves."""
 
     @property
     def is_open(self) -> bool:
@@ -141,7 +141,7 @@ class Connection:
         self.meters += address_share.meters(now)
 
     def shares(self) -> tuple[Share, ...]:
-        """Return the limits of its listener and its address."""
+        """Return the shared limits of the listener and of the address, if there are any."""
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def takes(self, packet: bytes) -> bool:
@@ -156,9 +156,7 @@ class Connection:
         return min(limits.window_of(), self.receive_maximum)
 
     def let_go(self) -> None:
-        """Free what only an open connection needs, since the event loop may refer to this one for a
-        while.
-        """
+        """Free the data of a closed connection, since the event loop may still refer to it."""
         self.decoder.let_go()
         self.connect = None
         self.undecided = []
@@ -170,7 +168,7 @@ class Connection:
         self.withheld.take()
 
     def take_outgoing(self) -> bytes:
-        """Return the packets that may be sent now, joined."""
+        """Remove and return the packets that may be sent now, joined."""
         parts = self.outgoing.take()
         self.forwarded_bytes = 0
         return parts[0] if len(parts) == 1 else b"".join(parts)

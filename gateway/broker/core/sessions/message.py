@@ -18,7 +18,7 @@ class DeliveryState(IntEnum):
     """State of a delivery. The values are stored in the table `outbound`."""
 
     WAITING = 0
-    """Queued."""
+    """The message is queued."""
     SENT = 1
     """PUBLISH was sent with a packet identifier."""
     RECEIVED = 2
@@ -34,25 +34,27 @@ STATE_NAMES: Final = {
 }
 """Names in the status, and in reports of unexpected packets."""
 
-# The flags of a delivery, also in its row: QoS in bits 0 and 1, then these.
+# The flags of a delivery, also in its row: QoS in bits 0 and 1, then the following bits.
 QOS: Final = 3
 RETAIN: Final = 4
 SHARED: Final = 8
-"""It came through a shared subscription: another member may receive it if this one ends."""
+"""The message came through a shared subscription. If this member's session ends, another member may
+receive the message."""
 THROUGH_ONE: Final = 16
-"""It came through a single subscription (shared, or of a retained message), whose key follows."""
+"""The message came through a single subscription (shared, or as a retained message), whose key
+follows."""
 KEY_SHIFT: Final = 8
 
-# The flags of a message: QoS and RETAIN as above, and this.
+# The flags of a message: QoS and RETAIN as above, and HAS_PLACE.
 HAS_PLACE: Final = 8
 
 MESSAGE_BYTES: Final = 512
-"""Memory of a message in addition to its bytes: the object, its four strings, its number, and its
-entry among the retained ones. Measured with the compiled core: 460."""
+"""Memory of a message in addition to its contents, in bytes: the object, four strings, its number,
+and its entry among the retained messages. Measured with the compiled core: 460."""
 
 
 def retained_bytes_of(topic: str, size_bytes: int) -> int:
-    """Return the memory size of a retained message, from its topic and its size in a queue."""
+    """Return the memory size of a retained message. `size_bytes` is its size in a queue."""
     return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
 
 
@@ -61,9 +63,9 @@ class Message:
     """An application message as its publisher sent it. All receivers share one object."""
 
     owner: "Owner | None" = None
-    """The owner of a message that is to be retained; None: unknown."""
+    """The owner of a message that is to be retained, or None if unknown."""
     source: "Source | None" = None
-    """The publisher of a retained message; None: unknown."""
+    """The publisher of a retained message, or None if unknown."""
 
     def __init__(
         self,
@@ -83,16 +85,16 @@ class Message:
         self.qos = qos
         self.retain = retain
         self.forwarded = forwarded
-        """The forwarded MQTT 5.0 properties, encoded."""
+        """The MQTT 5.0 properties to be forwarded, encoded."""
         self.expires_ms = expires_ms
-        """Expiry in milliseconds of gateway time; 0: never."""
+        """Expiry time in milliseconds of gateway time, or 0 if the message does not expire."""
         self.has_place = False
-        """True if a held message will be retained at its release, even if `max_retained` and
-        `max_retained_bytes` are lower by then, because its publisher has been acknowledged."""
+        """True if a held message will be retained at its release because its publisher has been
+        acknowledged, even if `max_retained` and `max_retained_bytes` are lower by then."""
         self.stored = False
         """True if the message has its own row in the tables."""
         self.batch = -1
-        """The batch that must be durable before others may see the message; -1: none."""
+        """The batch that must be durable before others may see the message, or -1 if none."""
 
     def flags(self) -> int:
         """Return the message's flags as stored in the journal and in its row."""
@@ -136,7 +138,7 @@ class Will:
         self.retain = retain
         self.delay_seconds = delay_seconds
         self.expiry_seconds = expiry_seconds
-        """Message expiry interval, counted from publication; -1: none."""
+        """Message expiry interval from publication on, in seconds, or -1 for none."""
         self.forwarded = forwarded
 
     def memory_bytes(self) -> int:
@@ -156,7 +158,7 @@ class Held(Exchange):
         self.message = message
         self.since = now
         self.stored = False
-        """True if a row of it may be in the tables."""
+        """True if the tables may contain a row for this message."""
 
 
 @mypyc_attr(acyclic=True)
@@ -182,7 +184,7 @@ class Delivery(Exchange):
         self.order = 0
         self.state = DeliveryState.WAITING
         self.pubrec = 0
-        """The number of its PUBREC within the session, counted from 1."""
+        """Number of the delivery's PUBREC within the session, counted from 1."""
         self.sent_at = 0.0
         self.stored = False
-        """True if a row of it may be in the tables, from a checkpoint."""
+        """True if the tables may contain a row for this delivery, from a checkpoint."""

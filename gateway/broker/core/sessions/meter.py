@@ -1,27 +1,27 @@
-"""Rate limits: messages and bytes per second of one client, or of all of a user, address or
-listener.
+"""Rate limits in packets and bytes per second, of one client or of several clients together.
 
-A user's bytes in the journal are also limited per day. Clients that exceed a limit are read from
-later. Usage is counted per read, not per packet: a client that sent too much waits as long as its
-rate would have taken.
+Clients are counted together by user, address or listener. A user's bytes in the journal are also
+limited per day. A client that exceeds a limit is read later. Usage is counted per read, not per
+packet: a client that sent too much waits as long as it would have needed at its rate.
 """
 
 from typing import Final
 
 from gateway.broker.core.token_bucket import TokenBucket
 
-# Not Final: tests make it small enough to be waited for.
+# Not Final, so that tests can use a shorter time.
 BURST_SECONDS: float = 10.0
-"""Allowed burst after a pause, in seconds of the rate: what a client collected without a
-network."""
+"""Burst allowed after a pause, in seconds of the rate, since a client without a network collects
+messages."""
 
 DAY_SECONDS: Final = 86_400.0
-"""A whole day's journal bytes may come as a burst, from a client that was away."""
+"""Seconds of a day. The journal bytes of a whole day may arrive as a burst, from a client that was
+away."""
 
 JOURNAL_BYTES: Final = "journal_bytes_per_day"
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Shortest time between two log lines about a meter."""
+"""Minimum seconds between two log lines about a meter."""
 
 
 class Meter:
@@ -38,7 +38,7 @@ class Meter:
         journal_bytes_per_day: int = 0,
         is_of_client: bool = False,
     ) -> None:
-        """Set the rates per second (0: unlimited).
+        """Set the rates per second. A rate of 0 means unlimited.
 
         `prefix` and `suffix` are parts of the limits' names.
         """
@@ -46,7 +46,7 @@ class Meter:
         self.byte_rate = byte_rate
         self.journal_bytes_per_day = journal_bytes_per_day
         self.is_of_client = is_of_client
-        """True if it counts a single connection, so that the rates of a user replace it."""
+        """True if it counts a single connection. The rates of a user replace such a meter."""
         self._prefix = prefix
         self._suffix = suffix
         self._packets = _bucket_of(packet_rate, BURST_SECONDS, now)
@@ -55,17 +55,15 @@ class Meter:
         self._sent_free_at = now
         self._journal_free_at = now
         self._rate = ""
-        """The rate that is exceeded longer: packets or bytes."""
+        """The rate, packets or bytes, whose excess takes longer to pass."""
         self.free_at = now
-        """When the debt will be repaid."""
+        """Time when the client may be read again (monotonic seconds)."""
         self.limit = ""
-        """The name of the limit that is exceeded longest."""
+        """The name of the limit whose excess takes longest to pass."""
         self._next_line_at = now
 
     def rates(self) -> tuple[int, int, int]:
-        """Return the limits: packets and bytes per second, and journal bytes per day; 0:
-        unlimited.
-        """
+        """Return packets and bytes per second, and journal bytes per day. 0 means unlimited."""
         return self.packet_rate, self.byte_rate, self.journal_bytes_per_day
 
     def spend(self, packets_count: int, bytes_count: int, now: float) -> None:
@@ -79,7 +77,7 @@ class Meter:
         self._update()
 
     def record(self, bytes_count: int, now: float) -> None:
-        """Count the bytes written to the journal because of one read."""
+        """Count the bytes that one read added to the journal."""
         if self._journal is not None:
             self._journal_free_at = now + self._journal.spend(bytes_count, now)
             self._update()
@@ -90,14 +88,14 @@ class Meter:
         self.limit = self._prefix + (JOURNAL_BYTES if is_journal else self._rate) + self._suffix
 
     def wants_line(self, now: float) -> bool:
-        """Return True if the last log line about this meter is long enough ago."""
+        """Return True if another log line about this meter is due. The time is then recorded."""
         if now < self._next_line_at:
             return False
         self._next_line_at = now + SECONDS_BETWEEN_LINES
         return True
 
     def is_full(self, now: float) -> bool:
-        """Return True if the meter is idle and can be forgotten."""
+        """Return True if the meter is idle, so that it can be discarded."""
         buckets = (self._packets, self._bytes, self._journal)
         return all(bucket is None or bucket.is_full(now) for bucket in buckets)
 

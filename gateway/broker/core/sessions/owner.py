@@ -1,6 +1,6 @@
 """Counters for the sessions of one user, or of all clients without a user.
 
-They are updated as facts are applied, so checking a limit is one comparison. Only
+The counters are updated when changes are recorded, so checking a limit is one comparison. Only
 `gateway.broker.core.owners` and `gateway.broker.core.state` change them.
 """
 
@@ -13,15 +13,13 @@ if TYPE_CHECKING:
 
 
 class Owner:
-    """An authenticated user, or all clients without one (NO_USER and LOCAL_PROGRAMS in
-    `quota.py`).
-    """
+    """A user, or all clients without a user (NO_USER and LOCAL_PROGRAMS in `quota.py`)."""
 
     def __init__(self, username: str, quota: Quota) -> None:
         self.username = username
         self.quota = quota
         self.queued_bytes_max = quota.queued_bytes
-        """A copy of the quota's value, because every queued message checks it."""
+        """A copy of the quota's value, since it is checked for every queued message."""
         self.connections = 0
         self.sessions = 0
         self.subscriptions = 0
@@ -29,16 +27,17 @@ class Owner:
         self.queued_bytes = 0
         self.held_bytes = 0
         self.retained = 0
-        """Number of messages retained, or held to be retained."""
+        """Number of messages that are retained, or held to be retained."""
         self.retained_bytes = 0
         self.unused: dict[Session, None] = {}
-        """Unused sessions of absent clients, which may be deleted; the one that left first is
+        """Unused sessions of absent clients, which may be deleted. The client that left first comes
         first."""
         self.empty: dict[Session, None] = {}
-        """Empty sessions from before the start, which may be deleted next."""
+        """Empty sessions from before the broker's start, which may be deleted after the unused
+        ones."""
 
     def assign(self, quota: Quota) -> None:
-        """Replace the quota."""
+        """Replace the user's quota."""
         self.quota = quota
         self.queued_bytes_max = quota.queued_bytes
 

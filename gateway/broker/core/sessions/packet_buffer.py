@@ -5,7 +5,8 @@ from typing import Final
 from librt.strings import BytesWriter
 
 COPIED_BYTES_MAX: Final = 1_024
-"""Longer packets are not copied, so that a packet for many subscribers is in memory once."""
+"""Maximum bytes of a packet that is copied. Longer packets are not copied, so that a packet for
+many subscribers is in memory once."""
 
 
 class PacketBuffer:
@@ -14,21 +15,21 @@ class PacketBuffer:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._tail: BytesWriter | None = None
-        """Short packets after the last of `_parts`. None for connections that are idle, as most
-        are."""
+        """Short packets after the last of `_parts`, or None. Most connections are idle and have
+        none."""
 
     def is_empty(self) -> bool:
         """Return True if the buffer is empty."""
         return self._tail is None and not self._parts
 
     def first_byte(self) -> int:
-        """Return the first byte in the buffer, or -1 if it is empty."""
+        """Return the first byte in the buffer, or -1 if the buffer is empty."""
         if self._parts:
             return self._parts[0][0]
         return -1 if self._tail is None else self._tail[0]
 
     def append(self, packets: bytes) -> None:
-        """Append one packet, or several joined ones."""
+        """Append one packet, or several packets already joined."""
         if len(packets) <= COPIED_BYTES_MAX:
             tail = self._tail
             if tail is None:
@@ -39,9 +40,7 @@ class PacketBuffer:
             self._parts.append(packets)
 
     def append_acknowledgement(self, first_byte: int, packet_id: int) -> None:
-        """Append a PUBACK, PUBREC, PUBREL or PUBCOMP that consists only of its packet
-        identifier.
-        """
+        """Append a PUBACK, PUBREC, PUBREL or PUBCOMP that has only a packet identifier."""
         writer = self._writer()
         writer.append(first_byte)
         writer.append(2)

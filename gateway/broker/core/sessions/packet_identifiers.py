@@ -1,9 +1,9 @@
 """Exchanges in flight in one direction of a session, by packet identifier (3.1.1 section 2.3.1).
 
-An exchange is stored in a slot: its identifier modulo the number of slots. Clients count their
-identifiers up and have a window, so collisions are rare; they are stored in a dict. A dict alone
-would be slower: every decoded key above 256 is a new object, so it must be found by comparing
-values.
+An exchange is stored in a slot, whose index is the identifier modulo the number of slots. Clients
+count their identifiers up and have a window, so two exchanges rarely need the same slot. If they
+do, the later one is stored in a dict. A dict alone would be slower: every decoded key above 256 is
+a new object, so it must be found by comparing values.
 """
 
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from typing import Final, Generic, TypeVar
 from mypy_extensions import mypyc_attr
 
 SLOTS_LEAST: Final = 8
-"""Initial number of slots; doubled when more than half of them are used."""
+"""Initial number of slots. It is doubled when more than half of the slots are used."""
 
 _NO_SLOTS: Final[list[None]] = [None]
-"""Shared by all tables that never had an exchange. Never written to."""
+"""Slots shared by all tables that never had an exchange. Nothing is ever stored here."""
 
 
 @mypyc_attr(acyclic=True)
@@ -24,7 +24,7 @@ class Exchange:
 
     packet_id: int
     order: int
-    """Its position among all exchanges that were ever in the same table."""
+    """Position among all exchanges that were ever in the same table."""
 
 
 E = TypeVar("E", bound=Exchange)
@@ -37,7 +37,7 @@ class PacketIdentifiers(Generic[E]):
         self._slots: list[E | None] = _NO_SLOTS  # type: ignore[assignment]
         self._mask = 0
         self._met: dict[int, E] | None = None
-        """Exchanges whose slot was taken by another one."""
+        """Exchanges whose slot was already used by another exchange."""
         self._count = 0
         self._last_order = 0
 
@@ -66,7 +66,7 @@ class PacketIdentifiers(Generic[E]):
         return exchanges
 
     def put(self, exchange: E) -> None:
-        """Add an exchange at the end. It replaces one with the same identifier."""
+        """Add an exchange at the end, in place of one with the same packet identifier."""
         packet_id = exchange.packet_id
         if 2 * self._count >= self._mask:
             self._grow()
@@ -82,12 +82,12 @@ class PacketIdentifiers(Generic[E]):
         self.move_to_end(exchange)
 
     def move_to_end(self, exchange: E) -> None:
-        """Move an exchange to the end."""
+        """Move an exchange to the end of the order."""
         self._last_order += 1
         exchange.order = self._last_order
 
     def remove(self, packet_id: int) -> bool:
-        """Remove the exchange with this identifier. Return False if there was none."""
+        """Remove the exchange with this packet identifier. Return False if there was none."""
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             self._slots[packet_id & self._mask] = None

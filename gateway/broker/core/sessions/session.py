@@ -1,6 +1,6 @@
 """State of a session (MQTT 3.1.1 section 4.1).
 
-Only `gateway.broker.core.state` changes sessions, and only through facts.
+Only `gateway.broker.core.state` changes sessions, and each change is recorded.
 """
 
 from collections import deque
@@ -24,16 +24,16 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measures how fast a client empties a queue that slows its publishers."""
+    """Measurement of how fast a client empties a queue that slows its publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
-        """Time of the last measurement (monotonic seconds); NO_TIMER: not measured."""
+        """Time of the last measurement (monotonic seconds), or NO_TIMER if there was none."""
         self.position = 0
-        """The front of the queue at that time."""
+        """Queue position of the next message at the last measurement."""
 
     def begin(self, now: float, position: int) -> None:
-        """Start measuring."""
+        """Start a measurement at `now` (monotonic seconds), with the queue at `position`."""
         self.since = now
         self.position = position
 
@@ -46,7 +46,7 @@ class MemoryQueues:
         self.sessions: dict[Session, None] = {}
 
     def largest(self) -> "Session | None":
-        """Return the session with the largest queue in memory."""
+        """Return the session with the largest queue in memory, or None if all are empty."""
         largest: Session | None = None
         most_bytes = 0
         for session in self.sessions:
@@ -57,27 +57,27 @@ class MemoryQueues:
 
 
 class Session:
-    """A client's session. `persistent`: it outlives its connection and a power cut."""
+    """A client's session. A `persistent` session outlives its connection and a power cut."""
 
     denials = 0
     """Number of denials by access rules since the start."""
     owner: Owner | None = None
-    """The owner's counters; None: the session is not open."""
+    """The owner's counters, or None if the session is not open."""
     is_local = False
-    """True if its last connection was from this machine; False after a start until resumed."""
+    """True if the last connection was from this machine. False after a start until resumed."""
     shares: tuple[Share, ...] = ()
-    """Limits of the listener and address of its last connection; none after a start."""
+    """Shared limits of the last connection's listener and address. Empty after a start."""
     asked_again_before = 0
-    """Messages queued before this position are checked again: the access rules have changed."""
+    """Messages queued before this position are checked again, since access rules have changed."""
     is_of_this_run = False
     """True if it was opened since the start, so that its client's actions are known."""
 
     certificate: str | None = None
     """The certificate that last authenticated its client, as in `Connection`."""
     is_revoked = False
-    """True if it was revoked while its client was away: no messages until another proof."""
+    """True if its certificate was revoked. It gets no messages until a new login."""
     is_awaited = False
-    """True if publishers wait for room in its queue, which refuses."""
+    """True if publishers wait for room in its queue, which refuses messages when full."""
     is_deep = False
     """True if its queue is at least half full: see `rules.deliver.backpressure`."""
     slows = False
@@ -89,11 +89,11 @@ class Session:
     acknowledged_at = -NO_TIMER
     """Time of its client's last acknowledgement on this connection (monotonic seconds)."""
     memory_queues: MemoryQueues | None = None
-    """Totals of all clean sessions, including this one; None: it is persistent."""
+    """Totals of all clean sessions, including this one, or None if it is persistent."""
     source: Source | None = None
-    """Its client as a publisher of retained messages, at the last one; see `source_of`."""
+    """The client as publisher of its last retained message: see `source_of`."""
     groups: frozenset[str] = NO_GROUPS
-    """Groups from its client's proof; none after a start, until the client returns."""
+    """Groups from its client's login. Empty after a start, until the client returns."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool
@@ -103,14 +103,14 @@ class Session:
         self.client_id_bytes = client_id.encode()
         self.persistent = persistent
         self.username: str | None = None
-        """The user that owns it exclusively. None: its client has no user."""
+        """The user to whom it belongs exclusively, or None if its client has no user."""
         self.owner_is_unknown = False
-        """True if it predates the recording of users: the first user who names it gets it."""
+        """True if it predates the recording of users: the first user who resumes it gets it."""
         self.listener = ""
-        """Listener of its last connection; empty after a start until it is resumed."""
+        """Listener of its last connection. Empty after a start until it is resumed."""
         self.protocol = 4
         self.expiry_seconds = EXPIRY_NEVER if persistent else 0
-        """Session expiry interval; EXPIRY_NEVER: it does not expire."""
+        """Session expiry interval in seconds, or EXPIRY_NEVER if it does not expire."""
         self.ended = False
         self.connection: Connection | None = None
         self.subscriptions: dict[str, Subscription] = {}
@@ -125,7 +125,7 @@ class Session:
         """Number of PUBRECs received, as far as deliveries in flight show."""
         self.last_packet_id = 0
         self.unsent: deque[Delivery] = deque()
-        """In flight, but not resent on this connection yet, because its window is smaller."""
+        """Deliveries in flight that are not resent yet, because the new window is smaller."""
         # The queue in order: `waiting`, then messages that are only on disk, then `recent`.
         self.waiting: deque[Delivery] = deque()
         self.stored_first = 0
@@ -141,14 +141,14 @@ class Session:
         self.when_full = WhenFull.SLOW
         self.pace = Pace()
         self.loading = False
-        """True if messages are being read from disk: until then nothing may be started."""
+        """True while messages are being loaded from disk: no delivery may start meanwhile."""
         self.pages_requested = 0
-        """Only the result of the last request counts: the client may have reconnected since."""
+        """Number of requests. Only the last result counts: the client may have reconnected."""
         self.named_in_batch = -1
         self.closed_ms = 0
-        """Time when its connection ended, in milliseconds of gateway time; 0: it is connected."""
+        """Gateway time in milliseconds when its connection ended, or 0 while connected."""
         self.away_since = 0.0
-        """The same by the monotonic clock, which all timers use."""
+        """The same on the monotonic clock (seconds), which all timers use."""
         self.overflow_noted = False
         self.expiry_timer_due = NO_TIMER
         """Time of the earliest timer for its expiry."""
@@ -158,7 +158,7 @@ class Session:
         self.delivered_messages = 0
 
     def count_at(self, shares: tuple[Share, ...]) -> None:
-        """Count the session for this listener and address, and no longer for the previous ones."""
+        """Count the session in the shared limits `shares`, and no longer in the previous ones."""
         for share in self.shares:
             share.sessions -= 1
         self.shares = shares
@@ -166,18 +166,18 @@ class Session:
             share.sessions += 1
 
     def has_room(self, limits: Limits, size_bytes: int) -> bool:
-        """Return True if another message may be queued."""
+        """Return True if another message of this size may be queued."""
         return self.queued_count < limits.max_mqueue_len and self.has_bytes_left(limits, size_bytes)
 
     def has_bytes_left(self, limits: Limits, size_bytes: int) -> bool:
-        """Return True if another message may be queued within the limits in bytes."""
+        """Return True if another message of this size is within the limits in bytes."""
         owner = self.owner
         return self.queued_bytes + size_bytes <= limits.max_mqueue_bytes and (
             owner is None or owner.queued_bytes + size_bytes <= owner.queued_bytes_max
         )
 
     def byte_limit_reached(self, limits: Limits, size_bytes: int) -> str:
-        """Return the limit in bytes that another queued message would exceed; empty if none."""
+        """Return the limit in bytes that another queued message would exceed, or ""."""
         if self.queued_bytes + size_bytes > limits.max_mqueue_bytes:
             return "max_mqueue_bytes"
         owner = self.owner
@@ -186,7 +186,7 @@ class Session:
         return ""
 
     def is_unused(self) -> bool:
-        """Return True if deleting the session loses nothing: no subscription or message so far."""
+        """Return True if the session was never used, so that deleting it loses nothing."""
         return (
             self.is_of_this_run
             and not self.received_messages
@@ -197,7 +197,7 @@ class Session:
         )
 
     def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
-        """Return True if a message would be sent immediately, because nothing waits before it."""
+        """Return True if a message would be sent immediately, since no others wait before it."""
         if not qos:
             waits = self.queued_count > 0 and self.persistent and limits.mqueue_store_qos0
             return (
@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery. None: the queue is empty, or its front is on disk."""
+        """Return the next delivery, or None if the queue is empty or its front is on disk."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None
@@ -270,7 +270,7 @@ class Session:
         return delivery
 
     def memory_bytes(self) -> int:
-        """Return the memory size of a clean session's queue."""
+        """Return the memory size of a clean session's queue in bytes."""
         return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:

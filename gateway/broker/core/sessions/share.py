@@ -1,4 +1,7 @@
-"""Limits and usage of all clients of one listener or one address. Pure."""
+"""Limits and usage shared by all clients of one listener or one address.
+
+This module is pure: it does no I/O and reads no clock.
+"""
 
 from typing import Final
 
@@ -10,19 +13,19 @@ LISTENER: Final = "listener_"
 """Prefix of the names of a listener's limits, in counters and in the log."""
 
 LOGIN_BURST_SECONDS: Final = 10.0
-"""Allowed burst after a pause, in seconds of the rate: after an outage all clients return."""
+"""Burst allowed after a pause, in seconds of the rate, since all clients return after an outage."""
 
 
 class Share:
-    """Limits shared by the clients of a listener or an address.
+    """Limits shared by all clients of a listener or an address.
 
-    A rate of 0 means unlimited. Lowering a limit does not evict what already exceeds it.
+    A rate of 0 means unlimited. Clients and sessions that exceed a lowered limit are kept.
     """
 
     def __init__(
         self, connections_max: int = NO_LIMIT, prefix: str = LISTENER, suffix: str = ""
     ) -> None:
-        """Start without limits. `prefix` and `suffix` are parts of the limits' names."""
+        """Start without rate limits. `prefix` and `suffix` are parts of the limits' names."""
         self.prefix = prefix
         self.suffix = suffix
         self.connections_max = connections_max
@@ -32,7 +35,7 @@ class Share:
         """Bytes per second of each client."""
         self.sessions_max = NO_LIMIT
         self.sessions = 0
-        """Sessions whose last connection since the start counted here, connected or not."""
+        """Sessions whose last connection since the start was counted here, connected or not."""
         self.login_rate = 0
         self.packet_rate = 0
         self.byte_rate = 0
@@ -45,9 +48,7 @@ class Share:
         return self.prefix + limit + self.suffix
 
     def meters(self, now: float) -> tuple[Meter, ...]:
-        """Return the meters of a new connection: that of its client alone, then that of all clients
-        together.
-        """
+        """Return the meters of a new connection: first its own, then that of all clients."""
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:
             found = (
@@ -70,7 +71,7 @@ class Share:
         return (*found, meter)
 
     def has_login(self, now: float) -> bool:
-        """Return True if another login is within the rate. Counts nothing."""
+        """Return True if another login is within the rate. Does not count the login."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_one(now)
 
@@ -84,5 +85,5 @@ class Share:
         return self._logins.take(now)
 
     def is_idle(self, now: float) -> bool:
-        """Return True if the share is unused and can be forgotten."""
+        """Return True if no client uses these limits, so that they can be discarded."""
         return not self.sessions and (self._meter is None or self._meter.is_full(now))

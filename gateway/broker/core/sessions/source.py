@@ -1,7 +1,7 @@
-"""The publisher of a retained message, stored with it for the access rules.
+"""The publisher of a retained message, stored with the message for the access rules.
 
-On disk it is a text: "=" and the user (or nothing), client id, listener and groups, separated by
-NUL, which cannot occur in any of them.
+On disk, a publisher is a string. Its parts are "=" and the user (or nothing), client id, listener
+and groups, separated by NUL, which no part can contain.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from gateway.broker.core.sessions.session import Session
 
 CLIENT_ID_MAX: Final = 256
-"""Longest stored client id, in characters: each retained message may have another one. Longer ones
-are not stored, and match no rule about clients."""
+"""Maximum characters of a stored client id, since each retained message may have another one. A
+longer client id is not stored, and matches no rule about clients."""
 
 
 @mypyc_attr(acyclic=True)
@@ -24,19 +24,19 @@ class Source:
         self, username: str | None, client_id: str, listener: str, groups: frozenset[str]
     ) -> None:
         self.username = username
-        """None: no user."""
+        """None if the publisher had no user."""
         self.client_id = client_id if len(client_id) <= CLIENT_ID_MAX else ""
         self.listener = listener
         self.groups = groups
 
     def text(self) -> str:
-        """Return the text stored on disk."""
+        """Return the string that is stored on disk."""
         user = "" if self.username is None else "=" + self.username
         return "\0".join((user, self.client_id, self.listener, *sorted(self.groups)))
 
 
 def source_of(session: "Session") -> Source:
-    """Return a session's client as a source. The object is reused until the client changes."""
+    """Return a session's client as a publisher. The object is reused until the client changes."""
     found = session.source
     if (
         found is None
@@ -50,13 +50,13 @@ def source_of(session: "Session") -> Source:
 
 
 class Sources:
-    """Sources read from disk: one object for all messages of a publisher."""
+    """Publishers loaded from disk, with one object for all messages of a publisher."""
 
     def __init__(self) -> None:
         self._found: dict[str, Source] = {}
 
     def source_in(self, text: str) -> Source | None:
-        """Parse a stored text. None: it contains no source."""
+        """Parse a stored string. Return None if it contains no publisher."""
         found = self._found.get(text)
         if found is None:
             parts = text.split("\0")

@@ -1,4 +1,4 @@
-"""A subscription of a session (sections 4.7, 4.8)."""
+"""A subscription of a session (sections 4.7 and 4.8 of the standard)."""
 
 from typing import Final
 from zlib import crc32
@@ -8,9 +8,9 @@ from gateway.broker.core.sessions.message import KEY_SHIFT, RETAIN, SHARED, THRO
 from gateway.broker.wire.topics import is_shared_filter, validate_shared_filter
 
 SUBSCRIPTION_BYTES: Final = 1_024
-"""Memory of a subscription in addition to its filter's characters and its levels: the object and
-its entries in its session and level, with their dictionaries. Measured with the compiled core: 700
-for the only one of its level, 930 for the only one of a group."""
+"""Memory of a subscription in addition to its filter and topic levels, in bytes: the object and its
+entries in its session and level, with their dictionaries. Measured with the compiled core: 700 for
+the only one of its level, 930 for the only one of a group."""
 
 
 class Subscription:
@@ -25,12 +25,12 @@ class Subscription:
         self.retain_as_published = options & 8 != 0
         self.retain_handling = options >> 4 & 3
         self.identifier = identifier
-        """The subscription identifier of MQTT 5.0; 0: none."""
+        """The subscription identifier of MQTT 5.0, or 0 for none."""
         self.is_shared = names_group(topic_filter)
         self.key = crc32(topic_filter.encode())
         """A 32-bit key stored with deliveries that came only through this subscription."""
         self.group = ""
-        """The key of a shared subscription's group in `TopicTree`."""
+        """Key of the group in `TopicTree`, for a shared subscription."""
 
     def delivery_flags(self, qos: int, retain: bool) -> int:
         """Return the flags of a delivery that came only through this subscription."""
@@ -39,24 +39,23 @@ class Subscription:
 
 
 def names_group(topic_filter: str) -> bool:
-    """Return True for a valid shared subscription (MQTT 5.0 section 4.8.2), in any protocol
-    version.
+    """Return True for a valid shared subscription (5.0 section 4.8.2), in any version.
 
-    An invalid one is refused to MQTT 5.0 clients. For older clients it is an ordinary filter, and
-    must not be split.
+    An invalid shared subscription is refused to MQTT 5.0 clients. For older clients it is an
+    ordinary filter, and must not be split.
     """
     return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None
 
 
 def own_bytes_of(topic_filter: str) -> int:
-    """Return the memory size of a subscription without its topic levels."""
+    """Return the memory size of a subscription without its topic levels, in bytes."""
     return SUBSCRIPTION_BYTES + text_bytes_of(topic_filter)
 
 
 def split_shared(topic_filter: str) -> tuple[str, str]:
-    """Return the group and the filter of a shared subscription.
+    """Return the group name and the filter of a shared subscription.
 
-    For other filters the group is empty.
+    For any other filter, the group name is empty.
     """
     if not names_group(topic_filter):
         return "", topic_filter

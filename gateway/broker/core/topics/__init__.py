@@ -1,3 +1,1 @@
-"""Matching of topic names with topic filters of subscriptions and retained messages (section
-4.7).
-"""
+"""Matching of topic names with filters of subscriptions, and with retained messages."""

@@ -1,10 +1,10 @@
 """A tree of topic levels: of filters with their subscribers, or of topics with retained messages.
 
-It tracks its memory size. A level with a single child, as most have, has no dictionary.
+The tree tracks its memory size. Most levels have a single child, and then need no dictionary.
 
 A lookup visits levels that are not in the topic only below a `+`. Their maximum number is known in
-advance: filters with `+` at the same positions have the same *pattern*, and among the levels at the
-end of one pattern at most one can match a topic.
+advance: filters with `+` at the same positions have the same *pattern*, and of all levels at the
+end of one pattern, at most one can match a topic.
 """
 
 from typing import Final
@@ -16,25 +16,26 @@ from gateway.broker.core.sessions.subscription import Subscription
 from gateway.broker.core.topics.route import Group
 
 LEVEL_BYTES: Final = 256
-"""Memory of a level: the object, its name without the characters, and its entry among its siblings.
-Measured with the compiled core: 170 in a chain, 230 among 100,000 siblings, 250 as one of two."""
+"""Memory of a level in bytes: the object, its name without the characters, and its entry among its
+siblings. Measured with the compiled core: 170 in a chain, 230 among 100,000 siblings, 250 as one of
+two."""
 
 CHILDREN_BYTES: Final = 256
-"""Memory of the dictionary that a level has from two children on."""
+"""Memory of the dictionary that a level has from two children on, in bytes."""
 
 SHRUNK_COUNT_MIN: Final = 64
-"""A dictionary never shrinks; one that had four times as many entries, and at least this many, is
-rebuilt."""
+"""Minimum former entries of a dictionary that is rebuilt once it has less than a quarter of them. A
+Python dictionary never shrinks by itself."""
 
 
 class Pattern:
-    """Positions of the wildcards above a level, shared by all levels with the same ones."""
+    """Positions of the wildcards above a level, shared by all levels with the same positions."""
 
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above
         self.is_single = is_single
         self.is_wild: bool = is_single or (above is not None and above.is_wild)
-        """True if there is a `+` above it."""
+        """True if there is a `+` at or above this level."""
         self.named: Pattern | None = None
         self.single: Pattern | None = None
         self.levels = 0
@@ -42,16 +43,16 @@ class Pattern:
 
 
 class Node:
-    """One topic level."""
+    """A topic level, with its subscribers, groups or retained message."""
 
     def __init__(self, name: str, pattern: Pattern | None) -> None:
         self.name = name
         self.pattern = pattern
         """None in a tree of topics, which has no wildcards."""
         self.only: Node | None = None
-        """The only child, if there is one."""
+        """The only child, if there is exactly one."""
         self.children: dict[str, Node] | None = None
-        """The children, if there are two or more."""
+        """The children by name, if there are two or more."""
         self.children_max = 0
         """The largest number of entries that the dictionary has had."""
         self.subscribers: dict[Session, Subscription] | None = None
@@ -83,12 +84,12 @@ class Node:
 
 
 class Levels:
-    """The tree, from its root, and its memory size."""
+    """A tree of topic levels, from its root, with its memory size."""
 
     def __init__(self, has_patterns: bool) -> None:
         self.root = Node("", Pattern(None, False) if has_patterns else None)
         self.size_bytes = 0
-        """Memory of the tree."""
+        """Memory of the tree in bytes."""
         self.wild_patterns = 0
         """The maximum number of levels that a lookup visits in addition to those of the topic."""
 
@@ -103,9 +104,7 @@ class Levels:
         return node
 
     def path(self, topic_filter: str) -> list[Node] | None:
-        """Return the levels from the root to the end of a topic or filter; None if any is
-        missing.
-        """
+        """Return all levels of a topic or filter, from the root, or None if one is missing."""
         node = self.root
         path = [node]
         for name in topic_filter.split("/"):
@@ -117,14 +116,14 @@ class Levels:
         return path
 
     def prune(self, path: list[Node]) -> None:
-        """Remove empty levels at the end of a path."""
+        """Remove the empty levels at the end of a path."""
         for index in range(len(path) - 1, 0, -1):
             if not path[index].is_empty():
                 return
             self._remove(path[index - 1], path[index])
 
     def missing(self, topic_filter: str) -> "Missing":
-        """Return what a topic or filter would add to the tree."""
+        """Return the memory and wildcard patterns that a topic or filter would add."""
         missing = Missing()
         node: Node | None = self.root
         pattern = self.root.pattern
@@ -199,7 +198,7 @@ class Levels:
         above = pattern.above
         if pattern.levels or above is None:
             return
-        # The children have been removed before.
+        # The levels below have been removed before.
         if pattern.is_single:
             above.single = None
         else:
@@ -209,7 +208,7 @@ class Levels:
 
 
 class Missing:
-    """Size of what a topic or filter would add to the tree."""
+    """The memory and the number of wildcard patterns that a filter would add to the tree."""
 
     def __init__(self) -> None:
         self.size_bytes = 0

@@ -11,7 +11,7 @@ from gateway.broker.core.sessions.message import Message
 from gateway.broker.core.topics.levels import Node
 
 BELOW: Final = -1
-"""The depth of all levels below a `#`."""
+"""Depth of all levels below a `#`."""
 
 
 class _Siblings:
@@ -30,11 +30,11 @@ class RetainedWalk:
         self.stack = [_Siblings([root], 0)]
 
     def is_over(self) -> bool:
-        """Return True if everything has been visited."""
+        """Return True if all levels have been visited."""
         return not self.stack
 
     def step(self, levels: int) -> list[Message]:
-        """Visit up to `levels` more topic levels, and return their retained messages."""
+        """Visit up to `levels` further topic levels, and return their retained messages."""
         found: list[Message] = []
         while levels and self.stack:
             siblings = self.stack[-1]
@@ -72,7 +72,7 @@ class RetainedWalk:
 
 
 def _visible(node: Node, depth: int) -> list[Node]:
-    """Return the levels that a wildcard matches: no topic that begins with $ [MQTT-4.7.2-1]."""
+    """Return the child levels that a wildcard matches, without `$` topics [MQTT-4.7.2-1]."""
     if depth:
         return node.below()
     return [child for child in node.below() if not child.name.startswith("$")]

@@ -1,4 +1,4 @@
-"""Route of a topic: all sessions it reaches, and one member of each shared subscription.
+"""Route of a topic: all sessions that the topic reaches, and the matching shared subscriptions.
 
 The topic tree creates a route and caches it until a subscription changes.
 """
@@ -17,7 +17,7 @@ SYSTEM: Final = "$SYS"
 
 
 def is_system_topic(topic: str) -> bool:
-    """Return True if a topic or filter is below `$SYS`."""
+    """Return True if a topic or filter is `$SYS` or below it."""
     return topic.startswith(SYSTEM) and (len(topic) == 4 or topic[4] == "/")
 
 
@@ -29,16 +29,16 @@ class Target:
         self.qos = qos
         self.retain_as_published = retain_as_published
         self.no_local = False
-        """True if other rules apply to messages that the session itself published
+        """True if other options apply to messages that the session itself published
         [MQTT5-3.8.3-3]."""
         self.local: Target | None = None
-        """With `no_local`, the target for those messages; None: it does not receive them. Never
-        this object itself: such a cycle would keep sessions until the garbage collector finds it.
-        """
+        """With `no_local`, the target for messages from the session itself, or None if it does not
+        receive them. It is never this object itself, since such a cycle would need the garbage
+        collector."""
 
 
 class Group:
-    """The members of a shared subscription. Each message goes to one of them."""
+    """The members of a shared subscription. Each message is sent to one of them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -53,14 +53,14 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member for the next message: in turn among those that are readiest.
+        """Return the member for the next message, or None. The readiest members take turns.
 
         Args:
             limits: limits of windows and queues.
-            qos: QoS of the message; a member may have been granted less.
+            qos: QoS of the message. A member may have been granted less.
             size_bytes: size of the message.
-            but: a member that must not receive it.
-            refused: members that access rules do not allow to receive it.
+            but: a member that must not receive the message, or None.
+            refused: members to whom the access rules deny the message.
         """
         members = [session for session in self.members if session is not but]
         if refused:
@@ -82,16 +82,16 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Result of giving a message to a member now. Higher is better."""
+    """Expected result of giving a message to a member now. A higher value is better."""
 
     NEVER = 0
     LOST_AWAY = 1
     LOST_HERE = 2
     KEPT_FULL = 3
-    """Its queue is full, but drops no acknowledged message."""
+    """The queue is full, but acknowledged messages are not dropped."""
     KEPT_AWAY = 4
     KEPT_SLOWLY = 5
-    """The member is connected, and its queue is so long that it slows publishers."""
+    """The queue is so long that it slows publishers."""
     KEPT_HERE = 6
     """The member is connected, and its queue has room."""
     OPEN = 7
@@ -99,7 +99,7 @@ class Readiness(IntEnum):
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
-    """Return what would happen to a message given to a member now."""
+    """Return the expected result of giving a message of this QoS and size to a member now."""
     connection = session.connection
     if connection is not None and session.takes_at_once(connection, limits, qos):
         return Readiness.OPEN
@@ -123,28 +123,25 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
 
 
 class Route:
-    """All sessions that a topic reaches, each once, and groups, of which one member each receives
-    it.
-    """
+    """All sessions that a topic reaches, each once, and the matching shared subscriptions."""
 
     def __init__(self, topic: str, logged: bool) -> None:
         self.topic = topic
         self.targets: list[Target] = []
         self.groups: list[Group] = []
         self.identifiers: dict[Session, list[int]] = {}
-        """Subscription identifiers of sessions that have any, without those of shared
-        subscriptions."""
+        """Subscription identifiers by session, without those of shared subscriptions."""
         self.durable = False
         """True if any session keeps QoS 1 and 2 messages across a power cut."""
         self.persistent = False
-        """True if any session is persistent, whatever its granted QoS."""
+        """True if any session is persistent, regardless of its granted QoS."""
         self.plain = True
-        """True if no member has options and none is refused: a QoS 0 PUBLISH may be forwarded
-        unchanged."""
+        """True if no receiver has options and none is refused, so that a QoS 0 PUBLISH may be
+        forwarded unchanged."""
         self.refused = 0
         """Number of subscribed sessions and groups that may not receive the topic."""
         self.refused_targets: list[Target] = []
-        """Durable ones among them, which would have received QoS 1 and 2: the session log has a
+        """Refused persistent sessions that would have received QoS 1 or 2. The session log has a
         record for each, so that no message seems to be missing."""
         self.is_system = is_system_topic(topic)
         """True if clients may not publish to the topic."""
@@ -152,26 +149,26 @@ class Route:
         """True if the session log stores messages with this topic."""
 
     def count(self) -> int:
-        """Return how many sessions receive a message."""
+        """Return the number of sessions and groups that receive a message."""
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return how many sessions match, including those that may not receive the message."""
+        """Return the number of receivers, including sessions that may not receive the message."""
         return self.count() + len(self.refused_targets)
 
 
 ROUTE_BYTES: Final = 600
-"""Memory of a route without sessions, including its entry in the cache."""
+"""Memory of a route without sessions in bytes, including its entry in the cache."""
 
 TARGET_BYTES: Final = 112
-"""Memory of each further session."""
+"""Memory of each session of a route, in bytes."""
 
 IDENTIFIERS_BYTES: Final = 256
-"""Memory of the identifiers of one session's subscriptions."""
+"""Memory of the identifiers of one session's subscriptions, in bytes."""
 
 
 def memory_bytes_of(route: Route) -> int:
-    """Return the maximum memory size of a route."""
+    """Return the maximum memory size of a route in bytes."""
     return (
         ROUTE_BYTES
         + text_bytes_of(route.topic)
@@ -222,7 +219,7 @@ def _target_of(session: Session, subscriptions: list[Subscription]) -> Target:
 
 
 def add_group(route: Route, group: Group) -> None:
-    """Add a shared subscription to a route."""
+    """Add the group of a shared subscription to a route."""
     route.groups.append(group)
     route.plain = False
     for session, subscription in group.members.items():

@@ -1,8 +1,8 @@
-"""Subscribers of a topic, and retained messages that match a filter.
+"""Lookup of the subscribers of a topic, and of retained messages that match a filter.
 
 There is a tree of filters and a tree of topics. The result for a topic is cached as its `Route`, so
-publishing to it again costs one dictionary lookup. Shared subscriptions of MQTT 5.0 (section 4.8.2)
-are groups in the tree of filters, stored by their filter without `$share/<name>/`.
+publishing to the topic again costs one dictionary lookup. Shared subscriptions of MQTT 5.0 (section
+4.8.2) are groups in the tree of filters, stored by their filter without `$share/<name>/`.
 """
 
 from collections.abc import Callable
@@ -22,10 +22,10 @@ from gateway.broker.core.topics.route import (
 )
 from gateway.broker.core.work import RETAINED_UNITS, Work
 
-# Not Final: tests make it small enough to be reached.
+# Not Final, so that tests can use a smaller value.
 ROUTES_BYTES_MAX: int = 16 * 1024 * 1024
-"""Memory of the cached routes: enough for 25,000 topics with two subscribers each. A fleet of
-sensors has fewer; a flood of new topics empties the cache."""
+"""Maximum memory in bytes of the cached routes: enough for 25,000 topics with two subscribers each.
+A fleet of sensors has fewer. A flood of new topics empties the cache."""
 
 
 class TopicTree:
@@ -43,17 +43,18 @@ class TopicTree:
         """Number of subscriptions below `$SYS`, including shared ones."""
         self.retained_count = 0
         self.refuses: Callable[[Session, str], bool] | None = None
-        """Returns whether a session must not receive a topic; None: there are no such rules."""
+        """Function that returns True if a session must not receive a topic, or None without
+        rules."""
         self.scope_of: Callable[[Session, Subscription], str] | None = None
-        """Returns the suffix of a shared subscription's group, so that users have their own groups;
-        None: groups are common to all clients."""
+        """Function that returns the suffix of a shared subscription's group, so that users have
+        their own groups. If it is None, all clients share the groups."""
         self.work = Work()
-        """Visited levels and found subscriptions cost a unit each."""
+        """Counter of work. A visited level or a found subscription costs one unit."""
         self.logged = Levels(False)
         self.log_topics(logged_filters)
 
     def log_topics(self, logged_filters: list[str]) -> None:
-        """Set the topics whose messages are always recorded for the session log."""
+        """Set the filters of topics whose messages are always recorded for the session log."""
         self.logged = Levels(False)
         marker = Session(0, "", False)
         for topic_filter in logged_filters:
@@ -62,11 +63,11 @@ class TopicTree:
         self.forget_all_routes()
 
     def subscription_bytes(self) -> int:
-        """Return the memory size of all subscriptions."""
+        """Return the memory size of all subscriptions in bytes."""
         return self.filters.size_bytes + self.subscriptions_own_bytes
 
     def missing_for(self, whole_filter: str) -> Missing:
-        """Return the additional memory size of another subscription."""
+        """Return the memory and wildcard patterns that another subscription would add."""
         _, topic_filter = split_shared(whole_filter)
         missing = self.filters.missing(topic_filter)
         missing.size_bytes += own_bytes_of(whole_filter)
@@ -96,7 +97,7 @@ class TopicTree:
             self._forget_routes(topic_filter)
 
     def regroup(self, session: Session) -> None:
-        """Move a session's shared subscriptions to the groups that its current rights give it."""
+        """Move a session's shared subscriptions to the groups that its current rights allow."""
         for subscription in session.subscriptions.values():
             group_name = self._group_name_of(session, subscription)
             if subscription.group != group_name:
@@ -104,7 +105,7 @@ class TopicTree:
                 self.subscribe(session, subscription)
 
     def _group_name_of(self, session: Session, subscription: Subscription) -> str:
-        """Return the key of a group. Names contain no slash, so keys with a suffix are unique."""
+        """Return the key of a subscription's group: its name, and a suffix from `scope_of`."""
         name, _ = split_shared(subscription.topic_filter)
         if not name or self.scope_of is None:
             return name
@@ -141,7 +142,7 @@ class TopicTree:
         return None if groups is None else groups.get(subscription.group)
 
     def route_of(self, topic: str) -> Route:
-        """Return all sessions a topic reaches. Overlapping filters count once [MQTT-3.3.5-1]."""
+        """Return the route of a topic. Overlapping filters count once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)
@@ -153,7 +154,7 @@ class TopicTree:
         return route
 
     def set_retained(self, topic: str, message: Message | None) -> None:
-        """Store the topic's retained message. None removes it."""
+        """Store the topic's retained message. With None, remove it."""
         self.work.spent += RETAINED_UNITS
         if message is not None:
             node = self.topics.grow(topic)
@@ -211,7 +212,7 @@ class TopicTree:
             self.routes_bytes -= memory_bytes_of(route)
 
     def forget_all_routes(self) -> None:
-        """Clear cached routes, because subscriptions or access rules have changed."""
+        """Clear the cached routes, because subscriptions or access rules have changed."""
         self.routes.clear()
         self.routes_bytes = 0
 
@@ -219,7 +220,7 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return the subscribers of a level, or those of a group there. Create what is missing."""
+    """Return the subscribers of a level, or of a group there. Create missing dictionaries."""
     if not group_name:
         if node.subscribers is None:
             node.subscribers = {}
@@ -242,7 +243,7 @@ def _members_of(node: Node, group_name: str) -> dict[Session, Subscription] | No
 
 
 def _let_go_of_empty(node: Node, group_name: str) -> None:
-    """Remove empty dictionaries."""
+    """Remove the dictionaries of a level, and of a group there, that have become empty."""
     if not node.subscribers:
         node.subscribers = None
     groups = node.groups
@@ -254,13 +255,14 @@ def _let_go_of_empty(node: Node, group_name: str) -> None:
         node.groups = None
 
 
-# Uses an explicit stack: `max_topic_levels` may exceed the interpreter's recursion limit.
+# An explicit stack is used: `max_topic_levels` may exceed the interpreter's recursion limit.
 
 
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
     """Collect the nodes of all filters that match the topic's levels (section 4.7).
 
-    Returns the number of visited levels: at most those of the topic and `Levels.wild_patterns`.
+    Returns the number of visited levels: at most the number of the topic's levels, plus
+    `Levels.wild_patterns`.
     """
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
     hidden = levels[0].startswith("$")
