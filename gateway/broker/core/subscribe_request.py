@@ -1,4 +1,4 @@
-"""State of a SUBSCRIBE that is processed in slices, and of the retained messages that it requests."""
+"""State of a SUBSCRIBE that is processed in slices, and of the retained messages it requests."""
 
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.core.sessions.subscription import Subscription
