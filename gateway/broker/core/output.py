@@ -84,13 +84,13 @@ class Output:
             self.push(connection, data)
 
     def leaves_with(self, connection: Connection, is_fact: bool) -> int:
-        """Return the batch that `send` would wait for, or else the last committed batch."""
+        """Return the batch that `send` waits for, or the last committed one if it does not wait."""
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
         return self.committed_batch
 
     def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
-        """Return the batch that a QoS 0 packet waits for, or else the last committed batch.
+        """Return the batch that a QoS 0 packet waits for, or the last committed one if none.
 
         Return NO_ALIAS while CONNACK is being committed, since `forward` then decides.
         """

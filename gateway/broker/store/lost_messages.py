@@ -81,8 +81,8 @@ def _lost_with_the_end(recovered: Recovered) -> str:
     """Return a sentence about the messages lost with the end of the journal.
 
     Each lost message takes at least one lost event, which limits the count. QoS 2 messages that
-    wait for PUBREL may be lost too, because a publisher does not repeat a PUBREL that was
-    acknowledged.
+    wait for PUBREL may be lost too: if the lost events include the PUBREL, its publisher will not
+    repeat it.
     """
     journal, sessions = recovered.journal, recovered.state.numbers.values()
     held = sum(len(session.inbound) for session in sessions)

@@ -209,7 +209,7 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows in a thread, once the batch opened by the same `begin` is durable.
+        """Commit checkpoint rows in a thread, after the batch of the same `begin` is durable.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.

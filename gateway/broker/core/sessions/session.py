@@ -274,7 +274,7 @@ class Session:
         return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:
-        """Free deliveries after the first `keep` that a finished checkpoint has stored on disk."""
+        """Free memory of queued deliveries that are also on disk, except for the first `keep`."""
         waiting = self.waiting
         if not self.stored_count and not self.recent:
             if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:
