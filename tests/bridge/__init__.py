@@ -1,1 +1,1 @@
-"""The bridge: protocols as pure functions, then real terminals, real brokers and a real kill."""
+"""Tests of the bridge: protocols as pure functions, real terminals and brokers, real kills."""

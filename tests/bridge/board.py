@@ -1,4 +1,4 @@
-"""A sensor board's end of the line: what it sends, and what it is answered."""
+"""Frames that a test sends in place of a sensor board, and the acknowledgements for them."""
 
 import asyncio
 

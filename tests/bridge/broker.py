@@ -1,4 +1,5 @@
-"""An independent broker and a durable subscriber: Debian's Mosquitto, Eclipse's paho."""
+"""Independent MQTT software for the tests: Debian's Mosquitto as the broker, Eclipse's paho as a
+durable subscriber."""
 
 import asyncio
 import getpass
@@ -20,9 +21,11 @@ DEADLINE_SECONDS = 60.0
 
 
 class Mosquitto:
-    """`in_flight`: unacknowledged messages to a client, without limit at 0; its default is 20.
+    """Debian's Mosquitto as a process.
 
-    `persists`: it writes its sessions where it is stopped, and reads them where it is started.
+    `in_flight` limits the unacknowledged messages of a client; 0 means unlimited, and Mosquitto's
+    own default is 20. With `persists` Mosquitto saves its sessions when it stops and loads them
+    when it starts.
     """
 
     def __init__(self, directory: Path, *, in_flight: int = 0, persists: bool = False) -> None:
@@ -38,7 +41,8 @@ class Mosquitto:
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\n"
             f"persistence {str(self._persists).lower()}\n"
             f"persistence_location {self._directory}/\n"
-            # As root it would become another user, who may not write there.
+            # When started by root, Mosquitto would switch to a user who may not write to this
+            # directory.
             f"user {getpass.getuser()}\n"
             f"max_queued_messages 0\nmax_inflight_messages {self._in_flight}\n"
         )
@@ -60,7 +64,7 @@ class Mosquitto:
                 try:
                     _, writer = await asyncio.open_connection("127.0.0.1", self.port)
                 except OSError:
-                    await asyncio.sleep(0.01)  # A process can only be asked whether it listens.
+                    await asyncio.sleep(0.01)  # Polled: a process sends no event when it listens.
                     continue
                 writer.close()
                 await writer.wait_closed()
@@ -68,7 +72,8 @@ class Mosquitto:
 
 
 class Subscriber:
-    """Everything under `sensors/#` at QoS 2, in order of arrival; its session outlives cuts."""
+    """Collects every message under `sensors/#` at QoS 2 in order of arrival; the session is
+    persistent."""
 
     def __init__(self, port: int, client_id: str = "durable-subscriber") -> None:
         self.port = port
@@ -96,7 +101,7 @@ class Subscriber:
         await asyncio.to_thread(self.wait_for, count, seconds)
 
     async def wait_until(self, condition: Callable[[], bool]) -> None:
-        """Until what has come fulfils the condition."""
+        """Wait until the condition holds. The condition is evaluated after each message."""
         await asyncio.to_thread(self._wait_until, condition)
 
     def _wait_until(self, condition: Callable[[], bool]) -> None:
@@ -104,14 +109,15 @@ class Subscriber:
             assert self._more.wait_for(condition, DEADLINE_SECONDS), self.messages
 
     async def settled(self) -> None:
-        """Everything that the broker had for it before this call has come."""
+        """Wait until every message that the broker had for this subscriber before the call has
+        arrived."""
         mark = ("sensors/settled", f"settled {len(self.messages)}".encode())
         self._client.publish(*mark, qos=2)
         await self.wait_until(lambda: mark in self.messages)
         self.messages.remove(mark)
 
     def records(self) -> list[dict[str, Any]]:
-        """The first record of each payload, with its topic."""
+        """Return the first record of each payload, together with the message's topic."""
         return [
             {"topic": topic, **json.loads(payload)[0]} for topic, payload in list(self.messages)
         ]

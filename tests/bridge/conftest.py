@@ -28,7 +28,7 @@ def subscriber(mosquitto: Mosquitto) -> Iterator[Subscriber]:
 
 @pytest.fixture
 def captures() -> Path:
-    """Recordings of real devices, beside the checkout."""
+    """Return the directory with recordings of real devices, which lies next to the checkout."""
     folder = Path(__file__).resolve().parents[3] / "shared" / "captures"
     if not folder.is_dir():
         pytest.skip("the recordings of real devices are not beside this checkout")

@@ -1,4 +1,5 @@
-"""What dsmr-parser finds in a telegram, under the bridge's names: value, unit, and its own time."""
+"""Contents of a DSMR telegram as the library dsmr-parser reads them, under the bridge's names:
+value, unit and the object's own time."""
 
 import datetime
 from decimal import Decimal
@@ -44,11 +45,12 @@ NAMES_OF_MBUS = {
 }  # fmt: skip
 
 Object = tuple[object, str | None, float | None]
-"""Value, unit, and the time of its own; a number is a Decimal, a log is a list."""
+"""Value, unit, and the object's own time if it has one. A number is a Decimal, and a log is a list.
+"""
 
 
 def objects_of(text: str, version: str) -> dict[str, Object]:
-    """Everything in a telegram that is not empty."""
+    """Return every object of a telegram that is not empty, by the bridge's name for the object."""
     telegram = TelegramParser(getattr(telegram_specifications, version)).parse(text, throw_ex=True)
     found: dict[str, Object] = {}
     for name, item in telegram:
@@ -72,7 +74,8 @@ def _object_of(item: object) -> Object:
 
 
 def _with_type(name: str, found: Object) -> Object:
-    """A type is a text of one to three digits, or a number, by the version."""
+    """Return the object with a device type as a Decimal: some DSMR versions write the type as one
+    to three digits of text, others as a number."""
     return (Decimal(str(found[0])), *found[1:]) if name.endswith("_type") else found
 
 
@@ -83,7 +86,7 @@ def _plain(value: object) -> object:
 
 
 def value_of(name: str, written: object) -> object:
-    """A value of the bridge in the same form."""
+    """Convert a value that the bridge published into the form that `objects_of` returns."""
     if isinstance(written, int | float):
         return Decimal(str(written))
     assert isinstance(written, str)
@@ -95,7 +98,7 @@ def value_of(name: str, written: object) -> object:
 
 
 def entries_of(log: Object | None) -> list[tuple[float, int]]:
-    """The entries of a log by their time, with the seconds of each."""
+    """Return the entries of a power failure log as (time, duration in seconds), sorted by time."""
     if log is None:
         return []
     found = [each for each in log[0] if not isinstance(each, str)]  # type: ignore[attr-defined]

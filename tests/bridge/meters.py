@@ -1,10 +1,9 @@
-"""A protocol that exists in tests only: meters on one line, each asked by its address::
+"""A polled protocol that exists in tests only. Each meter on the line has an address::
 
     ?07 LF                  the request
-    !07 215 4F LF           the answer: address, value, XOR of what stands before the last space
+    !07 215 4F LF           the response: address, value, XOR of the bytes before the last space
 
-What is real about it is what it shows: how a protocol that asks is written, and what the port
-makes of it.
+It shows how a protocol that polls is written, and what the port makes of its frames.
 """
 
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ ANSWER_BYTES_MAX = 32
 
 @dataclass(frozen=True, kw_only=True)
 class Meter(Section):
-    """One meter of the line."""
+    """One meter on the line."""
 
     descriptions: ClassVar = {"address": "The meter's address.", "name": "Its device's name."}
 
@@ -36,7 +35,7 @@ class Meter(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Meters(PollerSettings):
-    """Meters that are asked for their value."""
+    """Settings of meters that are polled for their value."""
 
     descriptions: ClassVar = {
         "meters": "The meters of the line.",
@@ -59,7 +58,7 @@ class Meters(PollerSettings):
 
 
 class MeterPoller(Poller):
-    """Asks each meter in turn, at its interval."""
+    """Polls each meter at its interval, one meter at a time."""
 
     def __init__(self, settings: Meters) -> None:
         self._settings = settings
@@ -106,7 +105,7 @@ class MeterPoller(Poller):
 
 
 def value_of(line: bytes) -> tuple[int, int] | None:
-    """Address and value of an answer; None for a damaged one."""
+    """Return address and value of a response, or None if it is damaged."""
     content, _, check = line.rpartition(b" ")
     if not content.startswith(b"!") or check != b"%02X" % reduce(xor, content, 0):
         return None

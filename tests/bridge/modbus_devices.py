@@ -1,4 +1,5 @@
-"""Modbus devices: pymodbus's server on a pseudo-terminal, and a line to it to be disturbed."""
+"""Modbus devices simulated by pymodbus's server on a pseudo-terminal, and a line to them that a
+test can disturb."""
 
 import asyncio
 import contextlib
@@ -16,12 +17,14 @@ from pymodbus.server import ModbusSerialServer
 from tests.bridge.terminal import Terminal
 
 Disturbance = Callable[[bytes], bytes]
-"""What becomes of an answer on the line."""
+"""A function that returns the bytes that arrive in place of a response."""
 
 
 class DisturbedLine:
-    """Carries bytes between the bridge's end and the devices'; `disturb` changes the
-    answers, `overheard` is called with all that goes over the line."""
+    """Forwards bytes between the bridge's end and the devices' end of a line.
+
+    `disturb` changes the responses. `overheard` is called with all bytes on the line.
+    """
 
     def __init__(self, bridge: Terminal, devices: Terminal, addresses: Collection[int]) -> None:
         self._bridge = bridge
@@ -41,7 +44,8 @@ class DisturbedLine:
             request = await self._bridge.read()
             self.requests.append(request)
             self.overheard(request)
-            # pymodbus's server answers for an address that has no device: the line does not.
+            # pymodbus's server also responds for an address without a device, which a real line
+            # does not.
             if request[0] in self._addresses:
                 await self._devices.write(request)
 
@@ -54,7 +58,7 @@ class DisturbedLine:
 
 
 def block_of(values: list[Any]) -> ModbusSequentialDataBlock:
-    """A table that begins at register 0, which pymodbus counts as 1."""
+    """Return a register table that begins at register 0, which pymodbus counts as 1."""
     make: Any = ModbusSequentialDataBlock
     return make(1, values)  # type: ignore[no-any-return]
 
@@ -63,7 +67,11 @@ def block_of(values: list[Any]) -> ModbusSequentialDataBlock:
 async def devices_behind(
     terminal: Terminal, directory: Path, registers: dict[int, list[int]]
 ) -> AsyncIterator[DisturbedLine]:
-    """Devices by address, each with its registers from 0 as holding and input registers."""
+    """Run Modbus devices behind a terminal.
+
+    `registers` maps a device's address to its register values from register 0. Each device has them
+    as holding registers, as input registers and as coils.
+    """
     theirs = Terminal(directory / "devices")
     contexts: dict[int, Any] = {
         address: ModbusDeviceContext(

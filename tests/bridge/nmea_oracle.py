@@ -1,5 +1,7 @@
-"""What pynmea2, which shares no code with the bridge's library, finds in a sentence: its fields
-under the bridge's names, with the units that the standard gives them.
+"""Fields of an NMEA sentence as the library pynmea2 reads them, under the bridge's names and with
+the standard's units.
+
+pynmea2 shares no code with the library that the bridge uses.
 """
 
 import datetime
@@ -65,11 +67,11 @@ NAMES = {
     },
     "pgrmz": {"altitude": "alt", "altitude_unit": "altUnit", "pos_fix_dim": "fix"},
 }  # fmt: skip
-"""pynmea2's names to those of the bridge, by the sentence's formatter."""
+"""The bridge's name for each of pynmea2's names, by the sentence's formatter."""
 ONLY_OURS = {
     "gsa": {"systemId"}, "gsv": {"signalID"}, "rmb": {"valstatus"}, "gbs": {"systemId", "signalId"},
 }  # fmt: skip
-"""Fields of later versions of the standard that pynmea2 does not read."""
+"""Fields of later versions of the standard, which pynmea2 does not read."""
 UNITS = {
     "lat": "lat", "lon": "lon", "cog": "deg", "mv": "deg", "cogt": "deg", "cogm": "deg",
     "sogk": "km/h", "numSV": "count", "HDOP": "/", "PDOP": "/", "VDOP": "/", "sep": "m",
@@ -80,11 +82,11 @@ UNITS = {
 }  # fmt: skip
 
 Fields = dict[str, tuple[object, str | None]]
-"""Value and unit by name; a number is a Decimal."""
+"""Value and unit by field name. A number is a Decimal."""
 
 
 def fields_of(formatter: str, sentence: str) -> Fields:
-    """What is not empty in a sentence whose checksum holds."""
+    """Return the fields of a sentence with a valid checksum, without the empty ones."""
     parsed = pynmea2.parse(f"${sentence}")
     names = NAMES[formatter]
     found: Fields = {}
@@ -100,14 +102,17 @@ def fields_of(formatter: str, sentence: str) -> Fields:
     if "alt" in found and found.get("altUnit") == ("M", None):
         found["alt"] = (found["alt"][0], "m")
     if formatter == "gsv" and len(sentence.split(",")) % 4 == 1:
-        # NMEA 4.10 ends it with a signal number, which pynmea2 takes for one more satellite.
+        # NMEA 4.10 adds a signal number at the end, which pynmea2 reads as another satellite.
         satellites = (len(sentence.split(",")) - 5) // 4
         found.pop(f"svid_{satellites + 1:02d}", None)
     return found
 
 
 def same(ours: Fields, theirs: Fields) -> bool:
-    """Whether names, values and units are equal; a position to a tenth of a millimetre."""
+    """Return True if names, values and units are equal.
+
+    Positions may differ by a tenth of a millimetre.
+    """
     return ours.keys() == theirs.keys() and all(
         unit == theirs[name][1] and _same_value(value, theirs[name][0])
         for name, (value, unit) in ours.items()

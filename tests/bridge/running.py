@@ -1,4 +1,4 @@
-"""The bridge running inside the test's event loop, and the broker's end of its control socket."""
+"""The bridge, running inside the test's event loop, and the broker's end of its control socket."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ OF_PORT = (
 
 
 class ControlRoom(ControlServer):
-    """Keeps what the bridge reports."""
+    """A control socket server that records the bridge's reports."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -41,7 +41,7 @@ class ControlRoom(ControlServer):
 
     @property
     def status(self) -> dict[str, Any]:
-        """The last of its reports."""
+        """The status in the latest report."""
         reports = [request for request in self.requests if request["command"] != "observe"]
         return reports[-1]["status"] if reports else {}
 
@@ -74,7 +74,10 @@ def port_of(
     device: str | None = None,
     **keys: Any,
 ) -> PortSettings:
-    """A port as the configuration makes it; `keys` are its own, and those of its protocol."""
+    """Return a port as the configuration would create it.
+
+    `keys` are settings of the port and of its protocol.
+    """
     own = {key: keys.pop(key) for key in OF_PORT if key in keys}
     place = None if "address" in own else str(path)
     protocol = PROTOCOLS[framing](**keys)
@@ -84,7 +87,7 @@ def port_of(
 
 
 def port_on(terminal: Terminal, framing: str, **others: Any) -> PortSettings:
-    """The port `sensor` on a pseudo-terminal."""
+    """Return settings for the port `sensor` on a pseudo-terminal."""
     return port_of("sensor", terminal.link, framing, **others)
 
 
@@ -109,7 +112,7 @@ def settings_of(
 
 @contextlib.asynccontextmanager
 async def running_bridge(settings: BridgeSettings) -> AsyncIterator[ControlRoom]:
-    """The bridge until the block ends, then a clean stop."""
+    """Run the bridge until the block ends, and then stop it cleanly."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     async with ControlRoom(settings.control_socket) as room:
         stop = asyncio.Event()

@@ -1,7 +1,8 @@
-"""A QoS 2 receiver that keeps sessions as the standard has it, and what each of them released.
+"""A broker that receives QoS 2 and keeps sessions as the standard defines them, with the messages
+that each session released.
 
-It has any number of addresses, and a limit on unreleased messages like the broker's
-`max_awaiting_rel`: one message too many ends the connection.
+It can listen on any number of addresses. Its limit on unreleased messages is like the real broker's
+`max_awaiting_rel`: one message too many closes the connection.
 """
 
 import asyncio
@@ -14,17 +15,17 @@ from tests.peers.scripted_broker import ScriptedBroker, ServerSide
 
 @dataclass
 class Session:
-    """`held`: packet identifier to payload, of messages that PUBREL has not come for."""
+    """A session. `held` has the payloads that await PUBREL, by packet identifier."""
 
     held: dict[int, bytes] = field(default_factory=dict)
     connection: ServerSide | None = None
 
 
 class SessionBroker(ScriptedBroker):
-    """`delivered` holds each payload as often as a subscriber would get it.
+    """A broker whose `delivered` holds each payload as often as a subscriber would receive it.
 
-    Without `answers` it takes messages and keeps silent; without `reads` it loses them; without
-    `completes` it delivers and its PUBCOMP is lost.
+    With `answers` off it accepts messages without responding. With `reads` off it ignores them.
+    With `completes` off it delivers messages but sends no PUBCOMP.
     """
 
     def __init__(self, *, awaiting_release_max: int = 65535) -> None:
@@ -41,12 +42,12 @@ class SessionBroker(ScriptedBroker):
         self._news = asyncio.Condition()
 
     async def wait_for(self, count: int) -> None:
-        """Until so many messages have been delivered."""
+        """Wait until `count` messages have been delivered."""
         async with asyncio.timeout(DEADLINE_SECONDS), self._news:
             await self._news.wait_for(lambda: len(self.delivered) >= count)
 
     async def wait_until_held(self, count: int) -> None:
-        """Until so many messages are held over all sessions."""
+        """Wait until `count` messages are held in all sessions together."""
         async with asyncio.timeout(DEADLINE_SECONDS), self._news:
             await self._news.wait_for(
                 lambda: sum(len(each.held) for each in self.sessions.values()) >= count

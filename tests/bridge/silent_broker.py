@@ -1,4 +1,4 @@
-"""A broker that answers nothing but CONNECT by itself: every other answer is the test's."""
+"""A broker that responds only to CONNECT by itself; the test sends every other packet."""
 
 import asyncio
 
@@ -8,7 +8,8 @@ from tests.peers.scripted_broker import ScriptedBroker, ServerSide
 
 
 class SilentBroker(ScriptedBroker):
-    """`connects` holds each CONNECT; `session_present` and `return_code` go into the CONNACK."""
+    """A broker that stores each CONNECT in `connects`; its CONNACK has `session_present` and
+    `return_code`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -18,7 +19,7 @@ class SilentBroker(ScriptedBroker):
         self.return_code = 0
 
     def send(self, packet: Packet) -> None:
-        """Send to the client that came last."""
+        """Send a packet to the client that connected last."""
         self.connections[-1].send(packet)
 
     async def next_connect(self) -> Connect:
@@ -29,7 +30,7 @@ class SilentBroker(ScriptedBroker):
 
     def receive(self, packet: Packet, connection: ServerSide) -> None:
         if isinstance(packet, Connect):
-            # A clean session leaves nothing to be present. [MQTT-3.2.2-1]
+            # With a clean session no session can be present. [MQTT-3.2.2-1]
             present = self.session_present and not packet.clean_start
             connection.send(Connack(present, self.return_code))
             self.connects.put_nowait(packet)

@@ -10,7 +10,10 @@ from typing import Any
 
 
 class Terminal:
-    """`link` points to the bridge's end. `unplug` takes it away as pulling a USB plug does."""
+    """The sensor's end of a pseudo-terminal.
+
+    `link` points to the bridge's end. `unplug` removes the terminal as if a USB plug were pulled.
+    """
 
     def __init__(self, link: Path) -> None:
         self.link = link
@@ -33,11 +36,11 @@ class Terminal:
             self._master = -1
 
     def attributes(self) -> list[Any]:
-        """What termios reports of the bridge's end."""
+        """Return the termios attributes of the bridge's end."""
         return termios.tcgetattr(self._slave)
 
     async def write(self, data: bytes) -> None:
-        """All of it, as fast as the other end takes it."""
+        """Write all of the data, as fast as the other end reads it."""
         loop = asyncio.get_running_loop()
         while data:
             try:
@@ -46,12 +49,13 @@ class Terminal:
                 await _ready(loop, self._master, writing=True)
 
     def send(self, data: bytes) -> None:
-        """What the other end does not take now is lost, as on a line that is not read."""
+        """Write data, and discard what the other end cannot accept now, as on a line that is not
+        read."""
         with contextlib.suppress(BlockingIOError):
             os.write(self._master, data)
 
     def discard(self) -> None:
-        """What the other end has written and the bridge has not read yet is lost."""
+        """Discard the bytes that the bridge has written and this end has not yet read."""
         with contextlib.suppress(BlockingIOError):
             while os.read(self._master, 65536):
                 pass

@@ -18,7 +18,10 @@ from tests.bridge.terminal import Terminal
 
 @dataclass(frozen=True)
 class Recording:
-    """What is in a file beside good sentences."""
+    """One file, with the counts of its damaged and foreign parts.
+
+    Everything else is valid sentences.
+    """
 
     name: str
     damaged: dict[str, int] = field(default_factory=dict)
@@ -31,13 +34,13 @@ RECORDINGS = [
     Recording("quectel-l76k-nmea.raw"),
     Recording("telit-he910.raw"),
     Recording("ublox-neo-m9n-nmea.raw"),
-    # Its comment lines were cut out of the middle of binary frames, which broke three of them.
+    # Comment lines were cut out of the middle of binary frames, which damaged three frames.
     Recording("ublox-zed-f9t-ubx_nmea_l5.raw", foreign={"ubx": 80, "ubx_damaged": 3, "noise": 6}),
 ]
 
 
 def sentences_of(recording: bytes) -> list[str]:
-    """The sentences whose checksum holds, found in the simplest way."""
+    """Return the sentences with a valid checksum, found by a simple regular expression."""
     return [
         match[1].decode()
         for match in re.finditer(rb"\$([^$\r\n]*)\*([0-9A-F]{2})", recording)
@@ -46,7 +49,8 @@ def sentences_of(recording: bytes) -> list[str]:
 
 
 def assert_equal_to_the_oracle(pack: list[dict[str, Any]], sentence: str) -> None:
-    """Names, values, units and times of a pack, in both directions."""
+    """Compare the names, values, units and times of a pack with those of pynmea2, in both
+    directions."""
     assert len({record["t"] for record in pack}) == 1, "a sentence arrives at one time"
     names = [record["n"].split("/") for record in pack]
     assert len({*map(tuple, names)}) == len(names)

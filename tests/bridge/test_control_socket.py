@@ -1,4 +1,4 @@
-"""The control socket may be absent, slow or hostile: the bridge goes on."""
+"""The control socket may be absent, slow or hostile, and the bridge continues to work."""
 
 import asyncio
 import contextlib

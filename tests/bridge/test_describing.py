@@ -1,4 +1,4 @@
-"""Home Assistant finds the devices of a bridge at a broker, and loses those that are gone."""
+"""Home Assistant finds a bridge's devices at a broker, and removes those that no longer exist."""
 
 import asyncio
 import json
@@ -24,7 +24,11 @@ BOARD = "board-0000002a"
 
 
 class HomeAssistant:
-    """What subscribes as it does: the latest description at each topic, and what is available."""
+    """A client that subscribes like Home Assistant.
+
+    `configs` has the latest description at each topic, and `available` the latest state at each
+    topic.
+    """
 
     def __init__(self, port: int) -> None:
         self.configs: dict[str, bytes] = {}
@@ -44,7 +48,7 @@ class HomeAssistant:
         disconnect(self._client)
 
     def start(self) -> None:
-        """Say that it has started, as it does."""
+        """Announce the start of Home Assistant, as Home Assistant does."""
         self._client.publish(f"{PREFIX}/status", "online")
 
     async def wait_until(self, condition: Any) -> None:
@@ -52,7 +56,8 @@ class HomeAssistant:
             await self._news.wait_for(condition)
 
     def shown(self) -> list[set[str]]:
-        """The values of each device that are not removed; those of the gateway itself are none."""
+        """Return the names of the values of each device, without removed values and without the
+        gateway's own device."""
         return [
             {name for name, each in found["cmps"].items() if each.keys() != {"p"}}
             for found in map(json.loads, self.configs.values())
@@ -83,7 +88,7 @@ class HomeAssistant:
 
 
 def retained(port: int) -> list[str]:
-    """The topics that the broker retains below the prefix."""
+    """Return the topics under the prefix for which the broker retains a message."""
     command = ["mosquitto_sub", "-p", str(port), "-t", f"{PREFIX}/#", "-F", "%t", "-W", "1"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.split()
 
@@ -115,7 +120,7 @@ async def test_a_device_is_described_once_it_sends_and_again_when_home_assistant
         home.start()
         await home.wait_until(lambda: home.count == 2)
         assert home.only() == config
-    # The next start describes it before it has sent anything.
+    # At the next start the bridge describes the device before the device has sent anything.
     async with running_bridge(settings):
         await home.wait_until(lambda: home.count == 3)
         assert home.only() == config
@@ -139,7 +144,7 @@ async def test_a_number_stays_a_number_over_a_restart(
         await home.wait_until(lambda: home.count == 1)
     async with running_bridge(settings) as room:
         await room.wait_for_port("sensor", "open")
-        # The first line after the start would decide otherwise.
+        # Without the stored kinds, the first line after the start would decide them.
         await terminal.write(b"sensor error,7\n")
         await terminal.write(b"22.5,false\n")
         await room.wait_until(lambda room: room.port("sensor")["frames"] == 1)
@@ -193,11 +198,11 @@ async def test_a_value_or_a_device_that_the_configuration_has_no_more_is_removed
         await home.wait_until(lambda: home.configs)
         before = home.only()["cmps"]
         assert before.keys() == {"flow", "is_on", "level"}
-    # A component that has its platform alone is one that Home Assistant removes.
+    # Home Assistant removes a component that has only its platform.
     async with bridge("flow") as room:
         gone = {"is_on": {"p": "binary_sensor"}, "level": {"p": "sensor"}}
         await home.wait_until(lambda: home.only()["cmps"] == {"flow": before["flow"], **gone})
-        # Home Assistant may have been away: its next start has the same.
+        # Home Assistant may have been away, so its next start receives the same description.
         count = home.count
         home.start()
         await home.wait_until(lambda: home.count > count)
@@ -245,7 +250,7 @@ async def test_at_the_gateway_s_own_broker_a_killed_bridge_is_away_and_what_is_g
             await home.wait_until(lambda: home.available.get(f"{STATES}/boiler") == b"online")
             await terminal.write(line)
             await home.wait_until(lambda: home.shown() == [described])  # noqa: B023
-            # Its will is published for it.
+            # The broker publishes the bridge's will.
             bridge.kill()
             await home.wait_until(lambda: home.available[STATES] == b"offline")
         await started(tables.replace("boiler", "burner") + 'columns = ["flow"]\n')

@@ -1,6 +1,7 @@
-"""The bridge's process killed with SIGKILL under load: nothing lost, nothing doubled.
+"""The bridge's process, killed with SIGKILL under load, loses no reading and duplicates none.
 
-Acknowledgements get lost meanwhile, boards of one number are swapped, and flashed again.
+Meanwhile acknowledgements are lost, boards with the same number are swapped, and boards are flashed
+again.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from tests.bridge.terminal import Terminal
 
 KILLS = 25
 FRAMES_IN_FLIGHT = 16
-# Between two kills, counted in acknowledged frames, so that each run gets somewhere.
+# Acknowledged frames between two kills, so that each run makes progress.
 FRAMES_PER_LIFE_MAX = 120
 
 PROGRAM = """
@@ -54,14 +55,15 @@ asyncio.run(main())
 """
 
 
-# Of the acknowledgements.
+# Share of the acknowledgements that never reach the board.
 LOST_SHARE = 0.1
 
 
 class Board:
-    """A board of number 7 in its start 1; keeps each frame until its acknowledgement has come.
+    """A board with number 7 in its start 1, which stores each frame until the acknowledgement
+    arrives.
 
-    `number` distinguishes it from another board of the same number, which no bridge can see.
+    `number` distinguishes two such boards in the test; the bridge cannot see it.
     """
 
     def __init__(self, number: int = 0) -> None:
@@ -73,7 +75,7 @@ class Board:
         self.accepted: set[int] = set()
 
     def flash(self) -> None:
-        """It counts from the beginning again, and has forgotten what it kept."""
+        """Flash the board again: it counts from the beginning and has lost its stored frames."""
         self._life += 1
         self._sequence = 0
         self.unacknowledged.clear()
@@ -88,7 +90,10 @@ class Board:
         return frame_bytes_of(BoardIdentity(7, 1, sequence), [Measurement("n", value)])
 
     def take(self, sequence: int, *, lost: bool) -> None:
-        """An acknowledgement: what it states is so, whether or not the board ever receives it."""
+        """Record an acknowledgement.
+
+        The bridge has accepted the frame even if `lost` keeps the acknowledgement from the board.
+        """
         value = self._value_of(sequence)
         if value in self.sent:
             self.accepted.add(value)
@@ -100,7 +105,7 @@ class Board:
 
 
 class Cable:
-    """Whatever board is plugged in sends until it is stopped."""
+    """A cable on which the board that is plugged in sends until the end."""
 
     def __init__(self, terminal: Terminal, chance: random.Random) -> None:
         self.board = Board()
@@ -111,7 +116,7 @@ class Cable:
         self._changed = asyncio.Event()
 
     def plug_in(self, board: Board) -> None:
-        """What the bridge said to the board before is lost with the cable's end."""
+        """Plug in another board. Bytes from the bridge for the previous board are lost."""
         self._terminal.discard()
         self.board = board
 
@@ -137,7 +142,7 @@ class Cable:
                 try:
                     sequence = read_acknowledgement(frame).sequence if frame else 0
                 except Damaged:
-                    continue  # Cut by the kill.
+                    continue  # Truncated by the kill.
                 if sequence:
                     self.board.take(sequence, lost=self._chance.random() < LOST_SHARE)
                     self.acknowledged += 1
@@ -152,7 +157,7 @@ class Cable:
 
 @contextlib.asynccontextmanager
 async def _bridge(arguments: list[str]) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The process is gone when the block ends, also when the test fails in it."""
+    """Start a bridge process. It is killed when the block ends, also when the test fails."""
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
     try:
         yield process

@@ -1,4 +1,4 @@
-"""A quantity keeps its kind over restarts of the bridge, without Home Assistant as well."""
+"""A quantity keeps its kind over restarts of the bridge, also without Home Assistant."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ async def test_numbers_texts_and_booleans_keep_their_kind_over_a_restart(
         await room.wait_for_port("sensor", "open")
         await terminal.write(NUMBERS_AND_TEXTS)
         await subscriber.arrival_of(3)
-    for _ in range(2):  # What a start remembers is remembered by the next one.
+    for _ in range(2):  # The second start loads the kinds that the first start stored.
         async with running_bridge(settings) as room:
             await room.wait_for_port("sensor", "open")
             await terminal.write(b"t=ERR open=ajar id=0012\n")

@@ -1,4 +1,4 @@
-"""The bridge reports that it works only while it does."""
+"""The bridge reports to be alive only while it works."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +16,7 @@ LIMIT_SECONDS = 0.2
 
 
 class Witness:
-    """Counts the reports."""
+    """Counts the reports of being alive."""
 
     def __init__(self) -> None:
         self.count = 0

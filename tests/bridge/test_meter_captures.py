@@ -1,8 +1,8 @@
-"""Recordings of real meters through pseudo-terminals at full speed; independent parsers say what
-is in them.
+"""Recordings of real meters, replayed through pseudo-terminals at full speed and compared with
+independent parsers.
 
-A recording begins and ends anywhere, and some have transmission errors: what an oracle cannot read
-has to be counted as damage, and everything that it can has to arrive, once and in order.
+A recording begins and ends anywhere, and some have transmission errors. The bridge has to count as
+damage what the parser cannot read, and to publish everything else once and in order.
 """
 
 import json
@@ -55,14 +55,14 @@ SML_NAMES = {
         }.items()
     },
 }
-"""The bridge's names of what has a name for smllib; the others have their code."""
+"""The bridge's name for each of smllib's names. Values without a name have their code."""
 SML_CODES = {
     "01000f0700ff": "power_absolute",
     "0100600100ff": "meter_id",
     "0100000000ff": "meter_number",
     "010060320101": "manufacturer",
 }
-"""What smllib has no name for."""
+"""The bridge's names for codes that smllib has no name for."""
 DSMR = {"telegram_v2_2.raw": "V2_2", "telegram_v4_2.raw": "V4", "telegram_v5.raw": "V5"}
 REPEATS = 5
 
@@ -77,7 +77,7 @@ async def readings_of(
         await room.wait_for_port("meter", "open")
         await terminal.write(recorded)
         await subscriber.arrival_of(count)
-        # What is left of a file at the end of a recording is damage when the line is silent.
+        # A truncated file at the end of a recording counts as damage after a silence on the line.
         await room.wait_until(lambda room: room.port("meter").get("damaged") == damaged)
         await room.wait_until(lambda room: room.status["outbox"]["published"] == count)
         assert room.port("meter")["bytes"] == len(recorded)
@@ -87,9 +87,10 @@ async def readings_of(
 
 
 def sml_entries_of(recorded: bytes) -> list[tuple[str, str | None, Any]]:
-    """What smllib finds, in order: name, unit and value, a number scaled, others in hex digits.
+    """Return name, unit and value of each entry that smllib finds, in order.
 
-    Its own objects are not made: they refuse a whole file in which one value is not there.
+    Numbers are scaled, and other values are hexadecimal digits. smllib's own objects are not used:
+    they refuse a whole file if one value is absent.
     """
     reader = SmlStreamReader()
     reader.add(recorded)
@@ -115,7 +116,7 @@ def sml_entries_of(recorded: bytes) -> list[tuple[str, str | None, Any]]:
 
 
 def status_of(entries: Any) -> list[tuple[str, str | None, Any]]:
-    """Entries that the status word of register 1.8.0 adds to a list."""
+    """Return the entries that the bridge derives from the status word of register 1.8.0."""
     by_code = {entry[0]: entry for entry in entries}
     _, status, *_ = by_code.get("0100010800ff", (None, None))
     if status is None:
@@ -131,7 +132,7 @@ def status_of(entries: Any) -> list[tuple[str, str | None, Any]]:
 
 
 def sml_name_of(code: str) -> str:
-    """The bridge's name of what smllib calls by a German one; the code where it knows none."""
+    """Return the bridge's name for an OBIS code, or the formatted code if it has no name."""
     name = SML_CODES.get(code) or SML_NAMES.get(OBIS_NAMES.get(code, ""))
     if name is not None:
         return name
@@ -176,12 +177,12 @@ async def test_dsmr_recordings_give_what_dsmr_parser_finds(
 ) -> None:
     recorded = (captures / "dsmr" / name).read_bytes()
     text = recorded.decode("ascii")
-    # An object a line, but for empty ones; of DSMR 2.2 the last reading takes two lines.
+    # One object per line, without the empty ones. In DSMR 2.2 the last reading takes two lines.
     lines = re.findall(r"^\d[^(]*(?:\([^()]*\))*", text, re.MULTILINE)
     lines = [line for line in lines if not line.endswith("()")]
     lines = [line for line in lines if not line.endswith("(0)(0-0:96.7.19)")]
     with_crc = not name.startswith("telegram_v2")
-    # The recordings are years old: each telegram also has the time that was not used.
+    # The recordings are years old, so each telegram also has the device's time, which was not used.
     count = len(lines) + 1
     with_crc = not name.startswith("telegram_v2")
     broken = recorded.replace(b"1.8.1(0", b"1.8.1(1")
@@ -207,7 +208,7 @@ async def test_dsmr_recordings_give_what_dsmr_parser_finds(
             (record,) = telegram[quantity]
             assert value_of(quantity, record.get("v", record.get("vs"))) == value, quantity
             assert record.get("u") == unit, quantity
-            # DSMR 2.2 has no time of the telegram, and its times have no zone for the oracle.
+            # DSMR 2.2 telegrams have no time, and the times in them have no zone for dsmr-parser.
             if with_crc:
                 own = expected["meter_time"][0] if seconds is None else seconds
                 assert record["device_t"] == own, quantity

@@ -1,4 +1,4 @@
-"""Positions of recorded receivers: what pynmea2 finds in the same sentences."""
+"""Positions of recorded receivers, compared with those that pynmea2 finds in the same sentences."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Requests of operators reach a running bridge, whose other ports are read meanwhile."""
+"""Operators' requests reach a running bridge, while its other ports are read."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from tests.peers.control_server import result
 
 
 class Broker(ControlRoom):
-    """Passes requests of a test on to the bridge."""
+    """A control socket server that passes requests from a test to the bridge."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -39,7 +39,7 @@ class Broker(ControlRoom):
         return result({"requests": due})
 
     async def ask(self, command: str, **given: object) -> dict[str, Any]:
-        """Return the bridge's answer to a request."""
+        """Send a request to the bridge and return its response."""
         self._number += 1
         number = self._number
         self._due.append({"command": command, "number": number, **given})
@@ -72,7 +72,7 @@ def files_of(directory: Path, text: str = "") -> SensorFiles:
 
 
 def line_of(value: int) -> bytes:
-    """A reading of a sensor."""
+    """Return a sensor's line with this temperature."""
     return json.dumps({"temperature": value}).encode() + b"\n"
 
 

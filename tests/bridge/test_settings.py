@@ -1,4 +1,4 @@
-"""A bridge that cannot work is refused when its settings are made, with the mend."""
+"""Settings with which a bridge cannot work are refused when they are created, with the fix."""
 
 from pathlib import Path
 from typing import Any

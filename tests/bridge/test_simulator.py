@@ -1,4 +1,4 @@
-"""The simulated board: it looks like a sensor and does not give up."""
+"""The simulated board behaves like a sensor and survives restarts of the bridge."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from tests.system.broker_process import free_port
 
 INTERVAL_SECONDS = 0.06
 SPAN = 20
-"""Samples over which time has passed, whatever each was late."""
+"""Samples over which a minimum time must have passed, however late single samples were."""
 
 
 @contextlib.asynccontextmanager
@@ -44,8 +44,8 @@ async def test_every_frame_arrives_once_and_in_order_through_restarts_of_the_bri
     assert {record["boot"] for record in records} == {1}
     assert all(10 < record["v"] < 35 and record["u"] == "Cel" for record in records)
     times = [record["t"] for record in records]
-    # What a frame is on its way counts as a part of its time, on a busy machine longer than from
-    # one sample to the next. What waited while there was no bridge came in one go.
+    # The transmission counts in a frame's time. On a busy machine it takes longer than the interval
+    # between two samples, and frames that waited for the bridge arrive together.
     spans = [later - earlier for earlier, later in zip(times, times[SPAN:], strict=False)]
     least = SPAN * INTERVAL_SECONDS / 2
     assert min(spans) > least, "a reading has the time at which it was measured"
@@ -85,7 +85,7 @@ def test_a_board_keeps_only_what_its_memory_holds(monkeypatch: pytest.MonkeyPatc
 async def test_a_link_of_a_running_simulator_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     link = tmp_path / "board"
     async with simulated_board(link):
-        # It makes the link before it waits for the first time.
+        # The simulator creates the link before its first await.
         await asyncio.sleep(0)
         terminal = link.readlink()
         with pytest.raises(simulator.LinkTaken, match=f"process {os.getpid()} simulates a board"):
@@ -98,7 +98,7 @@ async def test_a_link_that_a_killed_simulator_left_is_replaced(tmp_path: Path) -
     link = tmp_path / "board"
     link.symlink_to("/dev/pts/999999")
     async with simulated_board(link):
-        # It makes the link before it waits for the first time.
+        # The simulator creates the link before its first await.
         await asyncio.sleep(0)
         assert link.is_char_device()
 

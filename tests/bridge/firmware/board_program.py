@@ -1,4 +1,5 @@
-"""The C library in a process under sanitizers, asked a line at a time."""
+"""The C library for boards, run under sanitizers in a process of its own that answers one request
+line at a time."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +7,7 @@ from types import TracebackType
 
 
 class BoardProgram:
-    """`board_program.c` has the requests. Leaving the block asserts that it ended well."""
+    """A running `board_program.c`, where the requests are listed. The block asserts exit code 0."""
 
     def __init__(self, program: Path) -> None:
         self._process = subprocess.Popen(
@@ -14,7 +15,7 @@ class BoardProgram:
         )
 
     def ask(self, request: str) -> str:
-        """One request, and its answer."""
+        """Send one request and return the answer to it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{request}\n")
@@ -22,22 +23,28 @@ class BoardProgram:
         return self._process.stdout.readline().rstrip("\n")
 
     def poll(self, counter_ms: int) -> bytes:
-        """What it writes to the line."""
+        """Return the bytes that the board writes to the line at this time."""
         return bytes.fromhex(self.ask(f"poll {counter_ms}"))
 
     def receive(self, counter_ms: int, data: bytes) -> tuple[int, int, int]:
-        """How many frames wait, were acknowledged and given up after these bytes."""
+        """Pass bytes from the line to the board.
+
+        Return how many frames are waiting, acknowledged and given up afterwards.
+        """
         waiting, acknowledged, given_up = self.ask(f"receive {counter_ms} {data.hex()}").split()
         return int(waiting), int(acknowledged), int(given_up)
 
     def command(self, data: bytes) -> tuple[list[str], bytes]:
-        """Which commands were carried out, as `command:argument`, and what it wrote."""
+        """Pass the bytes of commands to the board.
+
+        Return the commands that it carried out, as `command:argument`, and the bytes that it wrote.
+        """
         *words, _, _, _ = self.ask(f"receive 0 {data.hex()}").split()
         written = "".join(word for word in words if ":" not in word)
         return [word for word in words if ":" in word], bytes.fromhex(written)
 
     def keep(self, counter_ms: int, *records: str) -> int:
-        """One frame of these records; each has to be taken."""
+        """Queue one frame with these records. Asserts that the board accepts each record."""
         self.ask(f"begin {counter_ms}")
         for record in records:
             assert self.ask(record) == "1", record

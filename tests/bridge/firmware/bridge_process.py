@@ -1,4 +1,5 @@
-"""`oncegate bridge` from these sources as a process of its own, and what its outbox holds."""
+"""`oncegate bridge` of these sources as a process of its own, and the number of readings in its
+outbox."""
 
 import contextlib
 import sqlite3
@@ -8,7 +9,7 @@ from tests.system.verb_process import VerbProcess
 
 
 class BridgeProcess(VerbProcess):
-    """A bridge with the ports of `serial_tables`, which is TOML."""
+    """A bridge process with the ports of `serial_tables`, which is TOML."""
 
     def __init__(self, directory: Path, broker_port: int, serial_tables: str) -> None:
         self.outbox = directory / "bridge" / "outbox.db"
@@ -20,12 +21,12 @@ class BridgeProcess(VerbProcess):
         )
 
     def kill(self) -> None:
-        """End it with SIGKILL; it has not ended by itself before."""
+        """Kill the process with SIGKILL. Asserts that it had not ended by itself before."""
         assert self._process is None or self.is_running, self.log()
         super().kill()
 
     def waiting(self) -> int:
-        """How many readings its outbox holds."""
+        """Return the number of readings in the outbox."""
         if not self.outbox.exists():
             return 0
         with contextlib.closing(sqlite3.connect(self.outbox)) as connection:

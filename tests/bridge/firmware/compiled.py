@@ -1,4 +1,4 @@
-"""The C library's sources, compiled for the tests: each warning is an error."""
+"""Compiler calls for the C library's sources in tests, with every warning as an error."""
 
 import subprocess
 from pathlib import Path
@@ -11,7 +11,8 @@ SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g",
 
 
 def compile_program(name: str, directory: Path, sources: Path = FIRMWARE / "src") -> Path:
-    """Compile `name`.c with the library, under the sanitizers; return the program."""
+    """Compile `name`.c together with the library under the sanitizers, and return the program's
+    path."""
     program = directory / name
     library = sorted(str(path) for path in sources.glob("*.c"))
     run = ["cc", *WARNINGS, *SANITIZERS, f"-I{sources}", str(HERE / f"{name}.c"), *library]

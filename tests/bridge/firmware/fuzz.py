@@ -1,4 +1,4 @@
-"""`make fuzz-board SECONDS=600`: arbitrary bytes into the C decoder, under ASan and UBSan."""
+"""`make fuzz-board SECONDS=600` feeds random bytes to the C decoder under ASan and UBSan."""
 
 import subprocess
 import tempfile
@@ -15,7 +15,7 @@ def main(
     seconds: Annotated[int, typer.Option(min=1, help="How long.")] = 600,
     seed: Annotated[int | None, typer.Option(help="The dice; a new seed without it.")] = None,
 ) -> None:
-    """Fuzz, and exit with 1 where something does not hold."""
+    """Run the fuzzer. Exit with 1 if it finds a fault."""
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     typer.echo(f"seed {chosen}")
     with tempfile.TemporaryDirectory(prefix="oncegate-fuzz-") as directory:

@@ -1,7 +1,7 @@
-"""`make kill-board`: SIGKILLs of the bridge, the broker and a simulated Uno, each so many, counted.
+"""`make kill-board` kills bridge, broker and a simulated Uno with SIGKILL and counts the effects.
 
-make kill-board KILLS=100
-make kill-board SEED=4711       the dice of an earlier run
+make kill-board KILLS=100       100 kills of each of the three
+make kill-board SEED=4711       the random numbers of an earlier run
 """
 
 import asyncio
@@ -21,7 +21,7 @@ def main(
     kills: Annotated[int, typer.Option(min=1, help="How many SIGKILLs of each.")] = 100,
     seed: Annotated[int | None, typer.Option(help="The dice; a new seed without it.")] = None,
 ) -> None:
-    """Kill, again and again, and count."""
+    """Kill bridge, broker and board the given number of times, and print what was counted."""
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     console.print(f"{kills} kills of each, seed {chosen}")
     campaign = Campaign(chosen)

@@ -1,4 +1,5 @@
-"""SIGKILL of the bridge, of the broker and of the simulated Uno, each at moments of its own."""
+"""Repeated SIGKILL of the bridge, the broker and the simulated Uno, each at random moments of its
+own."""
 
 import asyncio
 import json
@@ -19,9 +20,16 @@ from tests.peers.resuming_client import Progress, Subscriber
 from tests.system.broker_process import BrokerProcess
 
 INTERVAL_MS = 100
-"""The board's memory holds some 20 frames: two seconds without a bridge, then it gives some up."""
+"""The time between two measurements.
+
+The board's memory holds about 20 frames: after two seconds without a bridge the board gives some
+up.
+"""
 RECORDS_BETWEEN_KILLS = 20
-"""Ten frames arrive between two kills of one victim: enough for losses and doubles to show."""
+"""Records that must arrive between two kills of one victim.
+
+They come in ten frames, enough for lost and duplicate readings to show.
+"""
 BETWEEN_SECONDS = (0.0, 1.0)
 PROGRESS_SECONDS_MAX = 120.0
 LOOK_SECONDS = 0.02
@@ -30,17 +38,17 @@ SETTLED = "sensors/settled"
 
 
 class Victim(Protocol):
-    """What is killed and started again."""
+    """A process that is killed and started again."""
 
     def start(self) -> None:
-        """Start it."""
+        """Start the process."""
 
     def kill(self) -> None:
-        """End it without a warning."""
+        """Kill the process without a warning."""
 
 
 class Collector(Subscriber):
-    """Keeps every record under `sensors/`, in order of arrival."""
+    """Records every record under `sensors/`, in order of arrival."""
 
     def __init__(self, port: int, source: random.Random) -> None:
         super().__init__(port, "collector", source, Progress(), filters=(("sensors/#", 2),))
@@ -58,13 +66,14 @@ class Collector(Subscriber):
             await super().receive(client, packet)
 
     def stop_pinging(self) -> None:
-        """Leave a connection that has ended alone."""
+        """Stop sending PINGREQ on a connection that has ended."""
         if self._pinging is not None:
             self._pinging.cancel()
 
     @staticmethod
     async def _ping(client: ByteClient) -> None:
-        """Nothing comes while the bridge is away; a broker that does not answer is at fault."""
+        """Send PINGREQ regularly, so that a dead broker is noticed while the bridge is away and no
+        message comes."""
         while True:
             await asyncio.sleep(PING_SECONDS)
             await client.send_all(mqtt_bytes.PINGREQ)
@@ -80,7 +89,7 @@ class Collector(Subscriber):
 
 
 class Campaign:
-    """One run. The files stay where it is not whole."""
+    """One run with kills. The files remain on disk if the run was not whole."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)  # noqa: S311
@@ -97,11 +106,12 @@ class Campaign:
         return random.Random(self.dice.random())  # noqa: S311
 
     def summary(self) -> str:
-        """What was done so far, and at the end what was counted."""
+        """Return the number of kills and records so far, and at the end also the counts of the
+        account."""
         return f"kills {dict(self.kills)}, records {len(self.collector.records)}, {self.account}"
 
     def stop(self) -> None:
-        """Let nothing run on; the files stay."""
+        """Stop every process. The files remain."""
         if self._uno is not None:
             self._uno.close()
         if self._bridge is not None and self._bridge.is_running:
@@ -110,13 +120,17 @@ class Campaign:
             self.broker.kill()
 
     def remove(self) -> None:
-        """Let nothing run on, and leave nothing."""
+        """Stop every process and remove all files."""
         self.stop()
         self.broker.remove()
 
     async def run(self, kills: int, report: Callable[[], None] = lambda: None) -> None:
-        """Kill each so many times, let everything arrive, and count."""
-        # A client finds out that a broker is dead by writing to it.
+        """Kill each victim `kills` times, wait until everything has arrived, and count.
+
+        `report` is called after each kill.
+        """
+        # A client notices that a broker is dead when writing fails, which asyncio would log as a
+        # warning.
         logging.getLogger("asyncio").setLevel(logging.ERROR)
         firmware, self.size = await asyncio.to_thread(
             compile_uno, self.directory / "build", INTERVAL_MS
@@ -153,19 +167,20 @@ class Campaign:
     ) -> None:
         for _ in range(kills):
             before = len(self.collector.records)
-            # Random moments are what this is about: nothing is awaited here.
+            # The moment of a kill must be random, so no condition is awaited here.
             await asyncio.sleep(dice.uniform(*BETWEEN_SECONDS))
             await asyncio.to_thread(victim.kill)
             await asyncio.sleep(dice.uniform(0.0, 0.2))
             await asyncio.to_thread(victim.start)
             self.kills[name] += 1
             report()
-            # A kill amid a standstill would prove nothing.
+            # A kill while nothing arrives would prove nothing.
             enough = before + RECORDS_BETWEEN_KILLS
             await self._until(lambda: len(self.collector.records) >= enough)  # noqa: B023
 
     async def _drain(self, uno: UnoProcess, bridge: BridgeProcess) -> None:
-        """Cut the board's power a last time; what it was acknowledged has to arrive."""
+        """Cut the board's power a last time, and wait until the bridge has delivered every reading
+        that it acknowledged."""
         await asyncio.to_thread(uno.kill)
         await self._until(lambda: bridge.waiting() == 0)
         async with await ByteClient.open(self.broker.port) as client:

@@ -1,4 +1,5 @@
-"""The C library carries out the bridge's commands, and both agree on the bytes of the frames."""
+"""The C library carries out the bridge's commands, and C and Python agree on the bytes of each
+frame."""
 
 import json
 from collections.abc import Iterator

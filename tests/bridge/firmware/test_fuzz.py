@@ -1,4 +1,4 @@
-"""The fuzzer of the C decoder: it finds nothing, and it finds what is planted."""
+"""The fuzzer of the C decoder: it finds nothing in the real code, and every planted fault."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ from tests.bridge.firmware.compiled import FIRMWARE, compile_program
 
 SEED = "1"
 INPUTS = "20000"
-"""In which all that is planted is found: the seed decides, no clock does."""
+"""Enough inputs to find every planted fault. Only the seed decides, never the time."""
 
 
 def run(program: Path) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The C library against the bridge's own decoder, and frames that both have to agree on."""
+"""The C library against the bridge's own decoder, with frames on which both have to agree."""
 
 import json
 import random
@@ -21,7 +21,7 @@ from tests.bridge.firmware.compiled import FIRMWARE, HERE, compile_program
 
 GOLDEN = json.loads((HERE / "golden_frames.json").read_text())
 MEMORY_BYTES = 120
-"""Of frames of `RECORD` it holds five."""
+"""Memory of the board in bytes, enough for five frames with `RECORD`."""
 RECORD = "integer count - 1000"
 FRAMES_HELD = 5
 SLOT_BYTES = 6

@@ -1,4 +1,4 @@
-"""What Arduino, the Pico SDK and Zephyr are given of the library."""
+"""The parts of the C library that Arduino, the Pico SDK and Zephyr are given."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""The Uno in simavr with the real bridge and broker, each killed; longer: `make kill-board`."""
+"""The Uno in simavr with the real bridge and broker, each of them killed.
+
+`make kill-board` does it longer.
+"""
 
 import os
 import random
@@ -11,7 +14,7 @@ from tests.bridge.firmware.killing import RECORDS_BETWEEN_KILLS, Campaign
 KILLS = 2
 FLASH_BYTES_MAX = 8192
 RAM_BYTES_MAX = 1536
-"""Of 2,048: the rest is the stack's."""
+"""Largest size of the static data: of the 2,048 bytes of RAM the stack gets the remainder."""
 
 
 @pytest.mark.slow

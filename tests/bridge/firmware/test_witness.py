@@ -1,4 +1,4 @@
-"""The witness of the kills finds what it is there to find."""
+"""The kill test's account reports each kind of fault that it is there to find."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The example board: compiled by avr-gcc, run by simavr, killed as a power cut does."""
+"""The example board, compiled by avr-gcc, run by simavr, and killed as by a power cut."""
 
 import os
 import subprocess
@@ -12,16 +12,19 @@ STOP_SECONDS_MAX = 15.0
 
 
 def compile_uno(directory: Path, interval_ms: int) -> tuple[Path, str]:
-    """The program for the Uno, and what the example's Makefile printed: its size."""
+    """Compile the program for the Uno.
+
+    Return its path and what the example's Makefile printed: the size.
+    """
     command = ["make", "-C", str(EXAMPLE), f"BUILD={directory}", f"INTERVAL_MS={interval_ms}"]
-    # `make test` gives its own make variables to its children.
+    # `make test` would pass its own make variables to the make started here.
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     run = subprocess.run(command, check=True, capture_output=True, text=True, env=clean)
     return directory / "uno.elf", run.stdout
 
 
 def compile_simulator(directory: Path) -> Path:
-    """`simulated_uno.c` as a program."""
+    """Compile `simulated_uno.c` and return the program's path."""
     program = directory / "simulated_uno"
     source = HERE / "simulated_uno.c"
     options = ["-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror"]
@@ -30,10 +33,12 @@ def compile_simulator(directory: Path) -> Path:
 
 
 class UnoProcess:
-    """The board on a terminal that stays when the board dies: a converter with a power of its own.
+    """The board at a terminal that stays when the board dies, like a USB converter with its own
+    power.
 
-    `sent` and `received` have each byte of all its lives; `lives` is where each began in `sent`.
-    `lamp` has a 1 for each time that its lamp was lit, and a 0 for each time that it went out.
+    `sent` and `received` contain every byte of all the board's lives; `lives` has the position in
+    `sent` at which each life began. `lamp` contains a 1 for each time that the board's lamp was lit
+    and a 0 for each time that it went out.
     """
 
     def __init__(self, simulator: Path, firmware: Path, directory: Path) -> None:
@@ -54,7 +59,7 @@ class UnoProcess:
         self.link.symlink_to(os.ttyname(self._slave))
 
     def start(self) -> None:
-        """Switch it on."""
+        """Switch the board on."""
         assert not self.is_running, "the board runs already"
         self.lives.append(self.sent.stat().st_size)
         files = [self._directory / "uno.eeprom", self.sent, self.received, self.lamp]
@@ -63,11 +68,11 @@ class UnoProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is switched on."""
+        """Return True if the board is switched on."""
         return self._process is not None and self._process.poll() is None
 
     def kill(self) -> None:
-        """Cut its power: SIGKILL of the simulator."""
+        """Cut the board's power: kill the simulator with SIGKILL."""
         if self._process is not None:
             assert self._process.poll() is None, "the board has stopped by itself"
             self._process.kill()
@@ -75,7 +80,7 @@ class UnoProcess:
             self._process = None
 
     def close(self) -> None:
-        """Switch it off and pull its cable."""
+        """Switch the board off and pull its cable."""
         if self.is_running:
             self.kill()
         os.close(self._master)

@@ -1,7 +1,7 @@
-"""What must hold between the bytes on the board's own line and the readings that arrived. Pure.
+"""Pure checks that the bytes on the board's own line and the readings that arrived agree.
 
-The board's numbering is the witness: `boot` and `sequence` of each frame that it wrote, and of each
-acknowledgement that it read.
+The board's numbering is the evidence: `boot` and `sequence` of each frame that the board wrote and
+of each acknowledgement that it read.
 """
 
 from collections import Counter
@@ -14,30 +14,33 @@ from firmware_bridge.protocols.board_frame import read_acknowledgement, read_fra
 from firmware_bridge.protocols.frame import Damaged
 
 Number = tuple[int, int]
-"""boot, sequence"""
+"""The numbers `boot` and `sequence`, which together identify a frame of one board."""
 
 
 @dataclass
 class Account:
-    """Everything but `resent`, `cut` and `given_up` has to be empty for a run to be whole."""
+    """The counts of one run. A run is whole if every list here is empty."""
 
     written: int = 0
     acknowledged: int = 0
     delivered: int = 0
     resent: int = 0
     cut: int = 0
-    """Frames and acknowledgements of which a kill has left a part."""
+    """The number of frames and acknowledgements that a kill truncated."""
     given_up: int = 0
-    """Frames that the board had no memory for: numbers that are missing, and not acknowledged."""
+    """Frames for which the board had no memory.
+
+    Their numbers are missing and were never acknowledged.
+    """
     lost: list[Number] = field(default_factory=list)
     doubled: list[Number] = field(default_factory=list)
     foreign: list[Number] = field(default_factory=list)
-    """Delivered, but not written by the board, or not with this value."""
+    """Readings that were delivered but not written by the board, or not with this value."""
     disordered: list[Number] = field(default_factory=list)
     boots_repeated: list[int] = field(default_factory=list)
 
     def is_whole(self) -> bool:
-        """Whether each acknowledged reading arrived once, in order, as the board wrote it."""
+        """Return True if each acknowledged reading arrived once, in order and unchanged."""
         return not (
             self.lost or self.doubled or self.foreign or self.disordered or self.boots_repeated
         )
@@ -46,9 +49,11 @@ class Account:
 def account_of(
     lives: Iterable[bytes], received: bytes, records: Iterable[dict[str, Any]]
 ) -> Account:
-    """Compare what the board wrote in each of its lives and received, with the records delivered.
+    """Compare the bytes that the board wrote in each life, and those that it received, with the
+    records delivered.
 
-    Each record has `n` (topic, /-separated), `v`, `boot` and `sequence`, in the order of arrival.
+    Each record has `n` (the topic, /-separated), `v`, `boot` and `sequence`. The records are in
+    order of arrival.
     """
     account = Account()
     written: dict[Number, dict[str, object]] = {}

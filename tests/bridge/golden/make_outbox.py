@@ -1,4 +1,4 @@
-"""Make an outbox with the bridge's present code: readings in every state, boards, properties.
+"""Creates an outbox with the bridge's present code: readings in every state, boards and properties.
 
 python -m tests.bridge.golden.make_outbox FILE
 """
@@ -18,7 +18,7 @@ from firmware_bridge.readings.publications import Publication, publications_of
 from gateway.process.declarations.readings import Readings
 
 WINDOW = 16
-# Its readings' times; a fixed one, so that two files of one version differ as little as they can.
+# The time of its readings is fixed, so that two files of one version differ as little as possible.
 ARRIVAL_SECONDS = 1_763_715_138.25
 RETAINED_DEVICE = "kettle"
 SESSION = "oncegate-bridge-0123abcd"
@@ -71,7 +71,7 @@ def _publications_of(numbering: Numbering, _: int) -> list[Publication]:
 
 
 def _send_nowhere(_: bytes) -> None:
-    """The broker's answers are given above."""
+    """Discard a packet: this program itself plays the broker's responses."""
 
 
 async def _settled(outbox: Outbox) -> None:

@@ -1,8 +1,9 @@
-"""What Home Assistant accepts, copied from the package `homeassistant` 2025.1.4 on PyPI.
+"""Keys and values that Home Assistant accepts, copied from the package `homeassistant` 2025.1.4 on
+PyPI.
 
 From components/mqtt (abbreviations.py, schemas.py, discovery.py, sensor.py, binary_sensor.py),
-components/sensor/const.py (`DEVICE_CLASS_UNITS`, `DEVICE_CLASS_STATE_CLASSES`) and const.py: the
-part that descriptions of ours may use.
+components/sensor/const.py (`DEVICE_CLASS_UNITS`, `DEVICE_CLASS_STATE_CLASSES`) and const.py. Only
+the part that our descriptions may use.
 """
 
 DEVICE_DISCOVERY_KEYS = {
@@ -23,7 +24,7 @@ DEVICE_KEYS = {
     "cu": "configuration_url",
 }
 ENTITY_CATEGORIES = {"diagnostic"}
-"""A sensor may not be of the category `config`."""
+"""Categories allowed for a sensor; `config` is not."""
 ORIGIN_KEYS = {"name": "name", "sw": "sw_version", "url": "support_url"}
 AVAILABILITY_KEYS = {"t": "topic", "pl_avail": "payload_available"}
 AVAILABILITY_MODES = {"all", "any", "latest"}
@@ -87,4 +88,4 @@ SENSOR_CLASSES: dict[str, tuple[set[str | None], set[str]]] = {
     "volume": ({*VOLUMES}, TOTALS),
     "weight": ({"g", "kg", "mg", "µg", "oz", "lb", "st"}, ALL),
 }
-"""Of each device class the units and the state classes that it allows."""
+"""The units and the state classes that each device class allows."""

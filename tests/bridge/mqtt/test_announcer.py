@@ -1,4 +1,4 @@
-"""Descriptions at an independent broker: all of them, in small portions, and removed when asked."""
+"""Descriptions at an independent broker: all are published, a few at a time, and removed again."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from firmware_bridge.mqtt.settings import BrokerSettings
 from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto, Subscriber
 
 COUNT = 3 * UNACKNOWLEDGED_MAX
-# Below `sensors/`, where the subscriber sees them.
+# Below `sensors/`, so that the subscriber receives them.
 CONFIGS = {f"sensors/device/d{number}/config": b"{}" for number in range(COUNT)}
 
 
@@ -43,7 +43,7 @@ async def until_logged(text: str, caplog: pytest.LogCaptureFixture) -> None:
         while True:
             if text in caplog.text:
                 return
-            await asyncio.sleep(0.01)  # The log can only be looked at.
+            await asyncio.sleep(0.01)  # Polled: the log has no event.
 
 
 async def test_more_descriptions_than_are_under_way_at_a_time_are_published_and_removed(
@@ -107,6 +107,6 @@ async def test_a_flood_of_starts_has_all_sent_again_once(
             process = await asyncio.create_subprocess_exec(*online)
             await process.wait()
             await subscriber.arrival_of(3 + count)
-        await asyncio.sleep(0.3)  # Six looks: what would be sent again had its time.
+        await asyncio.sleep(0.3)  # Six checks, in each of which a description could be repeated.
         await subscriber.settled()
     assert [topic for topic, _ in subscriber.messages].count(*one) == 2

@@ -1,4 +1,4 @@
-"""`online` and `offline` of the bridge and its ports, retained by an independent broker."""
+"""`online` and `offline` of the bridge and of its ports, retained by an independent broker."""
 
 import asyncio
 from pathlib import Path
@@ -112,7 +112,8 @@ def test_a_state_is_sent_when_it_changes_and_nothing_without_a_connection() -> N
 
 
 class WatchedBroker(SessionBroker):
-    """`states` of the bridge as they came, and the CONNECTs of all connections."""
+    """A broker that records the states of the bridge in order of arrival, and the CONNECTs of all
+    connections."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
-"""gmqtt as the bridge's client: the five places where gmqtt alone would lose or double a reading.
+"""gmqtt as the bridge's client: the five places where gmqtt alone would lose or duplicate a
+reading.
 
-These go through gmqtt's own connection, handler and storage calls, so that a new release which
-changes what `BridgeClient` relies on fails here.
+These tests call gmqtt's own connection, handler and storage, so that a new release which changes
+anything that `BridgeClient` relies on fails here.
 """
 
 import asyncio
@@ -50,7 +51,7 @@ class Bench:
 
 @contextlib.asynccontextmanager
 async def publishing(settings: BridgeSettings) -> AsyncIterator[Bench]:
-    """Ended without any farewell to the broker, as a crash would."""
+    """Run outbox and publisher. At the end they stop without DISCONNECT, as after a crash."""
     bench = Bench(settings)
     tasks = [asyncio.create_task(bench.outbox.run()), asyncio.create_task(bench.publisher.run())]
     try:
@@ -64,14 +65,14 @@ async def publishing(settings: BridgeSettings) -> AsyncIterator[Bench]:
 
 
 async def begun(broker: SilentBroker) -> None:
-    """A session under a name that no broker knows."""
+    """Await the CONNECT of a new session, whose client identifier no broker has seen before."""
     first = await broker.next_connect()
     assert (first.clean_start, first.protocol_level) == (False, 4)
     assert re.fullmatch("bridge-under-test-[0-9a-f]{8}", first.client_id)
 
 
 async def in_flight(broker: SilentBroker, bench: Bench, *names: str) -> None:
-    """A new session in which these readings were sent, under identifiers from 1 on."""
+    """Open a new session and send one reading per name, with packet identifiers from 1 on."""
     await begun(broker)
     bench.read(*names)
     for packet_id, name in enumerate(names, 1):
@@ -94,7 +95,7 @@ async def test_place_1_a_packet_identifier_is_durable_before_its_first_byte_leav
         bench.store.hold()
         bench.read("a")
         await bench.store.held_commit()
-        broker.send(Pubcomp(99))  # Whatever the loop does meanwhile, nothing may leave.
+        broker.send(Pubcomp(99))  # Nothing may leave, however the event loop continues meanwhile.
         await asyncio.sleep(0)
         assert broker.packets.empty()
         bench.store.let_go()

@@ -1,4 +1,4 @@
-"""Commands from an MQTT 5.0 client through broker and bridge to a board, and the answer back."""
+"""Commands from an MQTT 5.0 client through broker and bridge to a board, and the response back."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ BOARD = "board-0000002a"
 
 
 async def run(program: str, port: int, *words: str) -> bytes:
-    """Run one of Mosquitto's clients, MQTT 5.0; its output."""
+    """Run one of Mosquitto's clients with MQTT 5.0, and return its output."""
     process = await asyncio.create_subprocess_exec(
         program, "-V", "5", "-p", str(port), *words, stdout=asyncio.subprocess.PIPE
     )
@@ -22,7 +22,7 @@ async def run(program: str, port: int, *words: str) -> bytes:
 
 
 async def ask(port: int, topic: str, payload: str) -> dict[str, Any]:
-    """Send a command, again while nothing takes it (QoS 0); its answer."""
+    """Send a command at QoS 0 until there is a response, and return the response."""
     words = ("-t", topic, "-m", payload, "-e", "answers/anna", "-W", "1")
     async with asyncio.timeout(DEADLINE_SECONDS):
         while not (output := await run("mosquitto_rr", port, *words)):

@@ -1,4 +1,5 @@
-"""Descriptions of devices: keys that Home Assistant knows, templates that find the values."""
+"""Descriptions of devices: their keys are those of Home Assistant, and their templates find the
+values."""
 
 import json
 import re
@@ -50,7 +51,8 @@ def described(port: DescribedPort, topic: str | None = "state") -> dict[str, Any
 
 
 def state_of(component: dict[str, Any], payload: bytes) -> str:
-    """What Home Assistant makes of a payload, with the filters that it has of Jinja's."""
+    """Render a payload with a component's template, as Home Assistant does with Jinja's own
+    filters."""
     environment = ImmutableSandboxedEnvironment()
     values = {"value": payload.decode()}
     try:
@@ -111,7 +113,7 @@ def test_home_assistant_knows_each_key(form: str) -> None:
         assert component.keys() <= keys.keys()
         assert component["uniq_id"] == f"cellar/gps/{name}"
     assert config["cmps"]["temperature"]["dev_cla"] == "temperature"
-    # A unit makes Home Assistant expect a number.
+    # Home Assistant would expect a numeric value if a unit were present.
     assert {"unit_of_meas", "stat_cla"}.isdisjoint(config["cmps"]["gga/fix"])
 
 

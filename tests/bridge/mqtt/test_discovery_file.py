@@ -1,4 +1,4 @@
-"""What is remembered of descriptions survives a restart, and a damaged file no more than that."""
+"""The file of announced descriptions survives a restart; a damaged file is read as empty."""
 
 import json
 from pathlib import Path

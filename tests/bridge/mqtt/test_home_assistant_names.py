@@ -1,4 +1,4 @@
-"""Names for people, and what a value is of."""
+"""Readable names, and the physical quantity that a value belongs to."""
 
 import pytest
 from firmware_bridge.mqtt.home_assistant_names import (

@@ -1,4 +1,4 @@
-"""Classes and units of Home Assistant that SenML's units become."""
+"""The device classes and units of Home Assistant that correspond to SenML's units."""
 
 import pytest
 from firmware_bridge.mqtt.home_assistant_units import Shown, shown_of

@@ -1,4 +1,5 @@
-"""Whose session it is that a broker has: other addresses, other brokers, other gateways, copies."""
+"""The owner of a session at a broker: other addresses, other brokers, other gateways, copied
+outboxes."""
 
 import asyncio
 import contextlib
@@ -33,7 +34,7 @@ class Gateway:
         self.outbox.submit([Publication("sensors/d/a", b"%d" % value) for value in values])
 
     async def drain(self) -> None:
-        """Until nothing waits or is in flight, and the outbox shows that too."""
+        """Wait until nothing is waiting or in flight, also in the outbox on disk."""
         await asyncio.wait_for(self.outbox.wait_until_empty(), DEADLINE_SECONDS)
         self.outbox.stop()
         await self.outbox.wait_for_commit()
@@ -48,7 +49,7 @@ async def gateway(
     machine: str = "a",
     client_id: str = CLIENT_ID,
 ) -> AsyncIterator[Gateway]:
-    """Ended without any farewell to the broker, as a power cut would."""
+    """Run outbox and publisher. At the end they stop without DISCONNECT, as after a power cut."""
     found = Gateway(directory, port, window=window, machine=machine, client_id=client_id)
     tasks = [asyncio.create_task(found.outbox.run()), asyncio.create_task(found.publisher.run())]
     try:
@@ -72,7 +73,8 @@ async def broker_of(awaiting_release_max: int = 65535) -> AsyncIterator[tuple[Se
 async def leave_in_flight(
     directory: Path, broker: SessionBroker, port: int, readings: int, *, held: int
 ) -> None:
-    """Cut the power of a gateway while the broker holds its readings and answers none."""
+    """Cut a gateway's power while the broker holds `held` of its readings and has acknowledged
+    none."""
     broker.answers = False
     async with gateway(directory, port) as bridge:
         bridge.read(*range(readings))
@@ -113,7 +115,8 @@ async def test_what_another_broker_gets_no_earlier_life_of_the_session_swallows(
             await bridge.drain()
             assert bridge.outbox.republished == 10
         assert numbers(second) == list(range(10))
-        # The first still holds ten packet identifiers, and would take what has them for repeats.
+        # The first broker still holds ten packet identifiers. In that session it would treat new
+        # messages with them as repeats.
         async with gateway(tmp_path, first_port) as bridge:
             bridge.read(*range(10, 30))
             await first.wait_for(20)

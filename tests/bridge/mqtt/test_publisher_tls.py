@@ -1,4 +1,4 @@
-"""The bridge publishes to a listener of our broker with TLS, which it verifies."""
+"""The bridge publishes over TLS to a listener of our broker and verifies its certificate."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""A broker that cannot be connected to is refused when its settings are made."""
+"""A broker to which no connection is possible is refused when its settings are created."""
 
 import pytest
 from firmware_bridge.mqtt.settings import BrokerSettings

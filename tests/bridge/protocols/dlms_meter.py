@@ -1,4 +1,5 @@
-"""What meters push, made by the tests: data, notifications, ciphered messages, frames."""
+"""Messages as meters push them, built for the tests: data, notifications, ciphered messages,
+frames."""
 
 import struct
 
@@ -52,7 +53,10 @@ def length(count: int) -> bytes:
 
 
 def ciphered(message: bytes, *, counter: int = 1, security: int = 0x30) -> bytes:
-    """With a tag where the security byte has one."""
+    """Encrypt a message.
+
+    The result ends with an authentication tag if the security byte requires one.
+    """
     number = counter.to_bytes(4)
     covered = bytes((security,)) + AUTHENTICATION_KEY
     content = AESGCM(KEY).encrypt(TITLE + number, message, covered)

@@ -1,4 +1,4 @@
-"""What every framing promises, in the form of checks for the tests of each."""
+"""Checks that every framing has to pass, for the tests of each framing."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,13 +7,14 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 def outcome_of(decoder: Decoder, pieces: Sequence[bytes]) -> tuple[list[Frame], Tally]:
-    """All frames of the pieces and of the silence behind them, and what was none."""
+    """Return all frames decoded from the pieces and the silence after them, and the counts of what
+    was not a frame."""
     frames = [frame for piece in pieces for frame in decoder.feed(piece)] + decoder.flush()
     return frames, decoder.tally
 
 
 def check_any_pieces(make: Callable[[], Decoder], stream: bytes) -> list[Frame]:
-    """The same comes of a stream as a whole and byte by byte."""
+    """Check that a stream gives the same frames as a whole and byte by byte; return the frames."""
     whole = outcome_of(make(), [stream])
     assert outcome_of(make(), [bytes((byte,)) for byte in stream]) == whole
     return whole[0]
@@ -22,7 +23,7 @@ def check_any_pieces(make: Callable[[], Decoder], stream: bytes) -> list[Frame]:
 def check_good_frame_survives(
     make: Callable[[], Decoder], noise: Sequence[bytes], good: bytes, expected: Sequence[Frame]
 ) -> None:
-    """Nothing raises, and of what comes behind noise and a silence nothing is lost."""
+    """Check that noise raises no error, and that all frames after noise and a silence are found."""
     decoder = make()
     for piece in noise:
         decoder.feed(piece)

@@ -1,6 +1,7 @@
-"""The files of `inputs/`, what devices send that deviate from their standard, and their reader.
+"""Reader for the files in `inputs/`: bytes from devices that deviate from their standard.
 
-They were written for this project after public bug reports; numbers and identifiers are invented.
+The files were written for this project after public bug reports. Their numbers and identifiers are
+invented.
 """
 
 from pathlib import Path
@@ -25,7 +26,7 @@ READ: dict[str, tuple[str, dict[str, Any]]] = {
     "vedirect": ("vedirect", {}),
     "linky": ("teleinfo", {}),
 }
-"""The protocol of a file, by the first word of its name."""
+"""The protocol of a file and its settings, by the first word of the file's name."""
 
 
 def decoder_of(name: str) -> Decoder:
@@ -36,7 +37,10 @@ def decoder_of(name: str) -> Decoder:
 
 
 def read(name: str) -> tuple[list[Frame], dict[str, int], dict[str, int]]:
-    """The frames of a file, the same in any pieces, with the counts of damage and left-out."""
+    """Return a file's frames, and the counts of damaged and left-out frames.
+
+    Asserts that the frames do not depend on how the bytes are split.
+    """
     stream = (INPUTS / name).read_bytes()
     decoder = decoder_of(name)
     frames = decoder.feed(stream) + decoder.flush()

@@ -1,4 +1,4 @@
-"""A Modbus device in memory, and what one polls of it: no line, no clock."""
+"""A Modbus device in memory and the registers polled from it, without a line or a clock."""
 
 import struct
 from collections.abc import Iterator
@@ -16,7 +16,11 @@ INTERVAL = 2.0
 
 @dataclass
 class Slave:
-    """Answers with each register's own number; `most` registers a request, none of `missing`."""
+    """A simulated device in which each register holds its own address.
+
+    It refuses a request for more than `most` registers, for any register in `missing`, or across
+    one of `borders`. It does not respond to a request for a register in `silent`.
+    """
 
     missing: set[int] = field(default_factory=set)
     most: int = 125
@@ -42,7 +46,10 @@ class Slave:
 
 @dataclass
 class Polled:
-    """A plan and its slave; each poll returns the quantities that were read."""
+    """A plan and its simulated device.
+
+    Each poll returns the names of the quantities that were read.
+    """
 
     plan: Plan
     slave: Slave

@@ -1,4 +1,4 @@
-"""Devices that are asked with fixed bytes: an MH-Z19, a weather station of Davis, a scale."""
+"""Devices that are polled with fixed bytes: an MH-Z19, a weather station from Davis, a scale."""
 
 import pytest
 from firmware_bridge.protocols.asked import AskingPoller

@@ -1,4 +1,4 @@
-"""Streams of boards' frames: cut, mixed with text, damaged, overlong."""
+"""Streams of frames from boards: cut, mixed with text, damaged, overlong."""
 
 from firmware_bridge.protocols.board import FRAME_BYTES_MAX, Board, BoardDecoder
 from firmware_bridge.protocols.board_frame import acknowledgement_of, frame_bytes_of

@@ -1,4 +1,4 @@
-"""Commands of boards: names, arguments, frames."""
+"""Commands to boards: names, arguments, frames."""
 
 import pytest
 from cobs import cobs  # type: ignore[import-untyped]

@@ -1,4 +1,4 @@
-"""The board's frame: every check, the document's example, and any damage."""
+"""The board's frame: every check, the example in the documentation, and arbitrary damage."""
 
 import re
 from binascii import crc_hqx
@@ -97,7 +97,7 @@ def test_what_a_board_writes_is_what_the_bridge_reads(
     expected: dict[str, list[Measurement]] = {}
     for measurement in measurements:
         expected.setdefault(measurement.name, []).append(measurement)
-    # Equal, not the same text: a decimal fraction has no negative zero.
+    # Equal, but not the same text: a decimal fraction has no negative zero.
     assert frame.quantities == expected
     for name, found in frame.quantities.items():
         assert [type(each.value) for each in found] == [type(e.value) for e in expected[name]]

@@ -1,4 +1,4 @@
-"""What CBOR a pack may be made of, before values are made of it."""
+"""The CBOR items that a pack may contain, checked before values are built from them."""
 
 import pytest
 from firmware_bridge.protocols.cbor_shape import DEPTH_MAX, EXPONENT_MAX, check_shape

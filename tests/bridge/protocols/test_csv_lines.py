@@ -1,4 +1,4 @@
-"""Lines of values separated by commas, and the columns that name them."""
+"""Lines of comma-separated values, and the columns that name the values."""
 
 from collections import Counter
 from typing import Any
@@ -13,7 +13,7 @@ COLUMNS = ("temperature", "_", "door")
 
 
 def values(*lines: str, types: dict[str, Kind] | None = None) -> dict[str, Any]:
-    """The values of the last of some lines."""
+    """Decode lines and return the values of the last line."""
     reader = CellReader(COLUMNS, Kinds(types))
     *_, found = (reader.read(line, Counter()) for line in lines)
     return {name: each.value for name, each in found.items()}

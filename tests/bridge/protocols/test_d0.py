@@ -1,4 +1,4 @@
-"""Conversations with meters of IEC 62056-21: rates, checks, and what a meter may do otherwise."""
+"""Conversations with meters of IEC 62056-21: rates, checks, and permitted variations."""
 
 from functools import reduce
 from operator import xor

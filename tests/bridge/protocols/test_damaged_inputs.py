@@ -1,4 +1,5 @@
-"""Inputs of real devices with flipped bits, lost bytes and cuts: nothing raises or is mixed."""
+"""Inputs of real devices with flipped bits, lost bytes and cuts: nothing raises, and no frames are
+mixed."""
 
 import random
 
@@ -8,11 +9,12 @@ from tests.bridge.protocols.input_files import INPUTS, decoder_of
 
 NAMES = sorted(path.name for path in INPUTS.iterdir())
 DAMAGED_COUNT = 150
-"""Damaged variants of each file."""
+"""Damaged variants per file."""
 
 
 def damaged(stream: bytes, chance: random.Random) -> bytes:
-    """The bytes with one to three faults of a line: a flip, a loss, a cut, an insertion."""
+    """Return the bytes with one to three line errors: a flipped bit, lost bytes, a cut or inserted
+    bytes."""
     data = bytearray(stream)
     for _ in range(chance.randint(1, 3)):
         at = chance.randrange(len(data) or 1)

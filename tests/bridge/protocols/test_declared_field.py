@@ -1,4 +1,4 @@
-"""Numbers of fixed form."""
+"""Fields with a declared numeric format."""
 
 import pytest
 from firmware_bridge.protocols.declared_field import FrameField, read_number, values_of

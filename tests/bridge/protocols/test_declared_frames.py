@@ -1,4 +1,4 @@
-"""Frames that the configuration declares, with the PMS5003 as the example of the documentation."""
+"""Frames declared in the configuration, with the documentation's PMS5003 as the example."""
 
 import pytest
 from firmware_bridge.protocols.declared_field import FrameField
@@ -19,7 +19,7 @@ PMS5003 = DeclaredFrames(
         FrameField(name="pm10", at=14, type="u16", unit="ug/m3"),
     ),
 )  # fmt: skip
-# The answer of an MH-Z19 to "read CO2", and what an SDS011 sends.
+# The response of an MH-Z19 to "read CO2", and a frame of an SDS011.
 MHZ19 = DeclaredFrames(
     start="FF 86", frame_bytes=9, checksum="sum8_negated", checksum_from=1,
     fields=(FrameField(name="co2", at=2, type="u16", unit="ppm"),),

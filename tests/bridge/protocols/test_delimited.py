@@ -1,4 +1,4 @@
-"""Frames between delimiters: the pieces they come in, and what is too long."""
+"""Frames between delimiters: split in any pieces, or too long."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Messages of DLMS out of streams of frames: several frames, blocks, encryption, damage."""
+"""Messages of DLMS from streams of frames: several frames, blocks, encryption, damage."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ from tests.bridge.protocols.feeding import check_any_pieces, check_good_frame_su
 
 WITH_KEY = replace(Dlms(key_file="key"), key=KEY, authentication_key=AUTHENTICATION_KEY)
 GOOD = hdlc(AIDON)
-# A Norwegian Kaifa's list 1, with the header, HCS and length of the real one.
+# List 1 of a Norwegian Kaifa meter, with the header, HCS and length of a real one.
 KAIFA = bytes.fromhex(
     "7E A027 01 02 01 10 5A87 E6E700 0F40000000 090C 07E1090E04151F14FF800000 0201 0600000498"
 )

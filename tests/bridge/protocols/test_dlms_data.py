@@ -1,4 +1,4 @@
-"""Data of DLMS."""
+"""Data encoded as in DLMS."""
 
 import pytest
 from firmware_bridge.protocols.dlms_data import Data, Enumerated, data_at

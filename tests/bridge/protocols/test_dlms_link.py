@@ -1,4 +1,4 @@
-"""Frames of HDLC and M-Bus that carry messages of DLMS."""
+"""Frames of HDLC and M-Bus that carry DLMS messages."""
 
 import pytest
 from firmware_bridge.protocols.checksums import crc16_x25
@@ -9,7 +9,7 @@ from tests.bridge.protocols.dlms_meter import hdlc, mbus
 
 
 def test_the_check_of_a_header_is_that_of_a_real_meter() -> None:
-    # The header of a Norwegian Kaifa's list 1, and its HCS.
+    # The header of list 1 of a Norwegian Kaifa meter, and the header's HCS.
     assert crc16_x25(bytes.fromhex("A02701020110")) == 0x875A
 
 

@@ -1,4 +1,4 @@
-"""Values of meters of different makers, each in its own layout."""
+"""Values from meters of different makers, each in its own layout."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""P1 telegrams out of damaged streams."""
+"""P1 telegrams from damaged streams."""
 
 from dataclasses import replace
 from functools import reduce
@@ -61,7 +61,7 @@ def test_damage_is_counted_once_and_the_next_telegram_is_read(
 
 
 def pushed(objects: bytes) -> bytes:
-    """A telegram of a D0 meter that sends by itself, with its BCC."""
+    """Return a telegram of a D0 meter that sends without being polled, with its BCC."""
     content = objects + b"!\r\n\x03"
     return b"/ISK5MT174\r\n\x02" + content + bytes((reduce(xor, content, 0),))
 

@@ -1,4 +1,4 @@
-"""Times of meters, with and without the letter of summer and winter time."""
+"""Times of meters, with and without the letter for summer or winter time."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -35,7 +35,7 @@ def test_a_time_becomes_seconds_since_1970(text: str, seconds: float) -> None:
 def test_a_time_without_a_letter_is_the_one_that_a_clock_on_the_wall_shows(local: datetime) -> None:
     local = local.replace(microsecond=0, tzinfo=AMSTERDAM, fold=1)
     is_real = datetime.fromtimestamp(local.timestamp(), AMSTERDAM).hour == local.hour
-    if is_real:  # Not in the hour that is left out in March.
+    if is_real:  # Not in the hour that is skipped in March.
         assert seconds_of(f"{local:%y%m%d%H%M%S}", 1) == local.timestamp()
 
 

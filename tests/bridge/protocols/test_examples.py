@@ -1,4 +1,4 @@
-"""The examples of docs/protocols.md can be pasted, and each protocol has one."""
+"""The examples in docs/protocols.md work when they are copied, and each protocol has one."""
 
 import re
 from pathlib import Path

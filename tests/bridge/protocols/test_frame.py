@@ -1,4 +1,4 @@
-"""What a frame is made of, and what is none."""
+"""Frames, their contents, and the counts of everything that is not a frame."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged, Frame, checked_text, checked_time

@@ -1,4 +1,4 @@
-"""Inputs of sensors that send lines of text, each with its right answer."""
+"""Inputs of sensors that send lines of text, each with the expected result."""
 
 from tests.bridge.protocols.input_files import read, values
 

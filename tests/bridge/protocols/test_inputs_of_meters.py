@@ -1,4 +1,4 @@
-"""Inputs of meters and chargers that deviate from their standard, each with its right answer."""
+"""Inputs of meters and chargers that deviate from their standard, each with the expected result."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a protocol need not write itself."""
+"""Defaults of the interface, which a protocol need not define itself."""
 
 from firmware_bridge.protocols.frame import Damage
 from firmware_bridge.protocols.json_lines import JsonLines

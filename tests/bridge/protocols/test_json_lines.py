@@ -10,7 +10,7 @@ from firmware_bridge.readings.kinds import Kinds
 
 
 def values(*lines: str, left_out: Counter[str] | None = None) -> dict[str, Any]:
-    """The values of the last of some lines."""
+    """Decode lines and return the values of the last line."""
     reader = MemberReader(Kinds())
     *_, found = (reader.read(line, Counter() if left_out is None else left_out) for line in lines)
     return {name: each.value for name, each in found.items()}

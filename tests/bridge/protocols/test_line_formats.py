@@ -1,4 +1,4 @@
-"""What the text formats of lines have in common, whichever their syntax is."""
+"""Properties that all text formats of lines share, whatever their syntax."""
 
 import contextlib
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Lines of text out of a stream: ends, cuts, lengths, characters."""
+"""Lines of text from a stream: line ends, cuts, lengths, characters."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Frames of M-Bus, as EN 13757-2 and the M-Bus documentation have them."""
+"""Frames of M-Bus as EN 13757-2 and the M-Bus documentation define them."""
 
 import contextlib
 
@@ -14,7 +14,7 @@ from firmware_bridge.protocols.mbus_frame import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-# The example of the M-Bus documentation (rev. 4.8, 6.3.3): a water meter of PAD.
+# The example in the M-Bus documentation (rev. 4.8, 6.3.3): a water meter made by PAD.
 ANSWER = bytes.fromhex(
     "681F1F68 0802 72 78563412 2440 01 07 55 00 0000 0313153100 DA023B1301 8B6004371802 18 16"
 )

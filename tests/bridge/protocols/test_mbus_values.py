@@ -1,4 +1,4 @@
-"""Units and forms of numbers of M-Bus."""
+"""Units and numeric formats of M-Bus."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged

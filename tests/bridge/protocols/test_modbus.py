@@ -1,4 +1,4 @@
-"""The Modbus poller against pymodbus's devices on a disturbed line, and its order of asking."""
+"""The Modbus poller against pymodbus's devices on a disturbed line, and its polling order."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Answers of Modbus devices: what becomes of their registers, and of what is no answer."""
+"""Responses of Modbus devices: the values of their registers, and messages that are no response."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""One table of a Modbus device: what is refused, and what its registers take from it."""
+"""One table of a Modbus device: settings that are refused, and those that registers inherit."""
 
 import pytest
 from firmware_bridge.protocols.modbus_device import Device

@@ -1,4 +1,5 @@
-"""Described Modbus devices, each read out of a simulated one with the words of its registers."""
+"""Described Modbus devices, each polled from a simulated device with the register words of its
+document."""
 
 import re
 import struct
@@ -49,7 +50,7 @@ EXAMPLES: dict[str, dict[int, tuple[tuple[int, ...], str, float]]] = {
     "eastron.sdm220": {6: (f32(4.5), "current", 4.5), 72: (f32(12.25), "energy_import", 12.25)},
     "eastron.sdm230": {30: (f32(0.98), "power_factor", 0.98), 74: (f32(3.5), "energy_export", 3.5)},
     "eastron.sdm630": {
-        # The example of the maker's document: 43 66 33 34 is 230.2 V.
+        # The example in the maker's document: 43 66 33 34 is 230.2 V.
         0: ((0x4366, 0x3334), "voltage_l1", 230.2),
         10: (f32(1.5), "current_l3", 1.5),
         52: (f32(-2300.0), "power", -2300.0),
@@ -145,7 +146,7 @@ EXAMPLES: dict[str, dict[int, tuple[tuple[int, ...], str, float]]] = {
 
 
 class DescribedSlave:
-    """A device that has the registers of a description and no others, and gives few at a time."""
+    """A simulated device that has only the registers of a description and returns few at a time."""
 
     def __init__(self, device: str, words: dict[int, int]) -> None:
         self.words = words

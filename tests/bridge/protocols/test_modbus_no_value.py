@@ -1,4 +1,4 @@
-"""Numbers that mean "no value": as they are written, and for which registers they hold."""
+"""Codes that mean "no value": how they are written, and to which registers they apply."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Requests to one device: a refusal costs the refused registers, once, and is retried rarely."""
+"""Requests to one device: a refusal affects only the refused registers, once, and is rarely
+retried."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused
@@ -43,7 +44,7 @@ def test_what_was_refused_is_asked_for_again_rarely_and_read_when_the_device_giv
     asked = 0
     for _ in bench.polls(10 * REFUSED_AGAIN_SECONDS_MAX):
         asked += any(at <= 5 < at + count for at, count in slave.requests)
-    # 1 minute, doubling to an hour: 6 in the first hour, then 1 each.
+    # 1 minute, doubling up to an hour: 6 in the first hour, then 1 per hour.
     assert 8 <= asked <= 10 + 8 + 5
     slave.missing.clear()
     found = list(bench.polls(REFUSED_AGAIN_SECONDS_MAX + INTERVAL))

@@ -1,4 +1,4 @@
-"""Rests of refused blocks."""
+"""The parts that remain of refused blocks."""
 
 from firmware_bridge.protocols.modbus_refused import (
     REFUSED_AGAIN_SECONDS_MAX,

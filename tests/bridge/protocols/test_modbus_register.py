@@ -1,4 +1,4 @@
-"""Registers of a Modbus quantity and the number that they encode."""
+"""Registers of a Modbus quantity and the number encoded in them."""
 
 import math
 import struct
@@ -40,7 +40,7 @@ def test_what_no_device_has_is_refused(register: Register, mend: str) -> None:
 
 
 def read(number: bytes, **keys: Any) -> float | str:
-    """The value of a register with these bytes, or the reason why it has none."""
+    """Return the value of a register with these bytes, or the reason why it has none."""
     register = Register(name="a", at=0, **keys)
     register.check()
     try:

@@ -1,4 +1,4 @@
-"""Messages of Modbus TCP: whole ones out of a stream, and the one that answers."""
+"""Messages of Modbus TCP: complete ones from a stream, and the one that is the response."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damage
@@ -89,7 +89,7 @@ def test_a_stream_that_is_none_ends_with_a_sentence(data: bytes, sentence: str) 
     with pytest.raises(NotModbusTcp, match=sentence):
         MessageStream().feed(data)
     stream = MessageStream()
-    # It shows with the last byte of the length, and not before it.
+    # The error shows with the last byte of the length, and not before.
     assert stream.feed(data[:5]) == b""
     with pytest.raises(NotModbusTcp, match=sentence):
         stream.feed(data[5:6])

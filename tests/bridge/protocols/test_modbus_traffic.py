@@ -1,4 +1,4 @@
-"""Requests and answers of a Modbus line, found by one that listens: pymodbus is who talks."""
+"""Requests and responses that the bridge overhears on a Modbus line, built by pymodbus."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ REQUEST = DecodePDU(is_server=True)
 
 
 def on_line(pdu: ModbusPDU) -> bytes:
-    """The bytes of a message, as pymodbus builds them."""
+    """Return the bytes of a message as pymodbus builds them."""
     built: bytes = FramerRTU(REQUEST).buildFrame(pdu)
     return built
 
@@ -44,7 +44,7 @@ EXCHANGES: Sequence[tuple[ModbusPDU, ModbusPDU]] = [
         ReadInputRegistersRequest(dev_id=5, address=0, count=1),
         ReadInputRegistersResponse(dev_id=5, registers=[7]),
     ),
-    # Three bytes of values: the answer is as long as a request.
+    # Three bytes of values make the response as long as a request.
     (
         ReadCoilsRequest(dev_id=9, address=0, count=20),
         ReadCoilsResponse(dev_id=9, bits=[True, False] * 12),
@@ -120,7 +120,7 @@ def test_what_is_damaged_is_one_damage_and_the_next_message_is_found() -> None:
     assert found[0] == Damage("checksum")
     assert [each.is_answer for each in messages(found[1:])] == [False, True]
     assert traffic.feed(b"\xff\x2b\xff\x2b\xff" + request)[0] == Damage("noise")
-    # In what is damaged seems to begin a message that is longer than what comes behind it.
+    # The damaged bytes look like the start of a message that is longer than the remaining bytes.
     assert len(traffic.feed(request[:-1] + b"\x00" + request)) == 2
 
 

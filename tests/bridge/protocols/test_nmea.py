@@ -1,4 +1,4 @@
-"""NMEA 0183 out of damaged and mixed streams."""
+"""NMEA 0183 sentences from damaged and mixed streams."""
 
 from functools import reduce
 from operator import xor
@@ -147,7 +147,7 @@ def test_no_bytes_make_the_framing_raise_or_lose_the_next_sentence(
 
 
 def sentences(*lines: bytes, required: bool = False) -> tuple[list[str], dict[str, int]]:
-    """The quantities read, and the damage."""
+    """Decode lines, and return the names of the quantities read and the counts of damage."""
     stream = b"".join(line + b"\r\n" for line in lines)
     decoder = Nmea(checksum_required=required).decoder()
     frames = check_any_pieces(Nmea(checksum_required=required).decoder, stream)

@@ -1,4 +1,4 @@
-"""One sentence of NMEA 0183, with the fields that the library knows."""
+"""Single NMEA 0183 sentences, with the fields that the library has names for."""
 
 from collections import Counter
 

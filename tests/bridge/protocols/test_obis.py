@@ -1,4 +1,4 @@
-"""Names of what meters measure."""
+"""Names for the OBIS codes of meters."""
 
 import pytest
 from firmware_bridge.protocols.obis import Code, is_number, name_of

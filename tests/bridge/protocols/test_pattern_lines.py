@@ -1,4 +1,4 @@
-"""Lines that a regular expression reads."""
+"""Lines that are read with a regular expression."""
 
 import pytest
 from firmware_bridge.protocols.interface import Decoder

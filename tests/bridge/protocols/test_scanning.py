@@ -1,4 +1,4 @@
-"""Frames between noise, with a framing of the test's own: 0xAA 0xBB, length, bytes."""
+"""Frames between noise, with a framing that only this test has: 0xAA 0xBB, length, bytes."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged, Frame
@@ -13,7 +13,7 @@ START = b"\xaa\xbb"
 
 
 class Counted(ScanningDecoder):
-    """Start, the bytes of the frame, and as the last byte 0x55."""
+    """A framing of start bytes, the length of the whole frame, content, and a final 0x55."""
 
     def __init__(self) -> None:
         super().__init__(START)

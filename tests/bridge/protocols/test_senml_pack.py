@@ -1,4 +1,4 @@
-"""SenML in CBOR: what a pack may be, and what its records mean."""
+"""SenML in CBOR: valid and invalid packs, and the meaning of their records."""
 
 import contextlib
 from decimal import Decimal
@@ -44,9 +44,9 @@ from hypothesis import strategies as st
         (dumps([{0: "a", 2: 1, 99: CBORTag(0, "2026-11-22T00:00:00Z")}]), "senml"),
         (dumps([{0: "a", 2: 1, 99: CBORTag(28, [CBORTag(29, 0)])}]), "senml"),
         (dumps([{0: "a", 2: 1, 1.5: 1}]), "senml"),
-        (bytes.fromhex("81a3 0061 61 0201 0202"), "cbor"),  # A key twice.
-        (bytes.fromhex("81a2 0061 61 0362 ff41"), "cbor"),  # No UTF-8.
-        (bytes.fromhex("81a2 0061 61 0363 eda080"), "cbor"),  # Half a pair.
+        (bytes.fromhex("81a3 0061 61 0201 0202"), "cbor"),  # A duplicate key.
+        (bytes.fromhex("81a2 0061 61 0362 ff41"), "cbor"),  # Not UTF-8.
+        (bytes.fromhex("81a2 0061 61 0363 eda080"), "cbor"),  # Half of a surrogate pair.
         (bytes.fromhex("9bffffffffffffffff"), "cbor"),
         (bytes.fromhex("81a2 0061 61 025bffffffffffffffff"), "cbor"),
         (bytes.fromhex("81a2 0061 61 02c4821b7fffffffffffffff01"), "value"),

@@ -1,4 +1,4 @@
-"""SML files out of damaged streams."""
+"""SML files from damaged streams."""
 
 from collections.abc import Callable
 

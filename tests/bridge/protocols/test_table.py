@@ -1,4 +1,4 @@
-"""The table of protocols: what every program that reads a configuration knows of them."""
+"""The table of protocols: names and settings for every program that reads a configuration."""
 
 import pickle
 import subprocess
@@ -36,7 +36,7 @@ KEYS: dict[str, dict[str, Any]] = {
     },
     "mbus": {"meters": (MBusMeter(name="heat", address=5),)},
 }
-"""What a protocol cannot do without."""
+"""The required settings of each protocol."""
 
 LIBRARIES = ("cbor2", "cobs", "pydantic", "pynmeagps", "serial")
 IMPORTED = f"""

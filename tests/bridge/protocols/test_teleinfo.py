@@ -1,4 +1,4 @@
-"""Frames of French meters out of damaged streams."""
+"""Frames of French meters from damaged streams."""
 
 import pytest
 from firmware_bridge.protocols.frame import Frame

@@ -1,4 +1,4 @@
-"""Values in lines of text: what is a number, and which numbers are readings."""
+"""Values in lines of text: which texts are numbers, and which numbers are readings."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged

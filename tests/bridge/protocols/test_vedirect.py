@@ -1,4 +1,4 @@
-"""Blocks of VE.Direct out of damaged streams."""
+"""Blocks of VE.Direct from damaged streams."""
 
 import pytest
 from firmware_bridge.protocols.frame import Frame

@@ -1,4 +1,4 @@
-"""Times of devices whose clock is wrong are not those of readings."""
+"""Times from a device whose clock is wrong do not become the time of a reading."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Topics and payloads by pattern and template."""
+"""Topics and payloads from patterns and templates."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A quantity keeps its kind."""
+"""A quantity keeps its kind: number, string or Boolean."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged

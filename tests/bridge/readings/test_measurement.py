@@ -1,4 +1,4 @@
-"""When something was measured."""
+"""The time at which a value was measured."""
 
 import pytest
 from firmware_bridge.readings.measurement import Measurement

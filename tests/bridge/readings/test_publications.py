@@ -1,4 +1,4 @@
-"""What a reading looks like when it leaves: docs/formats/readings.md."""
+"""Messages that the bridge publishes for a reading, as docs/formats/readings.md defines them."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Scaling, and what is not published."""
+"""Rules for quantities: scaling, and values that are not published."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def of(value: Value) -> Quantities:
 
 
 def published(rules: Rules, *steps: tuple[float, Value], device: str = "d") -> list[Value]:
-    """The values that were published of those that came at these times."""
+    """Apply the rules to values at the given times, and return the published values."""
     found: list[Value] = []
     for now, value in steps:
         due = rules.due(device, of(value), now)
@@ -58,7 +58,7 @@ def test_what_is_not_due_is_left_out(
 
 
 def gga(time: str, alt: float, satellites: int = 8) -> Quantities:
-    """A sentence whose latitude is the same each time."""
+    """Return the fields of a GGA sentence with a constant latitude."""
     return {
         "gga": [
             Measurement("gga/sentence", f"GPGGA,{time},{alt}"),

@@ -1,4 +1,4 @@
-"""Numbers are scaled as a person computes them."""
+"""Scaled numbers have the decimal digits that a person would calculate."""
 
 import contextlib
 

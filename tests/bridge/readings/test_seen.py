@@ -1,4 +1,4 @@
-"""What is known of the values of devices, and its limits."""
+"""The record of each device's quantities, and its limits."""
 
 import pytest
 from firmware_bridge.readings import seen as limits

@@ -1,4 +1,4 @@
-"""Lowest, mean and highest value of each 5 seconds."""
+"""Lowest, mean and highest value in each step of 5 seconds."""
 
 import math
 

@@ -13,7 +13,10 @@ OBJECTS = b"F.F(00)\r\n0.0.0(00123456)\r\n1.8.0(000123.456*kWh)\r\n2.8.0(000001.
 
 
 class D0Meter:
-    """Answers each sign-on; `heard` has what it was sent, with the rate of the line."""
+    """A meter that answers each sign-on.
+
+    `heard` has each line that it received, with the rate of the line.
+    """
 
     def __init__(self, terminal: Terminal, objects: bytes = OBJECTS, mode: bytes = b"5") -> None:
         self._terminal = terminal
@@ -36,7 +39,7 @@ class D0Meter:
         return line + end
 
     async def answer(self) -> None:
-        """One conversation, with the echo of an optical head."""
+        """Answer one sign-on, with the echo of an optical head before each response."""
         request = await self.next_line()
         self._terminal.send(request + self._identification)
         self._terminal.send(await self.next_line() + self._telegram)

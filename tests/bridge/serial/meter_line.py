@@ -1,4 +1,4 @@
-"""A serial line with meters that are asked, and a bridge that asks them."""
+"""A serial line with meters that are polled, and a bridge that polls them."""
 
 import asyncio
 import contextlib
@@ -13,20 +13,20 @@ from tests.bridge.running import ControlRoom, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 
 NORTH, SOUTH = Meter(address=1, name="north"), Meter(address=2, name="south")
-# Far longer than any answer of these tests takes, on a busy machine too.
+# Far longer than any response takes in these tests, also on a busy machine.
 PATIENT = 30.0
 SHORT = 0.05
 
 
 class MeterLine:
-    """The meters' end of a line."""
+    """The meters' end of a serial line."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._part = b""
 
     async def request(self) -> int:
-        """The address that is asked next."""
+        """Return the address in the next request."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while b"\n" not in self._part:
                 self._part += await self._terminal.read()
@@ -38,7 +38,7 @@ class MeterLine:
         self._terminal.send(data)
 
     async def answer(self, value: int) -> int:
-        """Answer the next request; who was asked."""
+        """Answer the next request with this value, and return the address in the request."""
         address = await self.request()
         self.send(answer_of(address, value))
         return address
@@ -56,7 +56,7 @@ def port_with(terminal: Terminal, settings: Meters) -> PortSettings:
 async def asked_line(
     terminal: Terminal, broker_port: int, settings: Meters
 ) -> AsyncIterator[tuple[MeterLine, ControlRoom]]:
-    """A bridge with one such port, and the meters' end of its line."""
+    """Run a bridge with one port of these settings, and yield the meters' end of its line."""
     directory = terminal.link.parent / "data"
     bridge = settings_of(directory, broker_port, port_with(terminal, settings))
     async with running_bridge(bridge) as room:

@@ -1,4 +1,4 @@
-"""Answers of the devices of a line are logged with their names, at doublings."""
+"""Errors in responses are logged with the name of the device, at each doubling."""
 
 import logging
 

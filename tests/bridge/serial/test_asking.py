@@ -1,4 +1,4 @@
-"""Meters that have to be asked are found on a real port."""
+"""Meters that have to be polled are found on a real port."""
 
 import asyncio
 import tomllib

@@ -1,4 +1,4 @@
-"""The table of open commands: bounded, and each is answered once."""
+"""The table of open commands: its size is limited, and each command is answered once."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A port of which many frames are damaged has a warning, once, until it is sound again."""
+"""A port with many damaged frames has one warning, until its line is sound again."""
 
 import logging
 import time
@@ -13,7 +13,7 @@ from tests.system.broker_process import free_port
 
 
 class Line:
-    """Frames at a rate, by a clock of its own."""
+    """Frames that arrive at a fixed rate, with a clock that only the test advances."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
@@ -22,7 +22,10 @@ class Line:
         self.damage = DamageShare("gps")
 
     def run(self, seconds: int, *, each: int, damaged_of: int = 0) -> None:
-        """A frame every `each` seconds; one in `damaged_of` is damaged."""
+        """Count one frame every `each` seconds for `seconds`.
+
+        One in `damaged_of` frames is damaged.
+        """
         for number in range(seconds // each):
             self.now += each
             if damaged_of and number % damaged_of == 0:

@@ -1,4 +1,4 @@
-"""Which speed, line and protocol a port has."""
+"""Detection of a port's speed, line settings and protocol."""
 
 import os
 import tomllib

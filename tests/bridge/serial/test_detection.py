@@ -1,4 +1,5 @@
-"""A detection as a person watches it: lines that are tried, what was found, values as they come."""
+"""The progress of a detection as a person sees it: lines that are tried, the protocol found, and
+values as they arrive."""
 
 import asyncio
 import contextlib
@@ -95,7 +96,7 @@ async def test_a_port_that_is_pulled_out_fails_with_the_reason(tmp_path: Path) -
     terminal = Terminal(tmp_path / "port")
     detection = Detection(str(terminal.link), line_seconds=DEADLINE_SECONDS)
     async with running(detection):
-        # It is open once it takes bytes away.
+        # The port is open as soon as bytes are read from it.
         await terminal.write(b"x" * 100_000)
         terminal.unplug()
         shown = await until(detection, lambda shown: shown["state"] == "failed")

@@ -1,4 +1,4 @@
-"""One detection per port, a few at a time, and none that no person watches."""
+"""One detection per port, a few at the same time, and none that no person is watching."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from tests.bridge.terminal import Terminal
 
 @contextlib.asynccontextmanager
 async def running(configured: Sequence[PortSettings] = ()) -> AsyncIterator[Detections]:
-    """Detections until the block ends."""
+    """Run detections until the block ends."""
     detections = Detections(lambda: configured)
     task = asyncio.create_task(detections.run())
     try:

@@ -1,4 +1,4 @@
-"""What USB serial devices are likely to be, and which program has one open."""
+"""Likely kinds of USB serial devices, and the program that has a device open."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A plugged-in device ends the wait of a port: over real sockets, also udev's netlink."""
+"""A waiting port is woken when a device is plugged in, over real sockets and udev's netlink."""
 
 import asyncio
 import functools
@@ -26,12 +26,12 @@ from tests.bridge.broker import DEADLINE_SECONDS, Subscriber
 from tests.bridge.running import port_on, running_bridge, settings_of
 from tests.bridge.terminal import Terminal
 
-# Longer than a test may take: what ends sooner was woken.
+# Longer than a test may take, so a wait that ends earlier was woken.
 NEVER_SECONDS = 3600.0
 
 
 def event(*properties: str) -> bytes:
-    """A datagram as udev sends it."""
+    """Return a datagram as udev sends it."""
     text = b"".join(each.encode() + b"\0" for each in properties)
     filters = bytes(16)
     return struct.pack("=8s4sIII", b"libudev\0", b"\xfe\xed\xca\xfe", 40, 40, len(text)) + (
@@ -44,7 +44,7 @@ PLUGGED_IN = event("ACTION=add", "DEVPATH=/devices/x/ttyUSB0", "SUBSYSTEM=tty")
 
 @pytest.fixture
 def wire() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Our end, not blocking, and that of udev."""
+    """Yield two connected sockets: the bridge's non-blocking end, and udev's end."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     ours.setblocking(False)
     with ours, theirs:

@@ -1,4 +1,4 @@
-"""Which device file a port is."""
+"""The device file of a port."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_a_usb_device_is_found_by_its_identity_under_any_path(
 def test_adapters_without_serial_numbers_are_named_by_their_sockets(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Two CH340 have one identity; udev's links by path tell which socket each is in."""
+    """Two CH340 adapters have the same identity; udev's links show the USB socket of each."""
     (tmp_path / "by-path").mkdir()
     devices = [tmp_path / f"ttyUSB{number}" for number in range(3)]
     for number, device in enumerate(devices):

@@ -1,4 +1,4 @@
-"""Frames on their way into the outbox: acknowledged, distinguished, dropped."""
+"""Frames on their way into the outbox: acknowledged, told apart, or dropped."""
 
 import struct
 import time
@@ -56,7 +56,7 @@ async def test_a_board_flashed_again_loses_no_reading_and_is_named(
                 await terminal.write(b"".join(board_frame(n, life + n / 4096) for n in some))
                 await acknowledgements(terminal, len(some))
         await subscriber.arrival_of(2002)
-        # A report may have been made between two readings.
+        # The bridge may have made a report between two readings.
         await room.wait_until(
             lambda room: [each["sequence"] for each in room.port("sensor")["devices"]] == [1002]
         )
@@ -133,7 +133,7 @@ async def test_a_full_outbox_makes_boards_wait_and_counts_what_lines_lose(
         lost = room.port("line")["dropped"]["outbox_full"]
         assert lost + room.port("line")["readings"] == 1000
         stored = room.status["outbox"]["waiting"]
-        # The frame that comes first is still taken up; then the port is not read any more.
+        # The first frame is still accepted. After that the port is no longer read.
         await terminal.write(board_frame(1))
         await acknowledgements(terminal, 1)
         await terminal.write(board_frame(2) * 100)

@@ -1,4 +1,4 @@
-"""An open port: its line, its one reader, its losses."""
+"""An open port: its line settings, its only reader, its losses."""
 
 import fcntl
 import os
@@ -30,7 +30,10 @@ Ioctls = list[tuple[int, bytes]]
 
 @pytest.fixture
 def ioctls(monkeypatch: pytest.MonkeyPatch) -> Ioctls:
-    """What a driver is asked for that a pseudo-terminal does not have, and this one grants."""
+    """Record the requests for which a driver is needed.
+
+    A pseudo-terminal lacks them, so they succeed here without effect.
+    """
     asked: Ioctls = []
     pass_on = fcntl.ioctl
 
@@ -80,8 +83,8 @@ def test_the_line_is_set_as_configured(
     link.close()
     of_line = termios.CSIZE | termios.PARENB | termios.PARODD | termios.CSTOPB
     assert [each & of_line for each in asked] == [flags]
-    # A pseudo-terminal takes rate, stop bits and PARODD, and keeps 8 bits without parity (the
-    # kernel's pty_set_termios), so that the rest shows only in what was asked of it.
+    # A pseudo-terminal accepts rate, stop bits and PARODD, and keeps 8 bits without parity (the
+    # kernel's pty_set_termios). The other settings show only in the requests.
     taken = termios.PARODD | termios.CSTOPB
     assert control & taken == flags & taken
     speed = getattr(termios, f"B{line.baud_rate}")
@@ -153,7 +156,7 @@ def test_the_driver_is_asked_for_low_latency_where_it_is_wanted(
 ) -> None:
     SerialLink(str(terminal.link), Line(), low_latency=wanted).close()
     asked = [argument for request, argument in ioctls if request == termios.TIOCSSERIAL]
-    # struct serial_struct: the fifth int are the flags, of which 0x2000 is ASYNC_LOW_LATENCY.
+    # struct serial_struct: the fifth int has the flags, and 0x2000 is ASYNC_LOW_LATENCY.
     assert [struct.unpack_from("5i", each)[4] for each in asked] == [0x2000] * wanted
 
 
@@ -180,7 +183,7 @@ def test_an_acknowledgement_that_cannot_be_written_is_no_error(terminal: Termina
 
 
 def _lines_asked(ioctls: Ioctls) -> list[tuple[str, int]]:
-    """DTR (2) and RTS (4) as they were raised and lowered, in order."""
+    """Return in order how DTR (2) and RTS (4) were raised and lowered."""
     names = {termios.TIOCMBIS: "raise", termios.TIOCMBIC: "lower"}
     return [
         (names[request], int.from_bytes(argument, "little"))

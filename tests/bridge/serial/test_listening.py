@@ -1,4 +1,4 @@
-"""Lines whose sensors send by themselves."""
+"""Lines on which sensors send without being polled."""
 
 import asyncio
 from pathlib import Path
@@ -33,7 +33,7 @@ async def test_a_line_of_text_becomes_a_reading(
         shown = room.port("sensor")["devices"][0]
     (record,) = subscriber.records()
     assert record.pop("t") > 1.7e9
-    # A new outbox begins to count its starts at a number of its own.
+    # A new outbox begins to count its starts from a random number.
     boot = record.pop("boot")
     assert 2**31 < boot < 2**32
     assert record == {

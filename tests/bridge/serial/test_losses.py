@@ -1,4 +1,4 @@
-"""What a port loses is logged at doublings, and summed up when it is lost and at the end."""
+"""Losses of a port are logged at each doubling, and summed up at its loss and at the end."""
 
 import logging
 from collections import Counter

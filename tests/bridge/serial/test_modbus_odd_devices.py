@@ -1,4 +1,5 @@
-"""Four devices on one line that people reported: each costs what it lacks, and nothing else."""
+"""Four devices on one line with faults that people reported: each fault affects only the device
+that has it."""
 
 import asyncio
 import contextlib

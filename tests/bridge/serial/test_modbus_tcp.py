@@ -1,4 +1,4 @@
-"""Modbus TCP against pymodbus's server, and servers that do otherwise; RTU over TCP."""
+"""Modbus TCP against pymodbus's server and against servers that break the rules; RTU over TCP."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ PUMP = Device(
     ),
 )  # fmt: skip
 TANK = Device(name="tank", address=1, registers=(Register(name="level", at=0),))
-# A late answer is later than this.
+# A response that takes longer than this is late.
 TIMEOUT = 0.3
 
 
@@ -114,7 +114,7 @@ async def test_a_register_that_pymodbus_s_server_refuses_costs_no_other(
 
 
 Reply = Callable[[bytes, int], bytes]
-"""Reply of a test server to the n-th request of a connection."""
+"""A function that returns the reply of a test server to the n-th request on a connection."""
 
 
 def answer_to(request: bytes, value: int, *, unit: int | None = None) -> bytes:
@@ -124,7 +124,7 @@ def answer_to(request: bytes, value: int, *, unit: int | None = None) -> bytes:
 
 @contextlib.asynccontextmanager
 async def server(port: int, reply: Reply) -> AsyncIterator[list[int]]:
-    """A server of the tests' own; yields how many requests each of its connections had."""
+    """Run a test server. Yields the number of requests on each of its connections."""
     counts: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -167,7 +167,7 @@ async def test_a_late_answer_has_another_transaction_and_is_passed_over(
         if number % 2:
             late.append(answer)
             return b""
-        # In pieces with the late one, in one segment, and once more.
+        # The late response and two copies of the right one, in one segment.
         return late.pop() + answer + answer
 
     async def until(_: ControlRoom) -> None:

@@ -1,4 +1,4 @@
-"""Ports at a TCP address, behind Debian's ser2net; and servers that are none."""
+"""Ports at a TCP address, behind Debian's ser2net, and servers that are not serial servers."""
 
 import asyncio
 import contextlib
@@ -79,7 +79,7 @@ async def test_bytes_pass_both_ways_through_rfc_2217_as_they_are(
 async def test_a_server_that_is_none_is_named_in_a_sentence(
     scheme: str, answer: bytes | None, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Where the time has to pass it is short; a refusal on a busy machine may take longer.
+    # The timeout is short where it has to expire. A refusal may take longer on a busy machine.
     monkeypatch.setattr(network, "OPEN_SECONDS_MAX", 0.2 if "no answer" in sentence else 10.0)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

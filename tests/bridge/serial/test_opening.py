@@ -1,4 +1,4 @@
-"""From a port's settings to an open port."""
+"""Opening a port from its settings."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What people are shown of a Modbus line that others use."""
+"""The text that people see for traffic on a Modbus line that other masters use."""
 
 import pytest
 from firmware_bridge.protocols.modbus import Modbus
@@ -41,7 +41,8 @@ def test_a_message_is_a_line_with_device_registers_and_values(message: bytes, te
     ("request_sent", "answer", "text"),
     [
         (closed(5, 3, 0, 0, 0, 3), closed(5, 3, 6, 0, 9, 0x3F, 0xC0, 0, 0), "pump: level=1.5 m"),
-        # Where no register has a name, or the answer has another length: the numbers themselves.
+        # Where no register has a name, or the response has another length, the text has the numbers
+        # themselves.
         (closed(5, 3, 0, 2, 0, 2), closed(5, 3, 4, 0, 9, 0, 8), "pump: holding 2 to 3 = 9 8"),
         (closed(5, 3, 0, 1, 0, 2), closed(5, 3, 2, 0, 9), "pump: holding 1 to 2 = 9"),
         (closed(5, 3, 0, 1, 0, 2), closed(5, 3, 4, 0x7F, 0xC0, 0, 0), "pump: level=? not_measured"),

@@ -1,4 +1,4 @@
-"""Ports of this machine, each with the line that selects it alone."""
+"""Ports of this machine, each with the configuration line that selects only this port."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Lines whose devices are asked: real ports, a pseudo-terminal, a protocol of the tests' own."""
+"""Lines with devices that are polled: real ports, a pseudo-terminal, and a protocol that only tests
+have."""
 
 import asyncio
 import time
@@ -96,12 +97,12 @@ async def test_a_device_that_is_silent_is_counted_and_keeps_no_other_from_being_
 async def test_an_answer_that_came_in_time_counts_however_busy_the_bridge_was(
     subscriber: Subscriber, terminal: Terminal
 ) -> None:
-    # Longer than a busy machine takes to send the answer.
+    # Longer than a busy machine takes to send the response.
     in_time = 1.0
     settings = meters(NORTH, answer_timeout=in_time, poll_interval=PATIENT)
     async with asked_line(terminal, subscriber.port, settings) as (line, room):
         await line.answer(10)
-        time.sleep(2 * in_time)  # noqa: ASYNC251 - the event loop stands still
+        time.sleep(2 * in_time)  # noqa: ASYNC251 - the event loop is blocked
         await subscriber.arrival_of(1)
         assert room.port("meters").get("damaged", {}) == {}
 

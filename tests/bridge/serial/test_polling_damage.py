@@ -1,4 +1,4 @@
-"""What comes on a line at the wrong time, or damaged, becomes the answer to nothing."""
+"""Bytes that arrive at the wrong time or damaged never become the response to a request."""
 
 import asyncio
 import contextlib
@@ -165,7 +165,7 @@ async def flood_of(terminal: Terminal) -> None:
 async def asking_on(
     terminal: Terminal, link: SerialLink, settings: Meters
 ) -> AsyncIterator[tuple[Polling, PortStatus]]:
-    """A poller at work on a line that the test has prepared."""
+    """Run a poller on a line that the test has prepared."""
     sequences: Counter[str] = Counter()
 
     def next_sequence(device: str) -> int:
@@ -190,11 +190,11 @@ async def asking_on(
 async def test_what_was_on_the_line_before_a_request_is_no_part_of_its_answer(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # On a busy machine the noise itself comes with pauses.
+    # On a busy machine the noise itself arrives with pauses.
     monkeypatch.setattr(polling, "QUIET_SECONDS", 0.3)
     monkeypatch.setattr(polling, "NOISE_SECONDS_MAX", DEADLINE_SECONDS)
     link = SerialLink(str(terminal.link), Line())
-    # More than one read of the port has, and more than the kernel gives at a time.
+    # More bytes than one read of the port returns, and more than the kernel passes on at a time.
     before = asyncio.create_task(terminal.write(b"noise " * 3000 + b"\n" + answer_of(1, 666)))
     await asyncio.sleep(0.05)
     async with asking_on(terminal, link, meters(NORTH)) as (asking, status):
@@ -215,7 +215,7 @@ async def test_a_request_that_the_line_does_not_take_is_counted_and_tried_again(
     settings = meters(NORTH, answer_timeout=SHORT)
     async with asking_on(terminal, link, settings) as (asking, status):
         while asking.tally.damaged["unsent"] < 2:
-            # The kernel makes room again for a while, by moving what was written.
+            # The kernel frees some space again for a while, by moving the written bytes.
             while link.write(b"x" * 1000):
                 pass
             await asyncio.sleep(0.01)

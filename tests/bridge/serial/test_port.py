@@ -1,4 +1,4 @@
-"""Serial ports as people meet them: lost, found, silent, noisy; and an error in one of them."""
+"""Serial ports in daily use: lost, found, silent, noisy, and one with a defect in its code."""
 
 import functools
 import logging
@@ -88,7 +88,7 @@ async def test_a_port_replugged_many_times_under_other_names_loses_nothing_it_wa
 ) -> None:
     caplog.set_level(logging.INFO, "firmware_bridge")
     monkeypatch.setattr(backoff, "FIRST_SECONDS", 0.005)
-    kept = []  # a name that is still open is not given to the next terminal
+    kept = []  # A name that is still open is not given to the next terminal.
     settings = settings_of(
         terminal.link.parent / "data", subscriber.port, port_on(terminal, "json")
     )
@@ -145,7 +145,7 @@ async def test_rubbish_without_end_neither_fills_the_log_nor_the_memory(
 
 @dataclass(frozen=True, kw_only=True)
 class Defective(DecoderSettings):
-    """JSON, with a mistake of ours in its decoder."""
+    """A JSON protocol with a planted defect in its decoder."""
 
     def decoder(self) -> LineDecoder:
         return LineDecoder(read_or_raise, can_mistake_part_of_line=False)

@@ -1,4 +1,4 @@
-"""Ports are added, changed and removed while the others are read."""
+"""Ports are added, changed and removed while the other ports are read."""
 
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ async def test_a_sensor_is_added_and_removed_while_another_is_read(
         removed = await broker.ask("serial_remove", name="second", version=version)
         assert removed["result"] == {"sensors": ["first"]}
         await broker.wait_until(lambda room: not room.port("second"))
-        # The other port was neither closed nor opened again.
+        # The other port was neither closed nor reopened.
         assert (broker.port("first")["reopened"], broker.port("first")["readings"]) == (0, 1)
         undone = await broker.ask("serial_undo", name="second")
         assert undone["result"] == {"sensors": ["first", "second"]}
@@ -51,7 +51,7 @@ async def test_a_changed_sensor_is_opened_again_with_its_new_settings(
         version = (await broker.ask("serial_port", name="boiler"))["result"]["version"]
         table["units"] = {"temperature": "Cel"}
         await broker.ask("serial_save", name="boiler", table=table, version=version)
-        # What is sent while the port is closed is lost.
+        # A line that is sent while the port is closed is lost.
         while not broker.port("boiler").get("readings"):
             await terminal.write(line_of(21))
             await broker.ask("serial_ports")
@@ -66,7 +66,7 @@ async def test_home_assistant_loses_the_devices_of_a_removed_port(
 ) -> None:
     terminal = Terminal(tmp_path / "port")
     table = {"path": str(terminal.link), "framing": "json"}
-    # Below the topics that the subscriber sees.
+    # Below the topics that the subscriber receives.
     described = {"home_assistant_prefix": "sensors", "gateway_id": "g"}
     files = files_of(tmp_path)
     async with bridge_of(tmp_path, mosquitto.port, files, **described) as broker:

@@ -1,4 +1,4 @@
-"""Which devices of a port have sent lately."""
+"""The devices of a port that have sent recently."""
 
 import time
 

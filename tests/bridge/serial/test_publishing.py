@@ -1,4 +1,4 @@
-"""`[serial.readings]` from the line to the subscriber."""
+"""The settings `[serial.readings]`, from the line to the subscriber."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The latest frames of a port: what is kept of them, and what they are called."""
+"""The latest frames of a port: which bytes are stored, and which state each frame has."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ READING = b'{"temperature": 21.5}\n'
 
 
 def states(recent: RecentFrames) -> list[tuple[str, str]]:
-    """State and text of each entry, the newest first."""
+    """Return state and text of each entry, newest first."""
     return [(each["state"], each["text"]) for each in recent.as_json({"temperature": "Cel"})]
 
 

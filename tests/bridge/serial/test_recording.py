@@ -1,4 +1,5 @@
-"""Recordings of a line: what was written is read, and what is none is named."""
+"""Recordings of a line: a written file can be read, and a file that is not a recording is refused
+by name."""
 
 import pytest
 from firmware_bridge.serial.recording import (

@@ -1,4 +1,4 @@
-"""A recording on a pseudo-terminal, read by the bridge as a port."""
+"""Replay of a recording on a pseudo-terminal, which the bridge reads like a port."""
 
 import asyncio
 from pathlib import Path

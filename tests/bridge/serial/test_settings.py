@@ -1,4 +1,4 @@
-"""What a port is called."""
+"""The displayed name of a port."""
 
 from pathlib import Path
 

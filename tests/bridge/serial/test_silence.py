@@ -1,4 +1,4 @@
-"""A port without a byte: reported, opened again, reported back."""
+"""A port that receives no byte is reported, reopened, and reported again when bytes arrive."""
 
 import logging
 from pathlib import Path
@@ -38,7 +38,7 @@ async def test_a_port_that_stays_silent_is_opened_again_and_works(
         assert caplog.text.count("no byte for") == 1
         assert room.port("sensor")["reopened"] >= 4
         while room.port("sensor")["frames"] == 0:
-            # What comes while it is being opened again is lost.
+            # Bytes that arrive while the port is being reopened are lost.
             await terminal.write(b'{"a":1}\n')
             reports = len(room.requests)
             await room.wait_until(lambda room, before=reports: len(room.requests) > before)  # type: ignore[misc]

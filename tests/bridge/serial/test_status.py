@@ -1,4 +1,4 @@
-"""What the report shows of a port."""
+"""The fields of a port in the bridge's report."""
 
 import json
 from pathlib import Path

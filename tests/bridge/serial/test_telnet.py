@@ -1,4 +1,5 @@
-"""RFC 2217 as a client: what is asked, what is read, and what ends it."""
+"""RFC 2217 as a client: the requested line settings, the data read, and errors that end the
+connection."""
 
 import pytest
 from firmware_bridge.serial.telnet import SUBNEGOTIATION_BYTES_MAX, NotRfc2217, Telnet
@@ -13,7 +14,7 @@ def sub(command: int, value: bytes) -> bytes:
 
 
 def set_up(telnet: Telnet) -> bytes:
-    """The server's part of the negotiation; what the client asks of the line."""
+    """Play the server in the negotiation, and return the line settings that the client requests."""
     telnet.take_replies()
     telnet.feed(bytes((IAC, DO, COM_PORT)))
     asked = telnet.take_replies()

@@ -1,4 +1,4 @@
-"""A line beside the bridge: frames and damage as text."""
+"""A line that is watched next to the bridge: frames and damage as text."""
 
 from firmware_bridge.protocols.board import Board
 from firmware_bridge.protocols.declared_field import FrameField

@@ -1,4 +1,4 @@
-"""What each policy does while the outbox is full and the broker away, and at the next start."""
+"""Each policy for a full outbox while the broker is away, and at the next start."""
 
 import sqlite3
 from contextlib import closing
@@ -22,7 +22,10 @@ def lines() -> bytes:
 
 
 def kept_in(directory: Path) -> int:
-    """How many readings a bridge that has ended left: its last commit may have dropped some."""
+    """Return the number of readings in the outbox of a bridge that has ended.
+
+    Its last commit may have dropped some.
+    """
     with closing(sqlite3.connect(directory / "outbox.db")) as outbox:
         return int(outbox.execute("SELECT count(*) FROM readings").fetchone()[0])
 
@@ -30,7 +33,8 @@ def kept_in(directory: Path) -> int:
 async def values_after_restart(
     directory: Path, subscriber: Subscriber, port: Any, count: int
 ) -> list[int]:
-    """What the broker gets at the bridge's next start, where it is there again."""
+    """Start the bridge again with the broker present, and return the values that the broker
+    receives."""
     settings = settings_of(directory, subscriber.port, port, outbox_bytes_max=ROOM)
     async with running_bridge(settings) as room:
         await room.wait_for_port("sensor", "open")
@@ -56,7 +60,7 @@ async def test_a_port_that_drops_keeps_the_oldest_or_the_newest_and_counts_the_o
                 room.port("sensor")["dropping"] is not None
                 and room.status["outbox"]["waiting"] + sum(room.port("sensor")["dropped"].values())
                 == LINES
-                and room.status["outbox"]["bytes"] < ROOM + 4096  # the last commit drops as well
+                and room.status["outbox"]["bytes"] < ROOM + 4096  # The last commit drops too.
             )
         )
         shown = room.port("sensor")
