@@ -1,4 +1,4 @@
-"""The boot tests need an image, and minutes: they run where ONCEGATE_IMAGE names one."""
+"""Collection of the boot tests only if ONCEGATE_IMAGE names an image: they take minutes."""
 
 import os
 

@@ -1,9 +1,9 @@
-"""The container, run by podman: a message, SIGKILL, the message once; users, health, stop.
+"""The container, run by podman: delivery after SIGKILL, users, health checks, orderly stop.
 
     make container-test               builds it first, for this machine; as root
-    make container-test ARCH=arm64    the other one's programs run through QEMU
+    make container-test ARCH=arm64    the other architecture, with programs run by QEMU
 
-Not collected by `make test`: it needs minutes, and what `make container` has built.
+`make test` does not collect it: it takes minutes and requires the result of `make container`.
 """
 
 import json
@@ -22,8 +22,10 @@ from tests.image.packages import ROOT, run
 
 DEADLINE_SECONDS = 120.0
 TOPIC = "users/cellar/temperature"
-"""The user's own: below `sensors/` the bridge alone publishes, and a client of MQTT 3.1.1 is
-acknowledged all the same."""
+"""A topic that users may publish to.
+
+Only the bridge publishes below `sensors/`, and a client of MQTT 3.1.1 would not see the refusal.
+"""
 CONFIGURATION = """\
 [[listeners]]
 bind = "0.0.0.0"
@@ -59,7 +61,10 @@ def engine(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def options(engine: Engine, tmp_path: Path) -> Iterator[tuple[str, ...]]:
-    """A new volume, and a configuration with the users `cellar` and `bridge`, mounted."""
+    """Create a volume and a configuration with the users `cellar` and `bridge`.
+
+    Yield the options that mount both.
+    """
     settings = tmp_path / "oncegate"
     settings.mkdir()
     (settings / "gateway.toml").write_text(CONFIGURATION)
@@ -102,7 +107,7 @@ def _wait(engine: Engine, condition: Callable[[], bool]) -> None:
 def client(
     engine: Engine, program: str, *arguments: str, user: str | None = "cellar"
 ) -> subprocess.CompletedProcess[str]:
-    """Mosquitto's client on this machine, outside the container."""
+    """Run one of Mosquitto's clients on this machine, outside the container."""
     credentials = ("-u", user, "-P", f"of the {user}") if user is not None else ()
     return subprocess.run(
         [program, "-h", "127.0.0.1", "-p", engine.port(1883), *credentials, *arguments],
@@ -115,7 +120,7 @@ def client(
 
 
 def watched(engine: Engine, *more: str) -> str:
-    """What waits in the persistent session `watcher`."""
+    """Return the messages that were queued in the persistent session `watcher`."""
     session = ("-i", "watcher", "-c", "-q", "2", "-t", TOPIC)
     return client(engine, "mosquitto_sub", *session, *more).stdout
 
@@ -126,7 +131,7 @@ def test_a_message_outlives_sigkill_and_arrives_once(
     engine.start(*options)
     wait_until_healthy(engine)
     assert watched(engine, "-E") == ""
-    # MQTT 5.0, in which a refusal has its reason.
+    # MQTT 5.0 reports the reason for a refusal.
     message = ("-V", "5", "-q", "2", "-t", TOPIC, "-m", "11.5")
     published = client(engine, "mosquitto_pub", *message)
     assert (published.returncode, published.stdout) == (0, "")
@@ -156,7 +161,7 @@ def test_sigterm_is_an_orderly_stop(engine: Engine, options: tuple[str, ...]) ->
     assert time.monotonic() - began < STOP_SECONDS
     assert engine.state()["ExitCode"] == 0
     lines = engine.log().splitlines()
-    # The four have their say between the supervisor's two.
+    # The messages of the four processes are between the two of the supervisor.
     own = [line for line in lines if line.startswith("oncegate: ")]
     assert own[-2:] == [
         "oncegate: stopping ...",

@@ -1,6 +1,7 @@
-"""One container of the image that `make container` has built, run by podman as its readers run it.
+"""One container of the image that `make container` has built, run with podman as in the
+documentation.
 
-Its storage is the test's own. Its ports are on this machine's loopback, through slirp4netns.
+Its storage belongs to the test. Its ports are on this machine's loopback, through slirp4netns.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ from typing import Any
 USER = 10001
 STOP_SECONDS = 60
 COMMAND_SECONDS_MAX = 300.0
-# As strict as engines can be: nothing is writable but the volume, no capability, no new privileges.
+# The strictest options: only the volume is writable, no capability, no new privileges.
 CONFINED = (
     "--read-only",
     "--read-only-tmpfs=false",
@@ -21,11 +22,12 @@ CONFINED = (
     "--security-opt=no-new-privileges",
     "--network=slirp4netns",
 )
-# What this machine may not hand on: limits above its own, control groups, systemd's timers.
+# Restrictions of this machine: it may not raise limits, nor pass on control groups and systemd's
+# timers.
 HERE = ("--cgroups=disabled", "--ulimit=nofile=1024:4096", "--ulimit=nproc=1024:4096")
 
 
-# Control groups of version 2 alone, which crun wants, in mounts that end with this process.
+# crun requires control groups of version 2 only. The mounts end with this process.
 _MOUNTS = """
 umount -R /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup
@@ -35,7 +37,7 @@ exec sleep infinity
 
 
 class Engine:
-    """podman with an image in it; `container` is the name of the only container."""
+    """podman with the image loaded. `container` is the name of the only container."""
 
     container = "oncegate"
 
@@ -68,7 +70,7 @@ class Engine:
         )
 
     def said(self, *command: str, stdin: str = "") -> str:
-        """What podman wrote; it has to succeed."""
+        """Run a podman command and return its output. Asserts that the command succeeds."""
         outcome = self.outcome(*command, stdin=stdin)
         assert outcome.returncode == 0, f"{command}: {outcome.stdout}"
         return outcome.stdout.strip()
@@ -77,7 +79,7 @@ class Engine:
         return json.loads(self.said(kind, "inspect", name))[0]
 
     def start(self, *options: str, arguments: Sequence[str] = ()) -> None:
-        """A new container, in place of an earlier one."""
+        """Start a new container in place of an earlier one."""
         self.said("rm", "--force", "--ignore", "--time=0", self.container)
         self.said(
             "run",
@@ -97,7 +99,7 @@ class Engine:
         return self.outcome("healthcheck", "run", self.container).returncode == 0
 
     def port(self, inside: int) -> str:
-        """The port of this machine's loopback that leads to one of the container."""
+        """Return this machine's loopback port that is forwarded to a port of the container."""
         address = self.said("port", self.container, f"{inside}/tcp")
         assert address.startswith("127.0.0.1:")
         return address.rpartition(":")[2]
@@ -109,20 +111,22 @@ class Engine:
         return self.inspected("container", self.container)["State"]
 
     def processes(self) -> dict[int, tuple[int, str]]:
-        """User and command line of each process in the container, by its number on this machine.
+        """Return user and command line of each process in the container, by its process id on this
+        machine.
 
-        `podman top` wants a control group."""
+        `podman top` would need a control group.
+        """
         namespace = Path(f"/proc/{self.state()['Pid']}/ns/pid").readlink()
         found = {}
         for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):  # it has ended meanwhile
+            with contextlib.suppress(OSError):  # The process has ended meanwhile.
                 if (folder / "ns/pid").readlink() == namespace:
                     command = (folder / "cmdline").read_text().replace("\0", " ").strip()
                     found[int(folder.name)] = (folder.stat().st_uid, command)
         return found
 
     def remove(self) -> None:
-        """End the container, remove it and everything stored."""
+        """Stop and remove the container, its image and its storage."""
         self.outcome("rm", "--force", "--ignore", "--time=0", self.container)
         self.outcome("rmi", "--all", "--force")
         self._mounts.kill()

@@ -1,8 +1,9 @@
-"""The Debian packages in booted Debians, from installing to purging; arm64 emulated.
+"""The Debian packages in booted Debians, from installation to purge; arm64 is emulated.
 
     make deb-test        builds them first; as root; ARGUMENTS="-k trixie" for one suite
 
-Not collected by `make test`: it needs minutes, and what `make deb` has built.
+`make test` does not collect it: it takes minutes and requires the packages that `make deb` has
+built.
 """
 
 import re
@@ -21,7 +22,7 @@ from tests.image.packages import ROOT, SUITES, newer_than, package_of, run
 WORK = ROOT / "build" / "deb"
 PYTHON_BYTES_MAX = 90_000_000
 DISK_BYTES = 96 << 20
-# Emulated, or on a machine that is busy with other things.
+# The machine is emulated, or busy with other work.
 pytestmark = pytest.mark.timeout(1800)
 
 
@@ -32,7 +33,7 @@ def suite(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def gateway(suite: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """The tests of one suite are the life of one machine, in their order."""
+    """Boot one machine per suite. The tests of a suite use it in the order of the file."""
     machine = Machine(tmp_path_factory.mktemp(suite) / "root")
     make_root(suite, WORK / f"{suite}-machine.tar", machine.root)
     try:
@@ -133,7 +134,7 @@ def test_the_page_sees_its_own_history_alone_and_acts_for_operators_alone(gatewa
     assert "PermissionError" in gateway.machine.said(
         *python, "/run/oncegate/control.sock", check=False
     )
-    # Without operators in [api] there is nothing at which the page could act.
+    # Without operators in [api] the socket for requests from the page does not exist.
     operate = "/run/oncegate/operate.sock"
     assert "FileNotFoundError" in gateway.machine.said(*python, operate, check=False)
 

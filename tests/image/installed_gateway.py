@@ -1,4 +1,4 @@
-"""The gateway that a test has installed from its package in a booted Debian."""
+"""The gateway that a test has installed from its Debian package in a booted Debian."""
 
 import json
 import shutil
@@ -13,11 +13,11 @@ SERVICES = ("broker", "bridge", "api", "upload")
 DEADLINE_SECONDS = 60.0
 WATCHDOG_SECONDS = 4
 UNIT_STOPPED = "9d1aaa27d60140bd96365438aad20286"
-"""systemd's catalogue: a unit has been stopped."""
+"""The message id for "a unit has been stopped" in systemd's catalogue."""
 
 
 class Gateway:
-    """The machine with the package on it."""
+    """The machine on which the package is installed."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -46,7 +46,8 @@ class Gateway:
             time.sleep(0.5)
 
     def wait_for_other_processes(self, before: dict[str, int]) -> None:
-        """Wait until every service has another process than before, and all answer."""
+        """Wait until every service runs in another process than in `before`, and all of them
+        respond."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while any(new in (before[name], 0) for name, new in self.processes().items()):
             assert time.monotonic() < deadline, self.journal()
@@ -54,7 +55,7 @@ class Gateway:
         self.wait_until_running()
 
     def stop(self) -> None:
-        """Stop all; a target is stopped before the services that belong to it."""
+        """Stop all services. systemd stops a target before the services that belong to it."""
         self.machine.said("systemctl", "stop", "oncegate.target")
         deadline = time.monotonic() + DEADLINE_SECONDS
         while set(self.states().values()) != {"inactive"}:
@@ -63,7 +64,8 @@ class Gateway:
 
     @contextmanager
     def short_watchdogs(self) -> Iterator[None]:
-        """All services, started again, with a watchdog of a few seconds."""
+        """Restart all services with a watchdog of a few seconds, and restart them without it
+        afterwards."""
         folder = self.machine.root / "etc/systemd/system/oncegate-.service.d"
         folder.mkdir(parents=True)
         (folder / "99-test.conf").write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
@@ -88,7 +90,8 @@ class Gateway:
         return said == "200"
 
     def stopped(self) -> list[str]:
-        """The services that systemd has stopped, in the order in which they had ended."""
+        """Return the names of the services that systemd has stopped, in the order in which they
+        ended."""
         lines = self.machine.said("journalctl", "-o", "json", f"MESSAGE_ID={UNIT_STOPPED}")
         units = [str(json.loads(line)["UNIT"]) for line in lines.splitlines()]
         named = [unit.removesuffix(".service").removeprefix("oncegate-") for unit in units]
@@ -104,7 +107,7 @@ class Gateway:
         assert publisher.wait(DEADLINE_SECONDS) == 0
 
     def received(self, topic: str) -> str:
-        """The first message on a topic."""
+        """Return the first message on a topic."""
         subscriber = self.machine.on_its_network(
             "mosquitto_sub", "-t", topic, "-q", "2", "-C", "1", "-W", str(int(DEADLINE_SECONDS))
         )

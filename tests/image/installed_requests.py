@@ -1,4 +1,4 @@
-"""Requests of an administrator that systemd carries out, on the machine with the package."""
+"""An administrator's requests that systemd carries out, on the machine with the package."""
 
 import shutil
 import time
@@ -19,7 +19,7 @@ ASK = (
 
 @contextmanager
 def person(gateway: Gateway, role: str) -> Iterator[None]:
-    """Give ben a password, and a role at the page."""
+    """Give the user ben a password and a role at the page."""
     machine = gateway.machine
     written = machine.root / "etc/oncegate/gateway.toml"
     before = written.read_text()
@@ -37,7 +37,7 @@ def person(gateway: Gateway, role: str) -> Iterator[None]:
 
 @contextmanager
 def rebooting_in_vain(gateway: Gateway) -> Iterator[None]:
-    """Have a requested reboot leave a file in place of ending the machine of the tests."""
+    """Make a requested reboot create a file, because a reboot would end the machine."""
     drop_in = gateway.machine.root / "etc/systemd/system/oncegate-reboot.service.d"
     drop_in.mkdir(parents=True)
     acts = (
@@ -51,7 +51,10 @@ def rebooting_in_vain(gateway: Gateway) -> Iterator[None]:
 
 
 def asked(gateway: Gateway, *commands: str) -> set[str]:
-    """Ask as the page does. Return the files in the directory of requests when all are done."""
+    """Send requests as the page does.
+
+    When all are done, return the files that remain in the directory of requests.
+    """
     machine = gateway.machine
     as_page = ["setpriv", "--reuid=oncegate-api", "--regid=oncegate-api"]
     as_page += ["--groups=oncegate-operate", "/usr/bin/python3", "-c", ASK]

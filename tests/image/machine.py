@@ -1,7 +1,7 @@
 """A Debian that boots in a container: systemd-nspawn on a root directory, with its own network.
 
-systemd there is process 1, services are confined as on a device. What is missing beside a device is
-the hardware, and the control groups' limits where this machine does not pass them on.
+systemd is process 1 there, and services are confined as on a device. Compared with a device it
+lacks the hardware, and the control groups' limits if this machine does not pass them on.
 """
 
 import os
@@ -23,7 +23,8 @@ echo $$ >"$group/cgroup.procs"
 exec systemd-nspawn --quiet --register=no --keep-unit --private-network --boot --console=pipe \
     --directory="$0"
 """
-"""In mounts of its own: systemd 256 and newer start only where all control groups are version 2."""
+"""A shell script that boots in its own mounts: systemd 256 and newer start only if all control
+groups are version 2."""
 
 _ENVIRONMENT = (
     "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
@@ -34,7 +35,7 @@ _ENVIRONMENT = (
 
 
 def make_root(suite: str, tarball: Path, root: Path) -> None:
-    """Unpack a Debian with systemd and Python to `root`; it is fetched once to `tarball`."""
+    """Unpack a Debian with systemd and Python into `root`. It is downloaded once, to `tarball`."""
     if not tarball.exists():
         tarball.parent.mkdir(parents=True, exist_ok=True)
         partial = tarball.with_suffix(".partial.tar")
@@ -58,7 +59,7 @@ def make_root(suite: str, tarball: Path, root: Path) -> None:
 
 
 class Machine:
-    """One container. `start` returns when it has booted; `run` runs a command in it."""
+    """One container. `start` returns when it has booted, and `said` runs a command in it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -66,7 +67,7 @@ class Machine:
         self._init = 0
 
     def start(self) -> None:
-        """Boot."""
+        """Start the container and wait until its systemd is running."""
         self._nspawn = subprocess.Popen(
             ["unshare", "--mount", "--cgroup", "sh", "-euc", _BOOT, str(self.root)],
             stdin=subprocess.DEVNULL,
@@ -90,7 +91,10 @@ class Machine:
         return self.said("systemctl", "is-system-running", check=False) in ("running", "degraded")
 
     def said(self, *command: str, check: bool = True, stdin: str = "") -> str:
-        """Run a command in the machine; what it wrote, both streams."""
+        """Run a command in the machine, and return its standard output and standard error.
+
+        With `check` it must succeed.
+        """
         outcome = subprocess.run(
             [*self._enter("--all", "--wd=/"), "env", "-i", *_ENVIRONMENT, *command],
             check=False,
@@ -107,7 +111,7 @@ class Machine:
         return ["nsenter", f"--target={self._init}", *namespaces]
 
     def on_its_network(self, *command: str) -> subprocess.Popen[str]:
-        """Run a command of this machine where the container's addresses are reached."""
+        """Run a command of this machine inside the container's network."""
         return subprocess.Popen(
             [*self._enter("--net"), *command],
             stdin=subprocess.DEVNULL,
@@ -117,7 +121,7 @@ class Machine:
         )
 
     def stop(self) -> None:
-        """Power off."""
+        """Power the container off."""
         if self._nspawn is None:
             return
         if self._init and self._nspawn.poll() is None:
@@ -130,7 +134,7 @@ class Machine:
         self._nspawn = None
 
     def remove(self) -> None:
-        """Stop it and remove its root directory."""
+        """Stop the container and remove its root directory."""
         self.stop()
         for group in Path("/sys/fs/cgroup").glob("**/oncegate-test-*"):
             for folder, _, _ in os.walk(group, topdown=False):

@@ -17,7 +17,7 @@ def package_of(suite: str, arch: str) -> Path:
 
 
 def run(*command: object) -> str:
-    """Run a command of this machine; what it wrote."""
+    """Run a command on this machine and return its output. Asserts that the command succeeds."""
     outcome = subprocess.run(
         [str(each) for each in command],
         check=False,
@@ -31,7 +31,7 @@ def run(*command: object) -> str:
 
 
 def newer_than(package: Path, folder: Path) -> Path:
-    """The same package under a higher version."""
+    """Return a copy of the package with a higher version."""
     tree = folder / "newer"
     run("dpkg-deb", "--raw-extract", package, tree)
     control = tree / "DEBIAN" / "control"

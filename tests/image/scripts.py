@@ -1,11 +1,12 @@
-"""What every shell script of the image, the package and the container has to be."""
+"""Checks for every shell script of the image, the package and the container."""
 
 import subprocess
 from pathlib import Path
 
 
 def check_script(script: Path) -> None:
-    """It is executable, is one for `sh`, ends at the first mistake, and parses."""
+    """Check that a script is executable, is written for `sh`, stops at the first failed command,
+    and parses."""
     assert script.stat().st_mode & 0o111
     text = script.read_text()
     assert text.startswith("#!/bin/sh\n")

@@ -1,4 +1,4 @@
-"""`image/bundle` with the real rauc: what a slot states of itself stands in the signed manifest."""
+"""`image/bundle` with the real rauc: the slot's own release file ends up in the signed manifest."""
 
 import json
 import os
@@ -16,7 +16,7 @@ def slot_with(release: str | None, folder: Path) -> Path:
     (contents / "usr/lib").mkdir(parents=True)
     if release is not None:
         (contents / "usr/lib/oncegate-release").write_text(release)
-    # rauc makes no bundle of next to nothing.
+    # rauc refuses to build a bundle from almost no data.
     (contents / "kernel").write_bytes(os.urandom(64 << 10))
     slot = folder / "slot.ext4"
     with slot.open("wb") as file:

@@ -1,4 +1,4 @@
-"""What the container's build states and brings, without buildah.
+"""Settings and files of the container's build, checked without buildah.
 
 `make container-test` builds the image and runs it.
 """
@@ -26,7 +26,10 @@ HEALTHY = CONTAINER / "oncegate-healthy"
 
 
 def settings_of_build() -> dict[str, str]:
-    """Options of the last `buildah config` that takes a user: what an engine starts."""
+    """Return the options of the last `buildah config` that sets a user.
+
+    They define what an engine starts.
+    """
     text = (CONTAINER / "build").read_text().replace("\\\n", " ")
     (line,) = [line for line in text.splitlines() if "--user" in line]
     return dict(re.findall(r"--([\w-]+) '?(\[.*?\]|[^'\s]+(?: --as-services)?)'?", line))
@@ -39,7 +42,8 @@ def test_a_script_is_sound_and_ends_at_the_first_mistake(script: Path) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_no_script_removes_device_files(script: Path) -> None:
-    """In a chroot they are this machine's own, bound there: `/dev/shm` with what is in it."""
+    """In a chroot, device files are bind mounts of this machine's own, for example `/dev/shm` with
+    its contents."""
     for line in script.read_text().splitlines():
         assert not re.search(r'\brm\b.*"?\$\w+"?/(dev|proc|sys)\b', line), line
 
@@ -98,7 +102,7 @@ def test_an_architecture_that_is_not_known_is_refused_in_one_line() -> None:
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    """Answers `/readyz` with the status that its server has."""
+    """Responds to `/readyz` with the status set in its server."""
 
     def do_GET(self) -> None:
         assert isinstance(self.server, Server)
@@ -110,7 +114,7 @@ class Page(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.HTTPServer):
-    """A page on a port of its own."""
+    """A page on a free port."""
 
     status = 200
 
@@ -126,7 +130,7 @@ def page() -> Iterator[Server]:
 
 
 def health_of(port: int, **environment: str) -> tuple[int, str]:
-    """Exit code and words of the health check for a page at that port of this machine."""
+    """Run the health check for a page at this port of this machine. Return exit code and output."""
     around = {name: value for name, value in os.environ.items() if not name.startswith("ONCEGATE_")}
     around |= {"ONCEGATE_API_PORT": str(port), "PYTHONPATH": os.pathsep.join(sys.path)}
     outcome = subprocess.run(

@@ -1,6 +1,6 @@
-"""The Debian package as it is packed: contents, modes, what dpkg is given.
+"""The Debian package as it is packed: contents, modes, control files.
 
-The Python packages, which take minutes to compile, are left out here: `make deb-test` has them.
+The Python packages take minutes to compile and are left out here: `make deb-test` includes them.
 """
 
 import re
@@ -28,7 +28,7 @@ def output_of(*command: object) -> str:
 
 
 class Package:
-    """One packed file."""
+    """A built package file."""
 
     def __init__(self, folder: Path, suite: str) -> None:
         self.suite = suite
@@ -42,7 +42,7 @@ class Package:
         output_of(DEB / "pack", site, suite, "arm64", self.version, self.path)
 
     def members(self) -> dict[str, tuple[str, str, str]]:
-        """Path -> mode, owner, link's target."""
+        """Return mode, owner and link target of each file, by its path."""
         found = {}
         for line in output_of("dpkg-deb", "--contents", self.path).splitlines():
             mode, owner, _, _, _, path = line.split(maxsplit=5)
@@ -145,7 +145,7 @@ def test_the_scripts_name_every_unit_that_is_enabled() -> None:
     enabled = {
         path.name
         for path in (ROOT / "image/systemd").glob("oncegate*.*")
-        # Templates are enabled for each tenant by people.
+        # Templates are enabled by people, for each tenant.
         if path.is_file() and "@" not in path.name and "[Install]" in path.read_text()
     }
     for script in ("postinst", "prerm", "postrm"):

@@ -1,4 +1,5 @@
-"""The image's files fit together: places, names, and what one of them states of another."""
+"""The image's files agree with each other: places, names, and values that are repeated in several
+files."""
 
 import configparser
 import re
@@ -32,7 +33,8 @@ MIB = 1 << 20
 
 
 def partitions() -> list[tuple[str, int, int]]:
-    """Name, offset and size in MiB, as genimage lays them out with an alignment of 1 MiB."""
+    """Return name, offset and size in MiB of each partition, laid out like genimage with an
+    alignment of 1 MiB."""
     text = (IMAGE / "genimage.cfg").read_text()
     boot = re.search(r"image boot\.vfat \{.*?size = (\d+)M", text, re.DOTALL)
     assert boot
@@ -82,7 +84,7 @@ def test_updates_and_the_boot_script_agree_on_the_numbers_of_tries() -> None:
     rauc = configparser.ConfigParser()
     rauc.read(OVERLAY / "etc/rauc/system.conf")
     kept, tries = rauc["system"]["boot-attempts"], rauc["system"]["boot-attempts-primary"]
-    # RAUC writes hexadecimal, U-Boot reads decimal.
+    # RAUC writes hexadecimal numbers, and U-Boot reads decimal ones.
     assert kept == "9"
     assert 0 < int(tries) < 9
     assert f"-lt {kept}" in (IMAGE / "boot/boot.cmd").read_text()
@@ -97,14 +99,14 @@ OF_DEBIAN = (
     b"dhcpuboot=usb start; dhcp u-boot.uimg; bootm\0boot_targets=mmc usb pxe dhcp\0"
     b"stdin=serial,usbkbd\0stdout=serial,vidconsole\0stderr=serial,vidconsole\0\0"
 )
-"""A part of what u-boot-rpi 2025.01 has compiled in."""
+"""A part of the environment that is compiled into u-boot-rpi 2025.01."""
 
 
 def test_u_boot_reads_nothing_on_the_header_s_uart_and_waits_for_no_key() -> None:
     variables = dict(line.split("=", 1) for line in ENVIRONMENT.splitlines())
     assert variables["bootdelay"] == "-2"
     assert variables["stdin"] == "nulldev"
-    # A failure restarts the board: at U-Boot's prompt no key would be read.
+    # A failure restarts the board, because no key would be read at U-Boot's prompt.
     assert variables["bootcmd"].endswith("; reset")
 
 
@@ -122,7 +124,7 @@ def test_u_boot_s_own_environment_is_replaced_for_the_day_when_the_file_is_damag
     assert made.endswith(after)
     lines = made[len(before) :].partition(b"\0\0")[0].decode().split("\0")
     assert lines == [each for each in ENVIRONMENT.splitlines() if not each.startswith("BOOT_")]
-    # A second time the place is not found any more: what is in the file is never guessed.
+    # The second run does not find the place: the program refuses and does not guess.
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert refused.returncode != 0
     assert "is this Debian's u-boot-rpi?" in refused.stderr
@@ -143,7 +145,7 @@ def test_the_slot_states_its_version_where_bundle_and_card_look() -> None:
 
 
 def test_a_bundle_can_be_streamed_from_the_network() -> None:
-    # rauc of trixie is built with streaming; it takes libcurl's certificates and the driver nbd.
+    # rauc in trixie is built with streaming; it uses libcurl's certificates and the driver nbd.
     assert "ca-certificates" in packages()
     removed = (IMAGE / "hooks/base-customize").read_text()
     assert "drivers/block" not in removed
@@ -156,7 +158,7 @@ def test_a_slot_is_recorded_as_given_up_before_and_as_kept_after_rauc_is_informe
     steps = ["record booted", "run healthy", "record unhealthy", "mark-$verdict", "record kept"]
     places = [text.index(step) for step in steps]
     assert places == sorted(places)
-    # A record that cannot be written holds up no update.
+    # An update continues if its record cannot be written.
     assert "|| echo" in text[text.index("record() {") :].partition("}")[0]
 
 
@@ -211,7 +213,7 @@ def test_the_boot_script_s_addresses_do_not_overlap_on_a_board_with_512_mib() ->
 
     kernel, unpacked = address("kernel_address"), address("kernel_comp_addr_r")
     initrd, tree = address("initrd_address"), 128 * MIB
-    # Debian's kernel has 38 MB and its own reserve, the initial file system 11 MB.
+    # Debian's kernel takes 38 MB and some reserve, and the initial file system 11 MB.
     assert kernel + 48 * MIB <= unpacked
     assert unpacked + 48 * MIB <= tree
     assert tree + MIB <= initrd

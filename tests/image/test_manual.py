@@ -1,4 +1,4 @@
-"""The manual pages that the Debian package brings: one for each verb, in roff without a fault."""
+"""The manual pages in the Debian package: one for each command, in roff without errors."""
 
 import gzip
 import shutil
@@ -11,8 +11,8 @@ import pytest
 from gateway.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[2]
-# Ends with the compiled modules that were loaded: at a package's build for another architecture
-# they could not be.
+# The last line prints the compiled modules that were loaded. There must be none: when the package
+# is built for another architecture, they could not be loaded.
 PROGRAM = """
 import runpy, sys
 runpy.run_path(sys.argv.pop(1), run_name="__main__")

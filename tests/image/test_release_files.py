@@ -1,4 +1,4 @@
-"""What goes with an image: the list of what is in it, and the file that Imager reads."""
+"""Files published with an image: the list of its contents, and the file that Imager reads."""
 
 import hashlib
 import lzma

@@ -1,4 +1,4 @@
-"""The systemd units: valid, confined, ordered; users and directories as the units expect them."""
+"""The systemd units are valid, confined and ordered, and users and directories match them."""
 
 import re
 import shutil
@@ -16,14 +16,14 @@ STOCK_UNITS = Path("/usr/lib/systemd/system")
 SERVICES = ("broker", "bridge", "api", "upload", "uplink")
 OF_TENANTS = ("broker@", "api@", "upload@", "uplink@")
 UNITS = sorted(path.name for path in SYSTEMD.glob("oncegate*.*") if path.is_file())
-# systemd's measure, 0 (nothing can go wrong) to 10; docs/services.md has the figures.
+# systemd's exposure level from 0 (best) to 10. docs/services.md has the figures.
 EXPOSURE_MAX = 2.0
 BACKOFF_SYSTEMD = 254
-"""The first version that knows the keys of 20-backoff.conf."""
+"""The first version of systemd that supports the keys in 20-backoff.conf."""
 
 
 class UnitFile(dict[str, list[str]]):
-    """Keys of a unit with all their values: a key may stand there several times."""
+    """Keys of a unit, each with all its values: a key may occur several times."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def systemd_version() -> int:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A root directory with our units, systemd's own, and a command for ExecStart."""
+    """Return a root directory with our units, systemd's own units, and a command for ExecStart."""
     root = tmp_path_factory.mktemp("root")
     units = root / "usr/lib/systemd/system"
     shutil.copytree(SYSTEMD, units, symlinks=True)
@@ -115,7 +115,7 @@ def test_a_service_is_watched_and_started_again_and_waits_for_no_network(name: s
 
 
 def test_the_stop_order_is_that_of_oncegate_up() -> None:
-    # What starts behind another stops before it: bridge and page, broker, uploader.
+    # A unit that starts after another one stops before it: bridge and page, broker, uploader.
     assert "oncegate-broker.service" in unit("bridge").words("After")
     assert "oncegate-broker.service" in unit("api").words("After")
     assert "oncegate-broker.service" in unit("uplink").words("After")
@@ -124,7 +124,8 @@ def test_the_stop_order_is_that_of_oncegate_up() -> None:
 
 
 def test_the_broker_is_not_held_up_by_the_uploader() -> None:
-    # The broker would wait for its READY=1 (notify), or for its mounts (exec: 5 s in the emulator).
+    # With these types the broker would wait for the uploader: for its READY=1 (notify), or for its
+    # mounts (exec: 5 s in the emulator).
     assert unit("upload")["Type"] == ["simple"]
     assert all(unit(name)["Type"] == ["notify"] for name in ("broker", "bridge", "api", "uplink"))
 
@@ -203,7 +204,8 @@ def test_a_request_of_the_broker_starts_a_unit_that_reads_nothing_of_it(name: st
     assert name in acts.split()
     assert unit(name).words("PartOf") == set(), "it must not be stopped by what it starts"
     made = (SYSTEMD / "tmpfiles.conf").read_text()
-    # Root without a capability enters it as its group; no other service is in that group.
+    # Root without capabilities enters the directory through its group, in which no other service
+    # is.
     assert "d /run/oncegate/requests 0770 oncegate-broker root -" in made
 
 
@@ -232,10 +234,11 @@ def test_each_control_socket_is_reached_by_the_services_that_need_it_and_by_no_o
     for name in ("bridge", "upload", "upload@", "uplink", "uplink@"):
         assert gateway.operate_group not in member_of[name], name
         assert gateway.control_group in member_of[name], "it reports what it does"
-    # The sockets' directory is entered by all; their own modes, 0660, decide.
+    # Every user may enter the sockets' directory. The mode of each socket, 0660, decides about
+    # access.
     assert unit("broker")["RuntimeDirectoryMode"] == ["0755"]
     assert "d /run/oncegate 0755 oncegate-broker" in (SYSTEMD / "tmpfiles.conf").read_text()
-    # What the page may do it does at a socket, without a right on any file of the gateway.
+    # The page acts only through a socket and needs no access to the gateway's files.
     assert "/run/oncegate" not in unit("api").words("ReadWritePaths")
 
 

@@ -1,4 +1,4 @@
-"""A disk that is made again from the log of its writes: what stands in it after a power cut."""
+"""A disk that is rebuilt from the log of its writes, and its contents after a power cut."""
 
 import random
 import struct
@@ -20,7 +20,8 @@ def sector(letter: bytes, count: int = 1) -> bytes:
 
 
 def partition_of(folder: Path, *entries: bytes) -> tuple[Partition, int]:
-    """A partition of eight sectors that begins at the disk's ninth; and the end of its log."""
+    """Return a partition of eight sectors that begins at sector 8 of the disk, and the size of its
+    log."""
     disk, log = folder / "disk.img", folder / "writes.log"
     disk.write_bytes(sector(b"-", 16))
     log.write_bytes(sector(b"s") + b"".join(entries))

@@ -1,1 +1,4 @@
-"""Boots a made image in QEMU. `make image-test` runs these; nothing else collects them."""
+"""Tests that boot a built image in QEMU.
+
+`make image-test` runs them; no other target collects them.
+"""

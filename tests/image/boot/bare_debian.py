@@ -1,5 +1,7 @@
-"""The Debian below the image, without anything of ours, on a disk of its own: what a boot costs at
-least in the same emulator."""
+"""The Debian that the image is based on, without any of our programs, on a disk of its own.
+
+Its boot time is the least possible in the same emulator.
+"""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +11,8 @@ DISK_BYTES = 2 << 30
 
 
 class BareDebian:
-    """A writable root on `disk`, with the kernel and initial file system that start it."""
+    """A bare Debian as a writable root on `disk`, with the kernel and initial file system that boot
+    it."""
 
     def __init__(self, folder: Path) -> None:
         root = folder / "root"
@@ -27,6 +30,6 @@ class BareDebian:
 
 
 def _base() -> Path:
-    """What image/build-base keeps."""
+    """Return the archive that image/build-base has stored."""
     named = subprocess.run([BASE_FILE], capture_output=True, text=True, check=True)
     return Path(named.stdout.strip())

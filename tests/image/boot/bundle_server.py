@@ -1,4 +1,4 @@
-"""A web server on the host for bundles: https, and parts of files, which rauc asks for."""
+"""A web server on the host for update bundles: HTTPS with range requests, which rauc uses."""
 
 import contextlib
 import re
@@ -17,7 +17,7 @@ AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 
 
 class BundleServer:
-    """`port` is on loopback; `requests` counts those that got a part of the bundle."""
+    """An HTTPS server for one bundle on loopback. `requests` counts the range requests."""
 
     def __init__(self, bundle: Path, folder: Path) -> None:
         self.requests = 0
@@ -39,7 +39,8 @@ class BundleServer:
         self._thread = threading.Thread(target=self._server.serve_forever)
 
     def trust(self, machine: Machine) -> None:
-        """Let the guest believe the server's certificate, beside those that it believes anyway."""
+        """Make the guest trust the server's certificate, in addition to the authorities that it
+        trusts anyway."""
         certificate = self._certificate.read_text()
         machine.run(
             f"cp {AUTHORITIES} /run/authorities && echo '{certificate}' >>/run/authorities && "
@@ -72,7 +73,8 @@ class BundleServer:
                 if asked:
                     self.send_header("Content-Range", f"bytes {first}-{last}/{size_bytes}")
                 self.end_headers()
-                # rauc asks once without a part, for the size, and does not read on.
+                # rauc's first request has no range: it only reads the size from the header, then
+                # disconnects.
                 with contextlib.suppress(OSError), bundle.open("rb") as file:
                     file.seek(first)
                     server.requests += bool(asked)
@@ -80,7 +82,7 @@ class BundleServer:
                         self.wfile.write(file.read(piece))
 
             def log_message(self, *_: object) -> None:
-                """The test asks for what it wants to know."""
+                """Write no log: the tests read `requests`."""
 
         return Handler
 

@@ -1,5 +1,7 @@
-"""An SD card as a file: a copy of the made image, and its boot partition read and written from the
-host, as a card reader would."""
+"""An SD card as a file: a copy of the built image.
+
+The host reads and writes the boot partition as a card reader would.
+"""
 
 import subprocess
 from pathlib import Path
@@ -8,13 +10,17 @@ MIB = 1 << 20
 BOOT_OFFSET = 4 * MIB
 SLOT_OFFSETS = {"A": 132 * MIB, "B": 832 * MIB}
 DATA_OFFSET = 1532 * MIB
-"""Where image/genimage.cfg puts the partitions; tests/image/test_layout.py compares them."""
+"""Offset in bytes. image/genimage.cfg defines the partitions, and tests/image/test_layout.py
+compares the offsets with it."""
 CARD_BYTES = 4 << 30
-"""Larger than the image, so that the data partition grows. QEMU wants a power of two."""
+"""Size of the card in bytes, larger than the image so that the data partition grows.
+
+QEMU requires a power of two.
+"""
 
 
 class Card:
-    """A card of its own for one test; sparse, a few hundred megabytes on disk."""
+    """A card for one test. The file is sparse and takes a few hundred megabytes on disk."""
 
     def __init__(self, image: Path, file: Path, size_bytes: int = CARD_BYTES) -> None:
         self.file = file
@@ -28,7 +34,10 @@ class Card:
         self._mtools("mcopy", "-o", "-", f"::{name}", data=data)
 
     def get(self, name: str) -> bytes:
-        """A file of the boot partition; FileNotFoundError where there is none."""
+        """Return the contents of a file on the boot partition.
+
+        Raises FileNotFoundError if it does not exist.
+        """
         done = self._mtools("mcopy", f"::{name}", "-", check=False)
         if done.returncode:
             raise FileNotFoundError(name)
@@ -39,7 +48,7 @@ class Card:
         self._mtools("mdel", f"::{name}")
 
     def names(self) -> list[str]:
-        """The files at the top of the boot partition."""
+        """Return the names of the files in the top directory of the boot partition."""
         listing = self._mtools("mdir", "-b", "::").stdout.decode()
         return sorted(line.removeprefix("::/") for line in listing.splitlines())
 
@@ -56,12 +65,12 @@ class Card:
         self.put("uboot.env", done.stdout)
 
     def environment(self) -> dict[str, str]:
-        """U-Boot's variables."""
+        """Return the variables of U-Boot's environment."""
         lines = self.get("uboot.env")[4:].split(b"\0\0")[0].decode().split("\0")
         return dict(line.split("=", 1) for line in lines)
 
     def extract(self, slot: str, path: str, target: Path) -> Path:
-        """A file out of a slot."""
+        """Copy a file from a slot to `target`, and return `target`."""
         place = f"{self.file}?offset={SLOT_OFFSETS[slot]}"
         subprocess.run(
             ["debugfs", "-R", f"dump {path} {target}", place], check=True, capture_output=True

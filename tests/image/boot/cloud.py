@@ -1,4 +1,5 @@
-"""A store on the host for the guest's session log, and the Spark job over what landed there."""
+"""An object store on the host for the guest's session log, and the Spark job that ingests the
+uploaded segments."""
 
 from collections import Counter
 from pathlib import Path
@@ -20,16 +21,22 @@ AWS_REGION = "eu-central-1"
 AWS_ACCESS_KEY_ID = "AKIAIOSFODNN7EXAMPLE"
 AWS_SECRET_ACCESS_KEY = "{SECRET}"
 """
-"""For gateway.toml: what the bucket on the host is reached by."""
+"""Lines for gateway.toml with the address and the credentials of the bucket on the host."""
 
 
 def stop_and_upload(machine: Machine) -> None:
-    """What is left of the log is sealed and uploaded by the uploader's orderly end."""
+    """Stop the gateway in its order.
+
+    The uploader seals and uploads the rest of the log before it ends.
+    """
     machine.run("systemctl stop oncegate-broker oncegate-bridge && systemctl stop oncegate-upload")
 
 
 def ingested(bucket: Bucket, folder: Path) -> Counter[Reading]:
-    """How often each reading of the uploaded segments is in the table; no segment may lack."""
+    """Ingest the uploaded segments, and return how often each reading is in the table.
+
+    Asserts that no segment is missing.
+    """
     landed = folder / "landed"
     for path, data in bucket.objects.items():
         file = landed / path.removeprefix("/cellar/logs/").lstrip("/")

@@ -10,7 +10,7 @@ import pytest
 from tests.image.boot.card import Card
 
 USER, PASSWORD = "cellar", "lantern-moss-7-quay"
-"""Words that nothing on a card has of itself (argon2's documentation has a famous password)."""
+"""Words that occur nowhere else on a card; a famous password occurs in argon2's documentation."""
 
 SERVICES = [f"oncegate-{name}" for name in ("broker", "bridge", "api", "upload")]
 
@@ -31,7 +31,7 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def card(image: Path, key: Path, tmp_path: Path) -> Card:
-    """A card that was flashed and given a gateway.toml."""
+    """Return a freshly flashed card with a gateway.toml."""
     made = Card(image, tmp_path / "card.img")
     made.put("gateway.toml", provisioning_file(key))
     return made

@@ -1,9 +1,9 @@
 """A board in QEMU with a card in it.
 
-`virt` is a made-up board with the slot's own kernel, faster; `raspi3b` goes the Pi's way through
-U-Boot. Both have a USB serial adapter whose other end is a Unix socket on the host, and forward
-three ports of the guest to loopback. The guest reaches nothing beyond QEMU but one port of the
-host's loopback, where a test asks for it.
+`virt` is a board that does not exist in hardware; it starts the slot's own kernel directly and is
+faster. `raspi3b` boots through U-Boot like a Pi. Both have a USB serial adapter whose other end is
+a Unix socket on the host, and both forward three ports of the guest to loopback. The guest's
+network is restricted to QEMU, and to one loopback port of the host if a test requests it.
 """
 
 import contextlib
@@ -21,26 +21,27 @@ from tests.image.boot.qmp import Qmp
 
 PAGE, MQTT, SSH = 80, 1883, 22
 HOST, HOST_PORT = "10.0.2.100", 9000
-"""Where the guest finds the host's `host_port`."""
+"""The address at which the guest reaches the host's port `host_port`."""
 BOOT_SECONDS_MAX = 900.0
-"""A quiet machine takes 75 s; one that does much beside it has taken ten times that."""
+"""Longest boot. An idle machine takes 75 s, and a busy one has taken ten times that."""
 ADAPTER = "adapter"
-"""What QEMU calls the USB serial adapter."""
+"""The USB serial adapter's id in QEMU."""
 EXTRA = "oncegate.watchdog=off"
-"""Opening the watchdog of the emulated Pi resets it."""
+"""Kernel argument: opening the watchdog would reset the emulated Pi."""
 EXTRA_ON_PI = f"{EXTRA} oncegate.healthy_within=300"
-"""A slot that is not healthy is given up after five minutes, not ten."""
+"""Kernel arguments of the Pi: an unhealthy slot is given up after five minutes instead of ten."""
 
 _COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 
 def block_stat(block: str) -> str:
-    """Where the kernel counts for a disk or partition (its Documentation/block/stat.rst)."""
+    """Return the path of the kernel's counters for a disk or partition (its
+    Documentation/block/stat.rst)."""
     return f"/sys/class/block/{block}/stat"
 
 
 def sectors_written(line: str) -> int:
-    """Sectors of 512 bytes, of that file's line."""
+    """Return the number of written sectors of 512 bytes, from the line in a `block_stat` file."""
     return int(line.split()[6])
 
 
@@ -52,7 +53,7 @@ def free_port() -> int:
 
 
 class Machine:
-    """One power-on: started by the constructor, ended by `cut_power` or `power_off`."""
+    """One power-on of a board. The constructor starts it; `cut_power` or `power_off` ends it."""
 
     def __init__(
         self,
@@ -110,23 +111,23 @@ class Machine:
         )  # fmt: skip
 
     def port(self, guest: int) -> int:
-        """The port on the host's loopback that reaches the guest's."""
+        """Return the loopback port of the host that is forwarded to a port of the guest."""
         return self._ports[guest]
 
     def text(self) -> str:
-        """The console so far, without its colours."""
+        """Return the console output so far, without colour codes."""
         with contextlib.suppress(FileNotFoundError):
             return _COLOURS.sub("", self.console.read_text(errors="replace"))
         return ""
 
     def wait_for_console(self, wanted: str, seconds: float = BOOT_SECONDS_MAX) -> float:
-        """Seconds from power-on until the console shows `wanted`."""
+        """Wait until the console shows `wanted`. Return the seconds since power-on."""
         self._wait(lambda: wanted in self.text(), seconds, f"the console does not show {wanted!r}")
         return time.monotonic() - self.started
 
     def wait_until_up(self) -> float:
-        """Seconds from power-on until the guest takes commands."""
-        # On raspi3b connections during the boot leave the emulated network stuck.
+        """Wait until the guest executes commands. Return the seconds since power-on."""
+        # On raspi3b, connections during the boot would block the emulated network.
         if self.kind == "raspi3b":
             self.wait_for_console("login:")
         is_up = lambda: self._ssh("true").returncode == 0  # noqa: E731
@@ -134,21 +135,22 @@ class Machine:
         return time.monotonic() - self.started
 
     def wait_until_healthy(self) -> float:
-        """Seconds from power-on until the gateway does what it is for."""
+        """Wait until the gateway is healthy. Return the seconds since power-on."""
         self.wait_until_up()
         healthy = lambda: self._ssh("oncegate-device healthy", 180).returncode == 0  # noqa: E731
         self._wait(healthy, 600, "the gateway is not healthy")
         return time.monotonic() - self.started
 
     def run(self, command: str, *, seconds: float = 300, check: bool = True) -> str:
-        """What a command prints in the guest, as root."""
+        """Run a command in the guest as root, and return its output."""
         done = self._ssh(command, seconds)
         if check and done.returncode:
             raise AssertionError(f"{command}: {done.returncode}: {done.stderr}{done.stdout}")
         return done.stdout.strip()
 
     def sectors_written(self, block: str) -> int:
-        """Sectors of 512 bytes written to a disk or partition since the start."""
+        """Return how many sectors of 512 bytes were written to a disk or partition since
+        the start."""
         return sectors_written(self.run(f"cat {block_stat(block)}"))
 
     def unplug_sensor(self) -> None:
@@ -164,12 +166,12 @@ class Machine:
             qmp.execute("device_add", driver="usb-serial", **adapter)
 
     def cut_power(self) -> None:
-        """What was not handed to the card is gone."""
+        """Kill QEMU: data that the guest had not yet written to the card is lost."""
         self._qemu.kill()
         self._qemu.wait(30)
 
     def power_off(self) -> None:
-        """An orderly end."""
+        """Shut down the guest, and kill QEMU if that takes longer than 90 s."""
         self._ssh("systemctl poweroff")
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._qemu.wait(90)
@@ -226,7 +228,8 @@ class Machine:
 
 
 def _console(log: Path, uart: Path | None) -> str:
-    """Describe the UART: to a file, and with `uart` to who talks there before the power is on."""
+    """Return QEMU's option for the console: a log file, or with `uart` a socket whose client must
+    be connected before power-on."""
     if uart is None:
         return f"file,id=con,path={log}"
     uart.unlink(missing_ok=True)
@@ -234,7 +237,7 @@ def _console(log: Path, uart: Path | None) -> str:
 
 
 def _drive(disk: Path) -> list[str]:
-    """What the guest is asked to write is in the file."""
+    """Return QEMU's options for a disk without a cache: every write goes directly to the file."""
     return [
         "-drive", f"file={disk},format=raw,if=none,id=sd,cache=directsync",
         "-device", "virtio-blk-pci,drive=sd",
@@ -242,7 +245,10 @@ def _drive(disk: Path) -> list[str]:
 
 
 def _logged(disk: Path, log: Path) -> list[str]:
-    """A disk that has a cache, so that the guest sends flushes; they and all writes are logged."""
+    """Return QEMU's options for a disk with a write cache, so that the guest sends flushes.
+
+    All writes and flushes are logged.
+    """
     log.touch()
     return [
         "-blockdev", f"driver=file,node-name=card,filename={disk}",
@@ -278,9 +284,12 @@ def powered(
     write_log: Path | None = None,
     uart: bool = False,
 ) -> Iterator[Machine]:
-    """A machine that is off when the context ends; with `bare` another disk is in it, with
-    `write_log` what it writes to its card is logged (write_log.py), with `uart` it starts when the
-    socket `uart` is connected."""
+    """Run a machine until the block ends, and cut its power then.
+
+    With `bare` it boots that disk instead of the card. With `write_log` its writes to the card are
+    logged to this file (write_log.py). With `uart` it waits until a client is connected to the
+    socket `uart`.
+    """
     machine = Machine(
         card, folder, kind,
         key=key, slot=slot, stick=stick, host_port=host_port, bare=bare, write_log=write_log,

@@ -1,4 +1,4 @@
-"""QEMU's own control socket (QMP): one command at a time, JSON lines both ways."""
+"""QEMU's control socket (QMP): one command at a time, as JSON lines in both directions."""
 
 import json
 import socket
@@ -10,7 +10,7 @@ SECONDS_MAX = 60.0
 
 
 class Qmp:
-    """A context; QEMU serves one client of its socket at a time."""
+    """A connection to QMP as a context manager. QEMU serves one client of its socket at a time."""
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -22,7 +22,7 @@ class Qmp:
         self.execute("qmp_capabilities")
 
     def execute(self, command: str, **arguments: Any) -> Any:
-        """What QEMU returns; an AssertionError has its refusal."""
+        """Execute a command, and return QEMU's result. Raises AssertionError with QEMU's error."""
         message = json.dumps({"execute": command, "arguments": arguments})
         self._socket.sendall(message.encode())
         while True:
@@ -34,7 +34,8 @@ class Qmp:
             return answer["return"]
 
     def wait_for(self, event: str) -> None:
-        """Until QEMU has reported it, since this context began."""
+        """Wait until QEMU reports the event, or return if it has done so since the connection
+        began."""
         while event not in self._events:
             self._events.append(self._next().get("event", ""))
         self._events.remove(event)

@@ -1,7 +1,7 @@
 """A sensor board at the other end of the guest's USB serial adapter.
 
-The board has its own power: it goes on measuring while the gateway is off, keeps what was not
-acknowledged, and sends it again.
+The board has its own power supply. It continues to measure while the gateway is off, stores frames
+that were not acknowledged, and sends them again.
 """
 
 import asyncio
@@ -20,10 +20,11 @@ READINGS_A_FRAME = 3
 
 
 class Board:
-    """Measures each `interval_seconds` from `start_measuring` on; plugged in during the context.
+    """A board that measures every `interval_seconds` after `start_measuring`, and is plugged in
+    during the context.
 
-    What is measured before a client has subscribed no client gets: to count what arrives, subscribe
-    first.
+    Readings from before the first subscription reach no client, so a test that counts arrivals has
+    to subscribe first.
     """
 
     def __init__(self, cable: Path, interval_seconds: float) -> None:
@@ -56,31 +57,31 @@ class Board:
         os.close(self._slave)
 
     def start_measuring(self) -> None:
-        """From now on, where it has not begun."""
+        """Begin to measure, if the board does not measure already."""
         self._begun.set()
 
     def stop_measuring(self) -> None:
-        """No new frames; what is kept is still sent."""
+        """Stop measuring. Stored frames are still sent."""
         self._quiet.set()
 
     @property
     def acknowledged(self) -> int:
-        """Frames that the gateway has acknowledged."""
+        """The number of frames that the gateway has acknowledged."""
         return self.board.acknowledged
 
     @property
     def acknowledged_up_to(self) -> int:
-        """The gateway has acknowledged every frame up to this one."""
+        """The sequence number up to which the gateway has acknowledged every frame."""
         kept = self.board._kept
         return (kept[0].sequence if kept else self.board._sequence + 1) - 1
 
     @property
     def given_up(self) -> int:
-        """Frames that the board's memory had no room for."""
+        """The number of frames for which the board's memory had no room."""
         return self.board.given_up
 
     def wait_until_all_is_acknowledged(self, seconds: float) -> None:
-        """After `stop_measuring`: nothing is kept any more."""
+        """Wait until the board stores no unacknowledged frame. Call `stop_measuring` before."""
         until = time.monotonic() + seconds
         while self.board.waiting:
             assert time.monotonic() < until, f"{self.board.waiting} frames are not acknowledged"
@@ -95,14 +96,14 @@ class Board:
         running = asyncio.create_task(self.board.run(stop, self._interval_seconds))
         while not self._ended.is_set():
             if self._quiet.is_set():
-                # The board has no switch for it: an interval that does not end is one.
+                # The board has no switch to stop measuring, so its method is replaced.
                 self.board.measure = lambda: None  # type: ignore[method-assign]
             await asyncio.sleep(0.1)
         stop.set()
         await running
 
     def _connect(self) -> None:
-        """The cable: QEMU's socket, whenever there is one, joined to the board's line."""
+        """Connect QEMU's socket, whenever it exists, with the board's line."""
         while not self._ended.is_set():
             with socket.socket(socket.AF_UNIX) as cable:
                 try:
@@ -111,7 +112,7 @@ class Board:
                     self._ended.wait(0.2)
                     continue
                 cable.settimeout(0.05)
-                # What a full line loses the board sends again.
+                # The board sends again what a full line loses.
                 with contextlib.suppress(OSError):
                     self._join(cable)
 

@@ -1,7 +1,8 @@
-"""A subscriber on the host with a persistent session at QoS 2, through the forwarded port.
+"""A subscriber on the host with a persistent session at QoS 2, which connects through the forwarded
+port.
 
-It keeps the identifiers of messages that were not released, as the standard asks of a device that
-stays up while the gateway's power is cut, and comes back until it is stopped.
+It stores the identifiers of unreleased messages, as the standard requires from a device that keeps
+running while the gateway's power is cut. It reconnects until it is stopped.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ Reading = tuple[str, int, int, str]
 
 
 class Subscriber:
-    """`readings` counts each `(device, boot, sequence, quantity)` that arrived."""
+    """A subscriber whose `readings` counts each `(device, boot, sequence, quantity)`."""
 
     def __init__(self, port: int, user: str, password: str) -> None:
         self.port = port
@@ -53,7 +54,7 @@ class Subscriber:
         self._thread.join(60)
 
     def wait_for(self, count: int, seconds: float) -> None:
-        """Until so many readings have arrived."""
+        """Wait until at least `count` different readings have arrived."""
         until = time.monotonic() + seconds
         while len(self.readings) < count:
             assert time.monotonic() < until, f"{len(self.readings)} readings of {count}"

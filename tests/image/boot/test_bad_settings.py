@@ -1,5 +1,8 @@
-"""A gateway.toml with a mistake in it, and none at all: the gateway comes up closed to the network,
-states what is wrong where it can be read without it, and takes the file once it is mended."""
+"""A gateway.toml with a mistake, and a missing one.
+
+The gateway starts without opening anything to the network, writes the mistake where it can be read
+without a network, and accepts the file after it is fixed.
+"""
 
 import contextlib
 import socket
@@ -14,7 +17,7 @@ from tests.image.boot.machine import MQTT, PAGE, SSH, powered
 
 pytestmark = pytest.mark.timeout(1800)
 SETTLED_SECONDS = 150.0
-"""For four services and the kernel's writing back."""
+"""Time for four services to start and for the kernel to write the journal to the card."""
 MISTAKE = '[device]\nhostname = "Cabinet 7"\n'
 
 
@@ -34,8 +37,8 @@ def test_a_gateway_without_settings_runs_closed_and_takes_them_later(
     with powered(card, tmp_path, key=key) as machine:
         machine.wait_for_console(said)
         machine.wait_for_console("login:")
-        # No user can log in to ask: what came up is in the journal of this boot, once that is on
-        # the card.
+        # No user can log in here, so the services are checked later in the journal of this boot,
+        # which has to be on the card by then.
         time.sleep(SETTLED_SECONDS)
         assert [port for port in (PAGE, MQTT, SSH) if answers(machine.port(port))] == []
     if text is not None:
@@ -51,7 +54,10 @@ def test_a_gateway_without_settings_runs_closed_and_takes_them_later(
 
 
 def answers(port: int) -> bool:
-    """Whether anything sends a byte to a request; QEMU itself takes each connection."""
+    """Return True if a request to the port is answered with at least one byte.
+
+    QEMU itself accepts every connection.
+    """
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as line:
         line.sendall(b"GET / HTTP/1.0\r\n\r\n")
         return bool(line.recv(1))

@@ -1,4 +1,5 @@
-"""How long the card takes to its first accepted message, beside a Debian that only boots."""
+"""The time from power-on to the card's first accepted message, compared with a Debian that only
+boots."""
 
 import contextlib
 import socket
@@ -25,7 +26,7 @@ VERSION = 4
 def test_the_first_message_is_accepted_soon_after_a_bare_debian_is_up(
     card: Card, tmp_path: Path, key: Path
 ) -> None:
-    # The first boot is another matter: it provisions, makes keys and grows the data partition.
+    # The first boot is not measured: it provisions, creates keys and grows the data partition.
     with powered(card, tmp_path, key=key) as machine:
         machine.wait_until_healthy()
         machine.power_off()
@@ -57,7 +58,7 @@ def _seconds_to_first_puback(machine: Machine) -> float:
 
 
 def _publishes(port: int) -> bool:
-    """Whether a message at QoS 1 is acknowledged on a new connection."""
+    """Return True if a QoS 1 message on a new connection is acknowledged."""
     with socket.create_connection(("127.0.0.1", port), timeout=3) as connection:
         connect = Connect(VERSION, "first", True, 0, None, USER, PASSWORD.encode())
         message = Publish("first", b"1", 1, False, False, 1)

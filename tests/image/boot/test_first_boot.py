@@ -1,4 +1,4 @@
-"""A flashed card with a gateway.toml: the gateway comes up, provisioned, and its page answers."""
+"""A flashed card with a gateway.toml: the gateway starts, is provisioned, and its page responds."""
 
 import urllib.request
 from pathlib import Path
@@ -68,10 +68,11 @@ def the_card_is_provisioned(machine: Machine) -> None:
     report = machine.run("cat /boot/firmware/gateway-report.txt")
     assert "The gateway is called cabinet-7" in report
     assert PASSWORD not in machine.run("cat /boot/firmware/gateway.toml")
-    # No password logs in, anywhere.
+    # No account accepts a password.
     locked = machine.run("getent shadow | cut -d: -f2 | sort -u").split()
     assert not [each for each in locked if not each.startswith(("!", "*"))]
-    # What listens beyond loopback: what the file opened, and mDNS, which answers names only.
+    # Reachable from the network: only the ports that the file opened, and mDNS, which answers only
+    # for names.
     listening = machine.run("ss -Hltn | awk '{print $4}'").split()
     assert {each for each in listening if not each.startswith(("127.", "[::1]"))} <= {
         "0.0.0.0:80", "0.0.0.0:1883", "0.0.0.0:22", "[::]:22",

@@ -1,4 +1,5 @@
-"""A GPS on the header's UART, sending from power-on: the card boots, and reads it where it may."""
+"""A GPS on the header's UART that sends from power-on: the card boots, and reads the GPS if
+configured to."""
 
 import socket
 import subprocess
@@ -30,7 +31,10 @@ baud_rate = 9600
 
 
 class Receiver:
-    """A GPS at the other end of the UART, from power-on; `heard` has the console's output."""
+    """A GPS at the other end of the UART, which sends from power-on.
+
+    `heard` has the console's output.
+    """
 
     def __init__(self, line: Path, between: bytes = b"") -> None:
         self._line = line
@@ -97,7 +101,7 @@ def test_the_card_reads_a_gps_on_the_uart_that_was_given_to_sensors(
     image: Path, tmp_path: Path, key: Path
 ) -> None:
     card = Card(image, tmp_path / "card.img")
-    # The UART of `virt`; that of a board is /dev/ttyS1.
+    # The UART of `virt`. On a real board it is /dev/ttyS1.
     card.put("gateway.toml", provisioning_file(key) + FOR_SENSORS.format(path="/dev/ttyAMA0"))
     with powered(card, tmp_path, key=key, uart=True) as machine, Receiver(machine.uart) as receiver:
         machine.wait_until_healthy()

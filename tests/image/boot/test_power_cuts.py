@@ -1,7 +1,7 @@
-"""The power is cut while readings come in: none is lost, none comes twice.
+"""The power is cut while readings arrive: none is lost, and none arrives twice.
 
-A killed QEMU shows what the guest had not handed to its card yet. What a card forgets although it
-said otherwise, it cannot show.
+A killed QEMU loses what the guest had not yet written to its card. It cannot show what a card loses
+although the card reported it as flushed.
 """
 
 import os
@@ -19,7 +19,10 @@ from tests.image.boot.subscriber import Subscriber
 pytestmark = pytest.mark.timeout(7200)
 CUTS = int(os.environ.get("CUTS", "10"))
 FRAME_SECONDS = 1.0
-"""While the gateway is off the board keeps an hour of them, and none is given up."""
+"""Time between two frames.
+
+The board's memory holds an hour of them while the gateway is off, so none is given up.
+"""
 QUANTITIES = ("humidity", "pressure", "temperature")
 
 
@@ -40,7 +43,7 @@ def test_cuts_under_load_lose_and_double_nothing(card: Card, tmp_path: Path, key
                     subscriber.wait_for(board.acknowledged * READINGS_A_FRAME, 600)
                     machine.power_off()
                     break
-                # Somewhere in the flow, not always behind the same step of it.
+                # A random moment, so that the cuts do not always come after the same step.
                 subscriber.wait_for(len(subscriber.readings) + chance.randint(1, 40), 600)
                 machine.cut_power()
             print(f"cut {cut + 1}: {len(subscriber.readings)} readings", flush=True)

@@ -1,4 +1,4 @@
-"""The sensor's USB adapter, pulled out of a running gateway and plugged in again."""
+"""The sensor's USB adapter is unplugged from a running gateway and plugged in again."""
 
 import time
 from pathlib import Path
@@ -38,7 +38,8 @@ def test_an_adapter_replugged_100_times_loses_and_doubles_nothing(
 
 
 def wait_for_a_new_frame(board: Board) -> None:
-    """One that was measured from now on is acknowledged: the bridge has found the adapter."""
+    """Wait until a frame measured after this call is acknowledged: then the bridge has found the
+    adapter."""
     measured = board.acknowledged_up_to + board.board.waiting
     until = time.monotonic() + RETURN_SECONDS_MAX
     while board.acknowledged_up_to <= measured:

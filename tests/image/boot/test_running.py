@@ -1,5 +1,8 @@
-"""A gateway at work: what it costs card and memory, a full data partition, and the session log on
-its way to a store on the host and into the tables. One boot for all of them, in this order."""
+"""A running gateway: its memory and its writes to the card, a full data partition, and the session
+log up to the tables in the cloud.
+
+The tests use one boot and run in the order of the file.
+"""
 
 import json
 import time
@@ -19,16 +22,16 @@ from tests.uploader.bucket import Bucket, served_bucket
 
 pytestmark = pytest.mark.timeout(3600)
 FRAME_SECONDS = 1.0
-"""Three readings a second."""
+"""Time between two frames, each with three readings."""
 MEASURED_SECONDS = 180.0
 SECTOR_BYTES = 512
 PSS_BYTES_MAX = 150e6
-"""The goal; 122 MB were seen (image/README.md)."""
+"""The limit on the memory of all services. 122 MB were measured (image/README.md)."""
 WRITTEN_BYTES_PER_SECOND_MAX = 10e3
 
 
 class Running:
-    """The machine, what is plugged into it and who listens."""
+    """The running machine, its sensor board, a subscriber, and the bucket for uploads."""
 
     def __init__(
         self, machine: Machine, board: Board, subscriber: Subscriber, bucket: Bucket
@@ -58,7 +61,7 @@ def running(image: Path, key: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def test_the_four_services_share_their_memory_budget(running: Running) -> None:
-    # The first start makes tables, which later ones find.
+    # The first start builds tables that later starts only load.
     running.machine.run("systemctl restart oncegate-broker oncegate-bridge")
     running.machine.wait_until_healthy()
     kilobytes = {
@@ -89,7 +92,7 @@ def test_three_readings_a_second_write_less_than_the_card_s_budget(running: Runn
 
 def test_a_full_data_partition_ends_no_process_and_loses_nothing(running: Running) -> None:
     machine, subscriber = running.machine, running.subscriber
-    # As root: the blocks that are kept for root as well.
+    # Root can also fill the blocks that are reserved for root.
     machine.run("dd if=/dev/zero of=/var/filler bs=1M status=none; sync", check=False)
     assert int(machine.run("df --output=avail -BM /var | tail -1").rstrip("M")) < 32
     until = time.monotonic() + 300
@@ -125,8 +128,11 @@ def disk_of(machine: Machine) -> dict[str, Any]:
 
 
 def bytes_written(machine: Machine, seconds: float) -> int:
-    """To the whole card in this time. Looked at from one login: what a login writes to the journal
-    would count otherwise, some 250 kB, and a cabinet has none."""
+    """Return the bytes written to the whole card in this time.
+
+    Both measurements use one login: each login writes about 250 kB to the journal, and nobody logs
+    in at a cabinet.
+    """
     look = f"sync; cat {block_stat('vda')}"
     said = machine.run(f"{look}; sleep {seconds:.0f}; {look}", seconds=seconds + 120)
     before, after = map(sectors_written, said.splitlines())

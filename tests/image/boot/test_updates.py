@@ -1,6 +1,7 @@
-"""Updates: from slot A to B, and back where B does not boot, is not healthy, or was cut.
+"""Updates from slot A to slot B, and the return to A if B does not boot, is unhealthy, or was
+interrupted.
 
-Bundles are installed in `virt`, which is faster; what U-Boot makes of it is seen on `raspi3b`.
+Bundles are installed in `virt`, which is faster. `raspi3b` shows how U-Boot then boots.
 """
 
 import contextlib
@@ -29,8 +30,11 @@ Updated = Callable[..., AbstractContextManager[tuple[Machine, str]]]
 
 @pytest.fixture
 def updated(card: Card, image: Path, tmp_path: Path, key: Path) -> Updated:
-    """Makes a bundle, installs it in `virt` by `install`, and starts the card on `raspi3b`; gives
-    the machine and the identity that the card had before."""
+    """Return a context manager that installs a bundle in `virt` and then boots the card on
+    `raspi3b`.
+
+    It yields the machine and the card's identity from before the update.
+    """
 
     @contextlib.contextmanager
     def updated(
@@ -60,7 +64,7 @@ def power_off_for_slot_b(machine: Machine) -> None:
 
 
 def wait_for_state(machine: Machine, state: str) -> None:
-    """Of the last update: in the record, for the page, and in words."""
+    """Wait until the page's record shows this state for the last update."""
     until = time.monotonic() + 900
     while (card_of(machine).get("update") or {}).get("state") != state:
         assert time.monotonic() < until, machine.run("oncegate-device status")
@@ -85,7 +89,8 @@ def test_an_update_from_the_web_is_tried_and_kept_and_data_and_identity_stay(
         before = machine.run(IDENTITY)
         server.trust(machine)
         install(machine, ADDRESS)
-        # Read in parts while it was written: nothing has the size of a bundle beside the slot.
+        # The bundle was read in parts during the installation, so no copy of it needed space next
+        # to the slot.
         assert server.requests > 10
         power_off_for_slot_b(machine)
     with powered(card, tmp_path, "raspi3b", key=key) as machine:
@@ -102,7 +107,8 @@ def test_an_update_from_the_web_is_tried_and_kept_and_data_and_identity_stay(
             assert json.load(answer)["facts"]["booted"]["version"] == "2.0"
         machine.power_off()
     assert card.environment()["BOOT_B_LEFT"] == "9"
-    # The environment that a cut spoils is replaced by what counts now.
+    # The backup copy of U-Boot's environment, used if a cut damages the original, has the new
+    # values.
     assert b"BOOT_ORDER=B A" in card.get("uboot.bak")
 
 
@@ -145,7 +151,7 @@ def test_a_power_cut_during_an_update_leaves_the_slot_that_runs(
 
 def install_and_cut_power(machine: Machine) -> None:
     machine.run(f"systemd-run --unit=install {UPDATE}")
-    # Once the slot itself is being written.
+    # Wait until the slot itself is being written.
     wait_for_sectors_written(machine, "vda3")
     machine.cut_power()
     assert machine.card.environment()["BOOT_ORDER"].split()[0] == "A"

@@ -1,6 +1,6 @@
 """The whole chain in one run: flash, first boot, sensor, page, update, upload, ingest.
 
-make image-chain        writes what the run reports into docs/whole-chain.md
+make image-chain        also writes the report of the run to docs/whole-chain.md
 """
 
 import asyncio
@@ -33,7 +33,7 @@ PICTURE = "whole-chain.png"
 
 
 class Report:
-    """Lines with the seconds since the start, shown as they come and kept."""
+    """Lines with the seconds since the start, which are printed immediately and stored."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -89,7 +89,7 @@ def test_from_the_image_to_the_table(
 
 
 def flashed(image: Path, folder: Path, reported: Report) -> Card:
-    """A card with what `xzcat IMAGE | dd` writes."""
+    """Return a card with the bytes that `xzcat IMAGE | dd` writes."""
     packed = image.with_name(image.name + ".xz")
     digest = hashlib.sha256(packed.read_bytes()).hexdigest()
     assert packed.with_name(packed.name + ".sha256").read_text().split()[0] == digest
@@ -111,7 +111,7 @@ def first_boot(machine: Machine, reported: Report) -> None:
 
 
 def listen(machine: Machine, board: Board, subscriber: Subscriber, reported: Report) -> None:
-    """Until readings have come that were not there before."""
+    """Wait until new readings have arrived at the subscriber."""
     before = len(subscriber.readings)
     subscriber.port = machine.port(MQTT)
     assert subscriber.subscribed.wait(300)
@@ -121,7 +121,10 @@ def listen(machine: Machine, board: Board, subscriber: Subscriber, reported: Rep
 
 
 def look_at_page(machine: Machine, folder: Path, reported: Report) -> None:
-    """What a browser on the host shows, and what the programming interface states of the card."""
+    """Check the page in a browser on the host and the card's state in the REST interface.
+
+    Save a picture of the page.
+    """
     port = machine.port(PAGE)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/card", timeout=60) as answer:
         booted = json.load(answer)["facts"]["booted"]
@@ -142,7 +145,7 @@ async def shown(address: str, folder: Path) -> tuple[bytes, str]:
 
 def update(machine: Machine, reported: Report) -> None:
     machine.run(MOUNT)
-    # Each tenth of the copy is enough to look at.
+    # One in ten progress lines of the copy is enough for the report.
     said = re.sub(r"(?m)^ *\d*[1-9]% Copying image to rootfs.1\n", "", install(machine))
     reported.say(f"{UPDATE}:\n{said}")
     machine.power_off()

@@ -1,8 +1,9 @@
-"""The power is cut and the card forgets what no flush had followed: no reading is lost or doubled.
+"""The power is cut and the card loses the writes that were not flushed: no reading is lost or
+duplicated.
 
-`test_power_cuts.py` kills the machine and keeps what its card was given. Here each write and each
-flush of one machine is logged, and cut after cut the data partition is made again from the log, as
-a card may have kept it. A broker and a bridge on the host go on with it.
+`test_power_cuts.py` kills the machine, and everything written to its card remains. Here every write
+and flush of one machine is logged. For each cut the data partition is rebuilt from the log as a
+card may have stored it, and a broker and a bridge on the host continue with it.
 """
 
 import contextlib
@@ -35,7 +36,8 @@ QUANTITIES = ("humidity", "pressure", "temperature")
 
 @dataclass(frozen=True)
 class Promise:
-    """When the log was so long, the board had the acknowledgement of every frame up to this."""
+    """A moment at which the log had `log_position` bytes and every frame up to number `frames` had
+    been acknowledged."""
 
     log_position: int
     frames: int
@@ -72,7 +74,7 @@ def test_a_card_that_forgets_what_was_not_flushed_loses_and_doubles_nothing(
         assert max(sequence for _, _, sequence, _ in received) <= frames
     partition.close()
     assert writes_lost
-    # A card that had lied about its flushes would have been found out.
+    # Negative check: this comparison also finds a card that reports a flush without writing.
     partition = Partition(log, before, DATA_OFFSET, tmp_path / "partition.img")
     partition.advance(promises[len(promises) // 2].log_position)
     partition.cut(tmp_path / "cut.img", chance)
@@ -83,7 +85,8 @@ def test_a_card_that_forgets_what_was_not_flushed_loses_and_doubles_nothing(
 
 
 def positions_of_cuts(log: WriteLog, promises: list[Promise], chance: random.Random) -> list[int]:
-    """Half of them right behind acknowledgements, half right before flushes."""
+    """Return positions in the log for cuts: half of them directly after acknowledgements, half
+    directly before flushes."""
     acknowledged = [each.log_position for each in promises]
     risky = [each for each in log.positions_before_flushes() if each >= acknowledged[0]]
     half = CUTS // 2
@@ -91,11 +94,14 @@ def positions_of_cuts(log: WriteLog, promises: list[Promise], chance: random.Ran
 
 
 def written(card: Card, folder: Path, key: Path, log: Path) -> tuple[list[Promise], int]:
-    """What a machine promised while its writes were logged, and how many frames there were."""
+    """Run a machine with logged writes.
+
+    Return the promises that it made, and the number of frames the board sent.
+    """
     promises: list[Promise] = []
     with powered(card, folder, key=key, write_log=log) as machine:
         machine.wait_until_healthy()
-        # It has a session and is away: everything is delivered after the cut.
+        # Its session exists while it is away, so everything is delivered after the cut.
         with Subscriber(machine.port(MQTT), USER, PASSWORD) as subscriber:
             assert subscriber.subscribed.wait(60)
         with Board(machine.serial, FRAME_SECONDS) as board:
@@ -114,7 +120,8 @@ def written(card: Card, folder: Path, key: Path, log: Path) -> tuple[list[Promis
 def delivered_from(
     image: Path, folder: Path, frames: int, *, seconds: float = 60
 ) -> dict[tuple[str, int, int, str], int]:
-    """What a subscriber gets of a data partition as the power cut left it, at least `frames`."""
+    """Return the count of each reading that a subscriber gets from a data partition after a power
+    cut. Waits for at least `frames` frames."""
     checked = subprocess.run(["e2fsck", "-p", image], capture_output=True, text=True, check=False)
     assert checked.returncode in {0, 1}, checked.stdout
     with mounted(image, folder / "var") as var:
@@ -123,7 +130,8 @@ def delivered_from(
         with running("broker", config, data), Subscriber(port, USER, PASSWORD) as subscriber:
             with running("bridge", config, data / "bridge"):
                 subscriber.wait_for(frames * len(QUANTITIES), seconds)
-                # What was taken and not acknowledged comes too; then nothing comes any more.
+                # Frames that were accepted and not acknowledged arrive too. Wait until no more
+                # arrive.
                 count = -1
                 while count < len(subscriber.readings):
                     count = len(subscriber.readings)
@@ -132,7 +140,10 @@ def delivered_from(
 
 
 def host_configuration(folder: Path) -> tuple[Path, int]:
-    """The guest's users with other passwords: sessions belong to names."""
+    """Return a configuration with the guest's user names and other passwords, and its port.
+
+    Sessions belong to user names.
+    """
     port = free_port()
     passwords, secret = folder / "passwords", folder / "bridge-password"
     if not passwords.exists():
@@ -175,7 +186,8 @@ def mounted(image: Path, folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def running(verb: str, config: Path, data: Path) -> Iterator[None]:
-    """The host's own broker or bridge; what it states is shown where a test fails."""
+    """Run the host's own broker or bridge. Its output is printed, so that a failed test
+    shows it."""
     process = subprocess.Popen(
         [*oncegate_command(), verb, "--config", config, "--data-dir", data],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -1,4 +1,4 @@
-"""Bundles for tests, made of the image's own slot: whole, or with something wrong in it."""
+"""Update bundles for tests, built from the image's own slot, either complete or with a defect."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ IMAGE = Path(__file__).resolve().parents[3] / "image"
 
 
 def bundle_of(image: Path, folder: Path, version: str, removed: tuple[str, ...] = ()) -> Path:
-    """`update.raucb`, alone in a folder; its slot lacks the files `removed`."""
+    """Build `update.raucb` in a folder of its own. Its slot lacks the files `removed`."""
     slot = folder / "slot.ext4"
     made = image.with_name(image.name.removesuffix(".img") + ".slot.ext4")
     subprocess.run(["cp", "--sparse=always", made, slot], check=True)
@@ -32,7 +32,8 @@ def bundle_of(image: Path, folder: Path, version: str, removed: tuple[str, ...] 
 
 
 def stick_with(bundle: Path) -> Path:
-    """A USB stick (ext4, no partitions) with the bundle, which is gone from its folder."""
+    """Return a USB stick (ext4, no partitions) that contains the bundle, and delete the bundle's
+    folder."""
     stick = bundle.parent.with_name("stick.img")
     with stick.open("wb") as file:
         file.truncate(512 << 20)
@@ -42,7 +43,7 @@ def stick_with(bundle: Path) -> Path:
 
 
 def release_of(folder: Path, slot: Path, version: str) -> Path:
-    """What the slot states of itself, with another version."""
+    """Return a copy of the slot's release file with another version."""
     said = subprocess.run(
         ["debugfs", "-R", f"cat {RELEASE}", slot], capture_output=True, text=True, check=True
     ).stdout
@@ -52,7 +53,10 @@ def release_of(folder: Path, slot: Path, version: str) -> Path:
 
 
 def install(machine: Machine, source: str = STICK) -> str:
-    """Install a bundle, that of the mounted stick, beside slot A; returns what was said of it."""
+    """Install a bundle, by default from the mounted stick, in slot B.
+
+    Return the output of the command.
+    """
     said = machine.run(f"oncegate update {source}", seconds=900)
     assert "is installed in slot B and waits for a restart" in said
     return said

@@ -1,12 +1,12 @@
-"""What a guest wrote to its disk, in order, with its flushes: the log of QEMU's blklogwrites.
+"""Everything that a guest wrote to its disk, in order and with its flushes: the log of QEMU's
+blklogwrites.
 
 The format is that of Linux's dm-log-writes (drivers/md/dm-log-writes.c), little-endian, in sectors
-of 512 bytes: a superblock, then entry after entry, each a sector with `sector | sectors | flags |
-length` (u64 each) and the data behind it.
+of 512 bytes: a superblock, then entries. Each entry is a sector with `sector | sectors | flags |
+length` (u64 each), followed by the data.
 
-Of a disk that loses its power everything is kept that was written before the last flush, and of
-what was written later any sectors, in any choice. What was discarded it may keep or not: here it
-does.
+After a power cut the disk has everything that was written before the last flush, and any selection
+of the sectors written after it. Discarded sectors may be lost or remain; here they remain.
 """
 
 import os
@@ -24,7 +24,10 @@ _FLUSH, _FUA, _DISCARD = 1, 2, 4
 
 @dataclass(frozen=True)
 class Entry:
-    """`data_at` is where its data stand in the log, `ends_at` where the next entry begins."""
+    """A write or a flush.
+
+    `data_at` is the position of its data in the log, and `ends_at` that of the next entry.
+    """
 
     offset: int
     length: int
@@ -37,7 +40,7 @@ class Entry:
 
 
 class WriteLog:
-    """A log whose machine is off."""
+    """Reader for the log of a machine that is off."""
 
     def __init__(self, file: Path) -> None:
         self._file = os.open(file, os.O_RDONLY)
@@ -47,7 +50,7 @@ class WriteLog:
         os.close(self._file)
 
     def entries(self) -> Iterator[Entry]:
-        """All that are whole."""
+        """Yield all complete entries."""
         at = SECTOR_BYTES
         while at + SECTOR_BYTES <= self._bytes:
             sector, sectors, flags, _ = _ENTRY.unpack(os.pread(self._file, _ENTRY.size, at))
@@ -58,7 +61,7 @@ class WriteLog:
             at = entry.ends_at
 
     def positions_before_flushes(self) -> list[int]:
-        """Where the most that can get lost is written."""
+        """Return the positions directly before flushes, at which the most data can be lost."""
         entries = list(self.entries())
         return [
             before.ends_at
@@ -71,10 +74,11 @@ class WriteLog:
 
 
 class Partition:
-    """A partition of the disk as its medium has it; `advance` goes on along the log."""
+    """A partition as its medium stores it. `advance` applies the next entries of the log."""
 
     def __init__(self, log: WriteLog, disk: Path, start: int, file: Path) -> None:
-        """From `disk` as it was before the log began, where the partition begins at `start`."""
+        """Copy the partition that begins at byte `start` of `disk`, in the state before the log
+        began."""
         self._log = log
         self._start = start
         self._entries = log.entries()
@@ -92,7 +96,7 @@ class Partition:
         os.close(self._file)
 
     def advance(self, log_position: int) -> None:
-        """Take what the log has up to there; what no flush has followed is not written yet."""
+        """Apply the log up to this position. Writes without a later flush are not applied yet."""
         while True:
             entry = self._next or next(self._entries, None)
             if entry is None or entry.ends_at > log_position:
@@ -108,9 +112,9 @@ class Partition:
                 self._unflushed.clear()
 
     def cut(self, file: Path, chance: random.Random) -> tuple[int, int]:
-        """Make a copy as the medium may be after a power cut now.
+        """Write a copy to `file` as the medium may be after a power cut now.
 
-        Return how many writes are lost, wholly or in part, of how many that no flush had followed.
+        Return how many writes were lost completely or partly, and how many had no flush after them.
         """
         copy = os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
         os.ftruncate(copy, os.fstat(self._file).st_size)
@@ -131,19 +135,19 @@ class Partition:
         return lost, len(self._unflushed)
 
     def _write(self, target: int, entry: Entry, length: int) -> None:
-        # A write never crosses the beginning of a partition.
+        # A write never crosses the start of a partition.
         if entry.offset >= self._start:
             os.pwrite(target, self._log.data(entry)[:length], entry.offset - self._start)
 
 
 def _data_of(file: int, start: int) -> Iterator[tuple[int, bytes]]:
-    """Pieces of a sparse file that are no holes."""
+    """Yield position and data of each part of a sparse file that is not a hole."""
     end = start
     while True:
         try:
             at = os.lseek(file, end, os.SEEK_DATA)
         except OSError:
-            return  # ENXIO: nothing behind it
+            return  # ENXIO: no data after this position
         end = os.lseek(file, at, os.SEEK_HOLE)
         for piece in range(at, end, 1 << 20):
             yield piece, os.pread(file, min(1 << 20, end - piece), piece)

@@ -1,4 +1,5 @@
-"""A boot partition and a data partition in a folder, a full gateway.toml, and cuts of the power."""
+"""A boot partition and a data partition in a folder, a complete gateway.toml, and simulated power
+cuts."""
 
 import contextlib
 import os
@@ -87,12 +88,12 @@ class Card:
 
 
 class Cut(Exception):
-    """The power is gone."""
+    """Raised in place of the step at which the power is cut."""
 
 
 @contextlib.contextmanager
 def cut_after(steps_max: int) -> Iterator[None]:
-    """End what is done in here before the next rename, removal or fsync once there were so many."""
+    """Abort the block at the first rename, removal or fsync after `steps_max` of them."""
     steps = 0
 
     def counted(real: Callable[..., object]) -> Callable[..., object]:

@@ -1,4 +1,4 @@
-"""A card in a folder, for every test of what runs on it."""
+"""A card in a folder, for every test of the programs that run on a card."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from tests.image.device.device import Device
 
 @pytest.fixture
 def card(tmp_path: Path) -> Card:
-    """Two partitions for provisioning."""
+    """Return a card with two partitions for provisioning."""
     return Card(tmp_path)
 
 
 @pytest.fixture
 def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:
-    """A card that was started once, with rauc as a program of the test's."""
+    """Return a card that was started once, with the test's own program in place of rauc."""
     made = Device(tmp_path, monkeypatch)
     made.booted()
     return made

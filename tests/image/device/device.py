@@ -1,7 +1,7 @@
-"""A card in a folder: its two partitions, what the kernel reports, and rauc as a program on PATH.
+"""A card in a folder: its two partitions, the kernel's files, and rauc as a program on PATH.
 
-Nothing of ours is replaced: rauc and fw_printenv are other people's programs, and the ones here
-answer as those did (rauc 1.8 and 1.13) when they were tried by hand.
+None of our own code is replaced. rauc and fw_printenv are other people's programs; the replacements
+here answer as rauc 1.8 and 1.13 did in manual tests.
 """
 
 import contextlib
@@ -40,7 +40,11 @@ exit $(cat "$(dirname "$0")/$1.status")
 
 
 class Device:
-    """What survives a restart is in `places`; `restart` gives the kernel's words of the next."""
+    """A card and the machine around it.
+
+    `places` has the files that survive a restart; `restart` writes the kernel's files for the next
+    start.
+    """
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.places = Places(folder / "boot", folder / "device", folder / "root")
@@ -78,7 +82,7 @@ class Device:
             (self.programs / f"{verb}.{name}").write_text(text)
 
     def tries(self, left: int) -> None:
-        """What U-Boot's environment reports of the slot that runs."""
+        """Set the remaining tries of the running slot in U-Boot's environment."""
         self.put_program("fw_printenv", f'#!/bin/sh\n[ "$1" = -n ] || exit 1\necho {left}\n')
 
     def restart(self, slot: str, release: Release | None = OWN) -> None:
@@ -103,7 +107,7 @@ class Device:
         yield
 
     def calls(self) -> list[str]:
-        """How rauc was called."""
+        """Return the arguments of each call of rauc."""
         calls = self.programs / "calls"
         return calls.read_text().splitlines() if calls.exists() else []
 
@@ -111,7 +115,8 @@ class Device:
         return updates.load(self.places), moment_of(self.places), start_of(self.places)
 
     def step(self, record: Record) -> Record:
-        """One step on disk, as `oncegate-device` does it."""
+        """Save the record and publish the card's state, as `oncegate-device` does after
+        each step."""
         updates.save(record, self.places)
         card.publish(self.places, start_of(self.places))
         return record
@@ -120,7 +125,7 @@ class Device:
         return self.step(updates.booted(*self.known(), is_trial=is_trial))
 
     def state(self) -> State | None:
-        """Of the last update, as it stands on disk."""
+        """Return the stored state of the last update, or None if there was no update."""
         last = updates.load(self.places).last
         return None if last is None else last.state
 
@@ -135,6 +140,6 @@ class Device:
 
 
 def environment(text: str) -> bytes:
-    """As U-Boot writes it: the CRC of the rest, then the rest."""
+    """Return a U-Boot environment: the CRC-32 of the rest, then the rest."""
     rest = text.encode() + b"\0" * 60
     return zlib.crc32(rest).to_bytes(4, "little") + rest

@@ -1,4 +1,5 @@
-"""What root reports to the page about the card, and people at a terminal: one truth, bounded."""
+"""The card's state as root reports it to the page and to people at a terminal: the same for both,
+and of limited size."""
 
 import json
 from pathlib import Path

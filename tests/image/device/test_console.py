@@ -1,4 +1,5 @@
-"""Owner of the header's UART, as the boot script and the start read it."""
+"""The program that owns the header's UART, read in the same way by the boot script and at the
+start."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The code of a country, or what people write for it."""
+"""Country codes, and the names that people write in place of a code."""
 
 import pytest
 from oncegate_device.countries import COUNTRIES, MEANT, country_meant_by

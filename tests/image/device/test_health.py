@@ -1,4 +1,4 @@
-"""A gateway is healthy where one message comes back once and its page answers."""
+"""A gateway is healthy if one message returns exactly once and the gateway's page responds."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ from tests.tools.bench.lying_broker import LyingBroker, copy_of
 
 @contextlib.asynccontextmanager
 async def page_with(status: str) -> AsyncIterator[int]:
-    """Yield the port of a page that gives one answer to every request."""
+    """Run a page that sends this status for every request, and yield its port."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"GET /readyz HTTP/1.1\r\n")
@@ -62,7 +62,8 @@ async def test_a_broker_that_hands_a_message_over_twice_is_not_healthy(tmp_path:
 
 async def test_a_broker_that_closes_the_connection_is_not_healthy(tmp_path: Path) -> None:
     async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Closed with nothing unread, so that the client reads an end and no error.
+        # Everything is read before the close, so that the client reads an end of file and not a
+        # reset.
         await reader.read(1 << 16)
         writer.close()
 

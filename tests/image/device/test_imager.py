@@ -1,4 +1,4 @@
-"""What Raspberry Pi Imager leaves on the boot partition becomes lines of gateway.toml."""
+"""Files that Raspberry Pi Imager leaves on the boot partition become lines of gateway.toml."""
 
 import tomllib
 from pathlib import Path

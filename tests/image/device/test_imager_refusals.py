@@ -1,4 +1,5 @@
-"""Files of Imager that cannot be used, are strange, or were cut: nothing of them stays or runs."""
+"""Files from Imager that are invalid, unusual or truncated: none of their contents is stored or
+executed."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""`oncegate-device update`: what is refused, what rauc is given, and what is said of its end."""
+"""`oncegate-device update`: refusals, the call of rauc, and the report about the result."""
 
 import fcntl
 import json

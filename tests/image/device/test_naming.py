@@ -1,4 +1,4 @@
-"""A second card with the same name on the network: the report and the page say what this one is."""
+"""A second card with the same name on the network: report and page state the name of this card."""
 
 import json
 import os
@@ -51,7 +51,8 @@ def test_no_text_that_is_no_host_name_reaches_the_report(cabinet: Device) -> Non
 def test_the_check_reads_the_name_from_systemd_resolved_and_writes_only_a_change(
     tmp_path: Path,
 ) -> None:
-    """`run` and the two files are put in place by name: the script has the card's own paths."""
+    """The script has the card's own paths, so the test replaces `run` and the two file names in its
+    text."""
     answers = tmp_path / "busctl"
     answers.write_text('#!/bin/sh\n[ "$5" = LLMNRHostname ] && echo "s \\"$PUBLISHED\\""\n')
     answers.chmod(0o755)

@@ -1,4 +1,4 @@
-"""A file is replaced whole, durably, and never with another mode."""
+"""Files are replaced atomically and durably, and their mode does not change."""
 
 import os
 import stat

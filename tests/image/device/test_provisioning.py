@@ -1,4 +1,5 @@
-"""gateway.toml of the boot partition: taken whole, reported, and without its secrets afterwards."""
+"""gateway.toml on the boot partition: accepted as a whole, reported, and then stripped of its
+secrets."""
 
 import hashlib
 import re
@@ -88,7 +89,7 @@ GPS = '[[serial]]\nname = "gps"\npath = "/dev/ttyACM0"\nframing = "nmea"\n'
 
 
 def added(card: Card, text: str) -> None:
-    """Put a sensor that was added on the page onto the card."""
+    """Store a sensor on the card as the page does."""
     folder = card.places.configuration / "conf.d"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "gps.toml").write_text(text)

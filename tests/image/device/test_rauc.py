@@ -1,4 +1,4 @@
-"""rauc is run with what it needs, and the end of it is reported in its words."""
+"""rauc is run with everything that it needs, and its own words report the result."""
 
 import contextlib
 import os

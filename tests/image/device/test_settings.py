@@ -1,4 +1,4 @@
-"""Settings are stored where the card's programs look, and kept secrets stay."""
+"""Settings are written to the files that the card's programs read; earlier secrets remain."""
 
 from firmware_bridge.protocols.table import PROTOCOLS
 from oncegate_device.wanted import BRIDGE_USER, NETWORK

@@ -1,4 +1,4 @@
-"""Which slot runs, which version it is, and by which clock."""
+"""Facts about a start of the card: the running slot, its version, and the clock."""
 
 import pytest
 from oncegate_device import updates

@@ -1,4 +1,4 @@
-"""U-Boot's environment has a whole copy before an update begins."""
+"""U-Boot's environment has a complete copy before an update begins."""
 
 import pytest
 from oncegate_device.installing import FailedError, RefusedError

@@ -1,4 +1,4 @@
-"""The record of slots and updates: what each step makes of it, and each cut between two steps."""
+"""The record of slots and updates after each step, and after a power cut between any two steps."""
 
 import json
 import os
@@ -89,7 +89,7 @@ def test_a_slot_that_starts_at_last_is_on_trial_again(device: Device) -> None:
 
 
 class Cut(BaseException):
-    """The power goes."""
+    """Raised in place of the write at which the power is cut."""
 
 
 @pytest.mark.parametrize("cut_after", range(18))

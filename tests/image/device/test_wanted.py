@@ -1,4 +1,4 @@
-"""What a gateway.toml may have, and the line for each mistake in it."""
+"""Allowed contents of a gateway.toml on the card, and one line for each mistake in it."""
 
 import json
 import re

@@ -1,4 +1,5 @@
-"""Secrets leave the boot partition; a cut of the power meanwhile is completed."""
+"""Secrets are removed from the boot partition, and the next start completes a removal after a power
+cut."""
 
 import tomllib
 
