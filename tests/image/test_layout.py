@@ -1,5 +1,4 @@
-"""The image's files agree with each other: places, names, and values that are repeated in several
-files."""
+"""The image's files agree with each other: places, names, and values in several files."""
 
 import configparser
 import re

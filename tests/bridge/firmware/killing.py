@@ -1,5 +1,4 @@
-"""Repeated SIGKILL of the bridge, the broker and the simulated Uno, each at random moments of its
-own."""
+"""Repeated SIGKILL of the bridge, the broker and the simulated Uno, each at random moments."""
 
 import asyncio
 import json

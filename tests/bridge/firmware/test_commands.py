@@ -1,5 +1,4 @@
-"""The C library carries out the bridge's commands, and C and Python agree on the bytes of each
-frame."""
+"""The C library carries out the bridge's commands, and C and Python agree on every frame."""
 
 import json
 from collections.abc import Iterator

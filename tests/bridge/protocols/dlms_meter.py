@@ -1,5 +1,4 @@
-"""Messages as meters push them, built for the tests: data, notifications, ciphered messages,
-frames."""
+"""Messages that meters push, built for the tests: data, notifications, ciphers, frames."""
 
 import struct
 

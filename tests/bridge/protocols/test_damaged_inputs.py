@@ -1,5 +1,4 @@
-"""Inputs of real devices with flipped bits, lost bytes and cuts: nothing raises, and no frames are
-mixed."""
+"""Inputs of real devices with flipped bits, lost bytes and cuts: no error, no mixed frames."""
 
 import random
 

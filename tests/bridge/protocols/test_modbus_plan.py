@@ -1,5 +1,4 @@
-"""Requests to one device: a refusal affects only the refused registers, once, and is rarely
-retried."""
+"""Requests to one device: a refusal costs only the refused registers and is rarely retried."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused

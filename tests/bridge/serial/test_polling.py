@@ -1,5 +1,4 @@
-"""Lines with devices that are polled: real ports, a pseudo-terminal, and a protocol that only tests
-have."""
+"""Lines with devices that are polled, on real ports and with a protocol that only tests have."""
 
 import asyncio
 import time

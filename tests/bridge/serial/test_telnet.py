@@ -1,5 +1,4 @@
-"""RFC 2217 as a client: the requested line settings, the data read, and errors that end the
-connection."""
+"""RFC 2217 as a client: the requested line settings, the data read, and fatal errors."""
 
 import pytest
 from firmware_bridge.serial.telnet import SUBNEGOTIATION_BYTES_MAX, NotRfc2217, Telnet

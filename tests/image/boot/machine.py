@@ -149,8 +149,7 @@ class Machine:
         return done.stdout.strip()
 
     def sectors_written(self, block: str) -> int:
-        """Return how many sectors of 512 bytes were written to a disk or partition since
-        the start."""
+        """Return the sectors of 512 bytes written to a disk or partition since the start."""
         return sectors_written(self.run(f"cat {block_stat(block)}"))
 
     def unplug_sensor(self) -> None:

@@ -1,5 +1,4 @@
-"""The time from power-on to the card's first accepted message, compared with a Debian that only
-boots."""
+"""Time from power-on to the first accepted message, compared with a Debian that only boots."""
 
 import contextlib
 import socket

@@ -186,8 +186,7 @@ def mounted(image: Path, folder: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def running(verb: str, config: Path, data: Path) -> Iterator[None]:
-    """Run the host's own broker or bridge. Its output is printed, so that a failed test
-    shows it."""
+    """Run the host's own broker or bridge, and print its output, which a failed test shows."""
     process = subprocess.Popen(
         [*oncegate_command(), verb, "--config", config, "--data-dir", data],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -1,5 +1,4 @@
-"""A boot partition and a data partition in a folder, a complete gateway.toml, and simulated power
-cuts."""
+"""A boot and a data partition in a folder, a complete gateway.toml, and simulated power cuts."""
 
 import contextlib
 import os

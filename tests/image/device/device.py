@@ -115,8 +115,7 @@ class Device:
         return updates.load(self.places), moment_of(self.places), start_of(self.places)
 
     def step(self, record: Record) -> Record:
-        """Save the record and publish the card's state, as `oncegate-device` does after
-        each step."""
+        """Save the record and publish the card's state, as `oncegate-device` does."""
         updates.save(record, self.places)
         card.publish(self.places, start_of(self.places))
         return record

@@ -1,5 +1,4 @@
-"""The program that owns the header's UART, read in the same way by the boot script and at the
-start."""
+"""The owner of the header's UART, read in the same way by the boot script and at the start."""
 
 from pathlib import Path
 

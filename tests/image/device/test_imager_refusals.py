@@ -1,5 +1,4 @@
-"""Files from Imager that are invalid, unusual or truncated: none of their contents is stored or
-executed."""
+"""Invalid, unusual or truncated files from Imager: no content is stored or executed."""
 
 import json
 import time

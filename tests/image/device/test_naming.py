@@ -51,8 +51,7 @@ def test_no_text_that_is_no_host_name_reaches_the_report(cabinet: Device) -> Non
 def test_the_check_reads_the_name_from_systemd_resolved_and_writes_only_a_change(
     tmp_path: Path,
 ) -> None:
-    """The script has the card's own paths, so the test replaces `run` and the two file names in its
-    text."""
+    """The script has the card's own paths, so the test replaces three of them in its text."""
     answers = tmp_path / "busctl"
     answers.write_text('#!/bin/sh\n[ "$5" = LLMNRHostname ] && echo "s \\"$PUBLISHED\\""\n')
     answers.chmod(0o755)

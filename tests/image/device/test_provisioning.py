@@ -1,5 +1,4 @@
-"""gateway.toml on the boot partition: accepted as a whole, reported, and then stripped of its
-secrets."""
+"""gateway.toml on the boot partition: accepted as a whole, reported, and stripped of secrets."""
 
 import hashlib
 import re

@@ -1,5 +1,4 @@
-"""Secrets are removed from the boot partition, and the next start completes a removal after a power
-cut."""
+"""Secrets leave the boot partition, and the next start completes what a power cut interrupted."""
 
 import tomllib
 
