@@ -1,1 +1,1 @@
-"""The whole broker as its users meet it: a process, sockets, files and nothing else."""
+"""Black-box tests of the whole broker: a process, sockets and files, as its users meet them."""

@@ -1,8 +1,8 @@
-"""The real broker as a process of its own: start it, stop it, kill it, ask it.
+"""The real broker as a process of its own, which a test starts, stops, kills and queries.
 
-Each has a data directory of its own under the system's directory for temporary files, with a short
-path: Unix socket addresses hold 108 bytes at most. The caller calls `remove` in the
-end, whatever happened in between.
+Each broker has a data directory under the system's directory for temporary files. Its path is
+short, because Unix socket addresses hold at most 108 bytes. The caller has to call `remove` at the
+end, whatever happened before.
 """
 
 import functools
@@ -29,17 +29,17 @@ PORTS_OF_A_PROCESS = 100
 
 
 def oncegate_command() -> list[str]:
-    """The command as it is installed beside the Python that runs the tests."""
+    """Return the command `oncegate` that is installed next to the Python running the tests."""
     return [str(Path(sys.executable).with_name("oncegate"))]
 
 
 @functools.cache
 def _claimed_ports() -> tuple[socket.socket, Iterator[int]]:
-    """A block of ports that no other process of the tests hands out, and what claims it."""
+    """Return the socket that claims a block of ports for this process, and these ports."""
     for first in random.sample(range(20000, 30000, PORTS_OF_A_PROCESS), 100):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            # An abstract address: it is free again when this process ends, however it ends.
+            # An abstract address is free again when this process ends, however it ends.
             claim.bind(f"\0oncegate-test-ports-{first}")
         except OSError:
             claim.close()
@@ -49,11 +49,12 @@ def _claimed_ports() -> tuple[socket.socket, Iterator[int]]:
 
 
 def free_port() -> int:
-    """A free TCP port outside the range from which the kernel takes ports for outgoing connections.
+    """Return a free TCP port outside the range from which the kernel takes ports for outgoing
+    connections.
 
-    A broker that comes back on its port must not find it taken by some client's local end, nor by
-    a broker of the tests that run at the same time: between this probe and the moment at which the
-    broker listens, no other process is given the port.
+    A restarted broker must find its port free: neither a client's local end nor a broker of tests
+    that run at the same time may have it. No other process of the tests is given the port between
+    this check and the moment at which the broker listens.
     """
     _, ports = _claimed_ports()
     for port in itertools.islice(ports, PORTS_OF_A_PROCESS):
@@ -70,9 +71,9 @@ def free_port() -> int:
 class BrokerProcess:
     """`oncegate broker` on a loopback port.
 
-    `settings` is TOML beside the listener and the data directory, e.g. "[mqtt]\\nmax_inflight = 2";
-    without it the broker runs as it does for a user who has no configuration file. A data directory
-    that is given stays when the broker is removed.
+    `settings` is TOML in addition to the listener and the data directory, e.g.
+    "[mqtt]\\nmax_inflight = 2". Without settings the broker runs as for a user who has no
+    configuration file. `remove` does not delete a data directory that was passed in.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class BrokerProcess:
         self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
         self.data_directory = data_directory or self.directory / "data"
         self.planted = ""
-        """Python that the process runs first, to be a broker with a mistake; "" for none."""
+        """Python that the process runs first to plant a defect, or "" for none."""
         self._stderr_path = self.directory / "stderr"
         self._process: WarmProcess | subprocess.Popen[bytes] | None = None
         self._configuration: Path | None = None
@@ -99,7 +100,7 @@ class BrokerProcess:
             )
 
     def replace_in_configuration(self, old: str, new: str) -> None:
-        """Change the configuration file; the broker reads it when it is asked to."""
+        """Change the configuration file. A running broker reads it only when it reloads."""
         assert self._configuration is not None
         self._configuration.write_text(self._configuration.read_text().replace(old, new))
 
@@ -114,7 +115,7 @@ class BrokerProcess:
     def start(self) -> None:
         """Start the process and wait for its READY=1, as systemd does.
 
-        No process reads it afterwards, which must not disturb it.
+        Its later notifications are not read, which must not disturb the broker.
         """
         with self.notify_socket() as readiness:
             self.spawn({"NOTIFY_SOCKET": str(readiness.getsockname())})
@@ -128,14 +129,14 @@ class BrokerProcess:
         raise AssertionError(f"the broker did not become ready: {self.standard_error()}")
 
     def spawn(self, environment: Mapping[str, str] | None = None) -> None:
-        """Start the process and do not wait for anything."""
+        """Start the process without waiting for anything."""
         assert not self.is_running, "the broker of this test runs already"
         clean = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | dict(environment or {})
         if self._configuration is None or "connect_timeout" not in self._configuration.read_text():
-            # Passwords are checked late on a machine that is busy with other tests.
+            # On a machine that is busy with other tests, the check of a password may take long.
             clean.setdefault("ONCEGATE_MQTT_CONNECT_TIMEOUT", f"{START_DEADLINE_SECONDS:g}s")
         if self.planted:
-            # What is planted takes the place of functions, which a compiled core does not allow.
+            # A planted defect replaces functions, which is impossible in a compiled core.
             clean["ONCEGATE_COMPILE"] = "0"
         with self._stderr_path.open("ab") as stderr:
             if self.planted or "PYTHONPATH" in clean:
@@ -158,7 +159,8 @@ class BrokerProcess:
                 )
 
     def second_start_exit_code(self) -> int:
-        """Start a second process on the same port and data, and wait until it gives up."""
+        """Start a second process on the same port and data, wait until it gives up, and return its
+        exit code."""
         second = subprocess.run(
             [*oncegate_command(), *self._arguments()],
             capture_output=True,
@@ -168,23 +170,26 @@ class BrokerProcess:
         return second.returncode
 
     def notify_socket(self) -> socket.socket:
-        """A socket to be named in NOTIFY_SOCKET, as systemd has one."""
+        """Return a socket for NOTIFY_SOCKET, like that of systemd."""
         path = self.directory / "notify"
         path.unlink(missing_ok=True)
         readiness = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         readiness.bind(str(path))
-        # Short, so that a broker that dies at its start is noticed immediately.
+        # A short timeout, so that a broker that dies at its start is noticed immediately.
         readiness.settimeout(0.1)
         return readiness
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is alive."""
+        """True while the process is alive."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def exit_code(self) -> int | None:
-        """How the process ended, the negative number of a signal; None while it is alive."""
+        """Exit code of the process, or the negative number of the signal that ended it.
+
+        None while it is alive.
+        """
         return None if self._process is None else self._process.poll()
 
     @property
@@ -194,24 +199,25 @@ class BrokerProcess:
         return self._process.pid
 
     def stop(self) -> int:
-        """Stop it with SIGTERM; its exit code."""
+        """Stop the process with SIGTERM and return its exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_DEADLINE_SECONDS)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+        """Send a signal to the process."""
         assert self._process is not None
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """Stop it with SIGKILL: nothing is tidied up."""
+        """Stop the process with SIGKILL, so that it cannot clean up."""
         assert self._process is not None
         self._process.kill()
         self._process.wait(STOP_DEADLINE_SECONDS)
 
     def restart(self, how: str) -> None:
-        """End it (`terminated` or `killed`) and start it again on the same data."""
+        """Stop the process with SIGTERM (`terminated`) or SIGKILL (`killed`), and start it again on
+        the same data."""
         if how == "killed":
             self.kill()
         else:
@@ -219,19 +225,19 @@ class BrokerProcess:
         self.start()
 
     def remove(self) -> None:
-        """Kill the process if it runs, and remove its directory."""
+        """Kill the process if it runs, and remove the broker's directory."""
         if self.is_running:
             self.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def standard_error(self) -> str:
-        """What the process wrote so far, in all its lives."""
+        """Return everything that the broker has written to standard error, over all its starts."""
         if not self._stderr_path.exists():
             return ""
         return self._stderr_path.read_text(errors="replace")
 
     def resident_bytes(self) -> int:
-        """The memory that the process occupies now."""
+        """Return the memory that the process occupies now."""
         status = Path(f"/proc/{self.process_id}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024
@@ -239,13 +245,13 @@ class BrokerProcess:
     # Questions
 
     def ask(self, command: str, **arguments: object) -> Any:
-        """The result of a command on the control socket (docs/formats/control-socket.md)."""
+        """Return the result of a command on the control socket (docs/formats/control-socket.md)."""
         answer = self.answer_of(command, **arguments)
         assert answer["ok"], answer
         return answer["result"]
 
     def answer_of(self, command: str, **arguments: object) -> Any:
-        """The whole answer of the control socket, also when it is a refusal."""
+        """Return the complete response of the control socket, also if it is an error."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
             control.settimeout(STOP_DEADLINE_SECONDS)
             control.connect(str(self.data_directory / "control.sock"))
@@ -254,7 +260,7 @@ class BrokerProcess:
                 return json.loads(lines.readline())
 
     def rows_of(self, *tables: str) -> dict[str, int]:
-        """How many rows these state tables hold; for a broker that has stopped."""
+        """Return the number of rows in these state tables of a stopped broker."""
         assert not self.is_running, "the tables are the broker's while it runs"
         with sqlite3.connect(self.data_directory / "broker.db") as database:
             return {

@@ -1,4 +1,4 @@
-"""The fixtures of the system tests."""
+"""Fixtures of the system tests."""
 
 from tests.system.fixtures import (
     gateway,

@@ -1,4 +1,4 @@
-"""Fixtures of all black-box tests: brokers that never outlive their test, and clients on them."""
+"""Fixtures of all black-box tests: brokers that never outlive their test, and their clients."""
 
 import contextlib
 import itertools
@@ -14,7 +14,7 @@ from tests.system.stage import Stage
 from tests.system.whole_gateway import WholeGateway
 
 _numbers = itertools.count(1)
-# The last few dozen lines of a broker tell what a failed test needs.
+# A failed test needs only the last few dozen lines of a broker's output.
 REPORTED_CHARACTERS = 4000
 _running: list[BrokerProcess] = []
 _gateways: list[WholeGateway] = []
@@ -22,7 +22,7 @@ _gateways: list[WholeGateway] = []
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """A failed test shows what its brokers wrote."""
+    """Add the output of all running brokers to the report of a failed test."""
     report = yield
     if report is not None and report.failed:
         for broker in _running:
@@ -41,7 +41,10 @@ def running_broker(
     listener_settings: str = "",
     data_directory: Path | None = None,
 ) -> Iterator[BrokerProcess]:
-    """A broker for as long as the block lasts; it must end well and must not have stumbled."""
+    """Run a broker until the block ends.
+
+    Asserts that it stops with exit code 0 and has logged no traceback.
+    """
     broker = BrokerProcess(
         settings, listener_settings=listener_settings, data_directory=data_directory
     )
@@ -59,14 +62,14 @@ def running_broker(
 
 @pytest.fixture(scope="session")
 def shared_broker() -> Iterator[BrokerProcess]:
-    """One broker for all tests that neither stop nor configure it."""
+    """Return one broker for all tests that neither stop nor configure it."""
     with running_broker() as broker:
         yield broker
 
 
 @pytest_asyncio.fixture
 async def stage(shared_broker: BrokerProcess) -> AsyncIterator[Stage]:
-    """The shared broker with names of this test's own."""
+    """Return a stage on the shared broker, with names that only this test uses."""
     async with Stage(shared_broker, prefix=f"t{next(_numbers)}") as stage:
         yield stage
     assert shared_broker.is_running, "the broker ended during the test"
@@ -75,7 +78,10 @@ async def stage(shared_broker: BrokerProcess) -> AsyncIterator[Stage]:
 
 @pytest_asyncio.fixture
 async def new_stage() -> AsyncIterator[Callable[..., Stage]]:
-    """Starts brokers of this test's own, with settings, to be restarted and killed at will."""
+    """Return a function that starts brokers for this test only, with its own settings.
+
+    The test may restart and kill them.
+    """
     async with contextlib.AsyncExitStack() as exits:
 
         def start(settings: str | None = None, *, listener_settings: str = "") -> Stage:
@@ -91,7 +97,7 @@ async def new_stage() -> AsyncIterator[Callable[..., Stage]]:
 
 @pytest.fixture
 def gateway() -> Iterator[WholeGateway]:
-    """A gateway that the test starts; nothing of it is left when the test is over."""
+    """Return a gateway that the test starts. Processes and files are removed after the test."""
     gateway = WholeGateway()
     _gateways.append(gateway)
     try:
@@ -103,7 +109,8 @@ def gateway() -> Iterator[WholeGateway]:
 
 @pytest.fixture
 def new_uploader() -> Iterator[Callable[[Stage], Uploader]]:
-    """Starts uploaders, which drop from the journal what they have sealed."""
+    """Return a function that starts uploaders, which delete events from the journal after they have
+    sealed them."""
     uploaders: list[Uploader] = []
 
     def start(stage: Stage) -> Uploader:

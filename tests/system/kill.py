@@ -1,7 +1,8 @@
-"""`make kill`: thousands of SIGKILLs of the broker under load, with progress and a count.
+"""`make kill` kills the broker with SIGKILL thousands of times under load, with a progress bar and
+counts.
 
 make kill KILLS=2000                          the broker of these sources
-make kill SEED=4711                           the dice of an earlier run
+make kill SEED=4711                           the random numbers of an earlier run
 make kill ARGUMENTS=--compiled                the compiled build
 """
 
@@ -24,7 +25,8 @@ def main(
     seed: Annotated[int | None, typer.Option(help="The dice; a new seed without it.")] = None,
     compiled: Annotated[bool, typer.Option(help="Say that this is the compiled build.")] = False,
 ) -> None:
-    """Kill the broker under QoS 0 retained, 1 and 2, again and again, and count."""
+    """Kill the broker repeatedly under load with QoS 0 retained, QoS 1 and QoS 2, and count what
+    was lost."""
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     build = "compiled" if compiled else "plain Python"
     console.print(f"{kills} kills of the broker, {build}, seed {chosen}")

@@ -1,8 +1,9 @@
-"""SIGKILL after SIGKILL under load, counted: what was lost, doubled, forgotten.
+"""Repeated SIGKILL under load, with counts of everything lost, duplicated or forgotten.
 
-Beside the publishers and subscribers of `resuming_clients` there is load that no client waits for:
-retained messages at QoS 0, and acknowledgements. Each of these clients sends PINGREQ behind it:
-what was sent before a PINGRESP that came, the broker had taken up, and a kill may not take it back.
+Besides the publishers and subscribers of `resuming_clients` there is load for which no client
+waits: retained messages at QoS 0, and acknowledgements. Each of these clients sends PINGREQ after
+it. A PINGRESP proves that the broker has accepted everything before the PINGREQ, so no kill may
+undo it.
 """
 
 import asyncio
@@ -20,16 +21,16 @@ from tests.system.session_log import Uploader, deliveries_of
 from tests.system.warm_broker import WarmBroker
 
 EARLY_KILLS = 0.1
-"""How many starts are killed before the broker is ready."""
+"""Share of the starts after which the broker is killed before it is ready."""
 
 LIFE_SECONDS = (0.0, 0.2)
-"""Between READY and SIGKILL."""
+"""Time between READY and SIGKILL."""
 
 DRAIN_SECONDS = 120.0
 
 
 class CountingSubscriber(Subscriber):
-    """Counts what a `Subscriber` would fail at."""
+    """A subscriber that counts errors for which a `Subscriber` would fail."""
 
     counts: Counter[str]
 
@@ -49,7 +50,7 @@ class CountingSubscriber(Subscriber):
 
 
 class Keeper(ResumingClient):
-    """Publishes numbers to be retained at QoS 0, and looks after each kill what is there."""
+    """Publishes retained numbers at QoS 0, and checks after each kill what the broker retains."""
 
     def __init__(
         self, port: int, name: str, source: random.Random, progress: Progress, counts: Counter[str]
@@ -58,7 +59,7 @@ class Keeper(ResumingClient):
         self.topic = f"kept/{name}"
         self.sent = 0
         self.taken_up = 0
-        """The newest number that the broker is known to have had."""
+        """The newest number that the broker is known to have accepted."""
         self.is_stopping = False
         self._counts = counts
         self._asked: list[int] = []
@@ -95,7 +96,7 @@ class Keeper(ResumingClient):
 
 
 class Acknowledger(ResumingClient):
-    """Takes QoS 1 and sends PINGREQ behind each PUBACK: what was acknowledged never comes again."""
+    """Receives QoS 1 and sends PINGREQ after each PUBACK. No acknowledged message may be repeated."""
 
     def __init__(
         self, port: int, source: random.Random, progress: Progress, counts: Counter[str]
@@ -105,7 +106,7 @@ class Acknowledger(ResumingClient):
         self.is_stopping = False
         self._counts = counts
         self._acknowledged: dict[int, Received] = {}
-        """The newest message of each packet identifier whose PUBACK the broker has taken up."""
+        """The newest message of each packet identifier for which the broker has accepted PUBACK."""
         self._asked: list[Received] = []
 
     def is_finished(self) -> bool:
@@ -123,7 +124,8 @@ class Acknowledger(ResumingClient):
             acknowledged = self._asked.pop(0)
             self._acknowledged[acknowledged.packet_id] = acknowledged
         elif packet.kind is Kind.PUBLISH:
-            # A publisher may repeat QoS 1: that is another delivery, with an identifier of its own.
+            # A publisher may repeat QoS 1. The broker delivers the repeat under a packet identifier
+            # of its own.
             before = self._acknowledged.get(packet.packet_id)
             is_again = before is not None and (before.topic, before.payload) == (
                 packet.topic,
@@ -138,7 +140,7 @@ class Acknowledger(ResumingClient):
 
 
 class Campaign:
-    """One run of kills."""
+    """One run with kills."""
 
     BROKEN = (
         "messages lost",
@@ -185,12 +187,14 @@ class Campaign:
         return random.Random(self.source.random())  # noqa: S311
 
     def is_whole(self) -> bool:
-        """Return whether nothing was lost, doubled or forgotten."""
+        """Return True if nothing was lost, duplicated or forgotten."""
         return not any(self.counts[what] for what in self.BROKEN)
 
     async def run(self, kills: int, report: Callable[[], None]) -> None:
-        """Kill so many times, let everybody finish, and look at what is left."""
-        # A client finds out that the broker is dead by writing to it.
+        """Kill the broker `kills` times, wait until every client has finished, and check the
+        remaining state."""
+        # A client notices that the broker is dead when writing fails, which asyncio would log as a
+        # warning.
         logging.getLogger("asyncio").setLevel(logging.ERROR)
         await asyncio.to_thread(self._start)
         self.uploader.start()
@@ -233,7 +237,7 @@ class Campaign:
                 for qos in (1, 2)
                 if publisher.published[qos]
             }
-            # One more of each: what comes last is behind what was repeated.
+            # One more message per QoS: the last message must come after all repeats.
             client = await ByteClient.open(self.broker.port)
             async with client:
                 await client.connect("the-end", clean=True)
@@ -250,7 +254,7 @@ class Campaign:
         assert await asyncio.to_thread(self.uploader.stop_when_done) == 0
 
     async def _kill(self) -> None:
-        # Random moments are what this is about: nothing is awaited here.
+        # The moment of a kill must be random, so no condition is awaited here.
         await asyncio.sleep(self.source.uniform(*LIFE_SECONDS))
         await asyncio.to_thread(self.broker.strike)
         self.kills += 1
@@ -262,10 +266,11 @@ class Campaign:
         await asyncio.to_thread(self._start)
 
     def log_agrees(self) -> str:
-        """Return what the session log reports, once the broker has stopped and all is uploaded.
+        """Return a summary of the session log. Call this after the broker has stopped and
+        everything is uploaded.
 
         Raises:
-            AssertionError: it lacks something, or has it twice.
+            AssertionError: The log lacks an event or has it twice.
         """
         log = deliveries_of(self.broker.data_directory)
         assert set(log.held.values()) == {1}, "held twice"

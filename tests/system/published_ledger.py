@@ -1,7 +1,8 @@
-"""A witness of everything that was published: a durable subscriber who is away until the end.
+"""A record of everything that was published: a persistent subscriber that is absent during the run.
 
-It subscribes before the gateway starts and collects after it has stopped, on a broker that runs
-alone on the gateway's data. So it counts what the broker took, without a part in the run.
+It subscribes before the gateway starts, and receives its messages after the gateway has stopped,
+from a broker that runs alone on the gateway's data. So it counts what the broker accepted without
+taking part in the run.
 """
 
 import json
@@ -16,20 +17,20 @@ from tests.system.stage import Stage
 
 @dataclass(frozen=True)
 class Reading:
-    """One payload of docs/formats/readings.md."""
+    """One payload as defined in docs/formats/readings.md."""
 
     topic: str
     records: list[dict[str, Any]]
 
     @property
     def identity(self) -> tuple[str, int, int, str]:
-        """What makes a payload unique: device, boot, sequence and quantity."""
+        """The values that identify a payload: device, boot, sequence and quantity."""
         first = self.records[0]
         return first["device"], first["boot"], first["sequence"], self.topic.split("/")[2]
 
 
 async def begin_ledger(data_directory: Path) -> None:
-    """Subscribe to all readings that will ever be published on this data."""
+    """Subscribe to all readings that will be published on this data directory."""
     with running_broker(data_directory=data_directory) as broker:
         async with Stage(broker, prefix="ledger") as stage:
             client = await stage.client("", clean=False)
@@ -38,7 +39,7 @@ async def begin_ledger(data_directory: Path) -> None:
 
 
 async def readings_of_ledger(data_directory: Path) -> list[Reading]:
-    """Every reading that was published since `begin_ledger`, in the order of its topic."""
+    """Return every reading published since `begin_ledger`, in order for each topic."""
     return [reading async for reading in _collected(data_directory)]
 
 

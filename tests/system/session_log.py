@@ -1,6 +1,6 @@
-"""The uploader beside a broker under test, and what the uploaded session log reports afterwards.
+"""The uploader next to a broker under test, and the contents of the uploaded session log.
 
-The log is read as docs/formats/session-log.md describes it, without the product's code: with
+The log is read as docs/formats/session-log.md defines it, without the product's code: anyone with
 the segments can check that each message was received once, released once and delivered once.
 """
 
@@ -25,9 +25,10 @@ EXPORT_DEADLINE_SECONDS = 120.0
 
 
 class Uploader:
-    """`oncegate upload` on a data directory; it seals every half second, to be met busy.
+    """`oncegate upload` on a data directory. It seals a segment every half second, so that kills
+    interrupt it at work.
 
-    What it logs goes to a file that is named, else to where the test's own words go.
+    It writes its own log to the file `log`, or else to the standard error of the tests.
     """
 
     def __init__(self, data_directory: Path, log: Path | None = None) -> None:
@@ -36,7 +37,7 @@ class Uploader:
         self._process: WarmProcess | None = None
 
     def start(self) -> None:
-        """Start the process; it waits for the broker by itself."""
+        """Start the process, which itself waits for the broker."""
         with contextlib.ExitStack() as files:
             log = files.enter_context(self._log.open("ab")) if self._log else sys.__stderr__
             assert log is not None
@@ -50,20 +51,21 @@ class Uploader:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is alive."""
+        """True while the process is alive."""
         return self._process is not None and self._process.poll() is None
 
     def kill(self) -> None:
-        """Stop it with SIGKILL, if it runs."""
+        """Kill the process with SIGKILL, if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(STOP_DEADLINE_SECONDS)
 
     def stop_when_done(self) -> int:
-        """Wait until the journal of a broker that has stopped is uploaded; the exit code.
+        """Wait until the journal of a stopped broker is uploaded, stop the uploader and return its
+        exit code.
 
-        The uploader is polite: on a busy machine it may be far behind, and a stop does not wait
-        for all of it.
+        The uploader has a low priority. On a busy machine it may be far behind, and a stop does not
+        wait for all of it.
         """
         assert self._process is not None
         files = journal_files(self._data_directory / FOLDER_NAME)
@@ -75,7 +77,8 @@ class Uploader:
             assert time.monotonic() < deadline, f"the log does not reach sequence {last_batch}"
             time.sleep(0.1)
         if self._set_aside():
-            # What the disk did not give back for a while is tried again in a minute, or at a start.
+            # A segment that the disk could not return for a while is retried after a minute or at
+            # the next start.
             self._stop()
             self.start()
             while self._set_aside():
@@ -95,7 +98,7 @@ class Uploader:
 
 @dataclass
 class Deliveries:
-    """What the log reports of every message, by (store, message) and by session."""
+    """Counts of the log's events by message. Completed deliveries also count by session."""
 
     event_count: int = 0
     held: Counter[Any] = field(default_factory=Counter)
@@ -105,10 +108,10 @@ class Deliveries:
 
 
 def deliveries_of(data_directory: Path, *, may_repeat: bool = False) -> Deliveries:
-    """Read every uploaded segment, in order and without a gap.
+    """Read every uploaded segment in order and check that there is no gap.
 
-    Where a disk failed an event `may_repeat`, and counts once: a segment that cannot be read for a
-    while is exported again, and may have arrived before (docs/formats/session-log.md).
+    After a disk error an event `may_repeat` and is counted once: a segment that cannot be read for
+    a while is exported again, although it may have arrived before (docs/formats/session-log.md).
     """
     deliveries = Deliveries()
     counted: dict[int, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""A broker and the clients that one test puts on it, under names that no other test uses."""
+"""A broker and the clients that one test connects to it, under names that no other test uses."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from tests.system.broker_process import BrokerProcess
 
 
 class Stage:
-    """Clients and topics of one test; every connection is cut when the test is over."""
+    """Clients and topics of one test. Every connection is cut when the test is over."""
 
     def __init__(self, broker: BrokerProcess, prefix: str) -> None:
         self.broker = broker
@@ -30,19 +30,19 @@ class Stage:
         for client in self._clients:
             client.cut()
         self._clients.clear()
-        # The transports close in the loop's next turn.
+        # The transports close in the next iteration of the event loop.
         await asyncio.sleep(0)
 
     def topic(self, name: str) -> str:
-        """A topic that no other test uses."""
+        """Return a topic that no other test uses."""
         return f"{self.prefix}/{name}"
 
     def client_id(self, name: str) -> str:
-        """A client identifier that no other test uses."""
+        """Return a client identifier that no other test uses."""
         return f"{self.prefix}{name}"
 
     async def open(self, *, receive_buffer_bytes: int | None = None) -> ByteClient:
-        """A TCP connection without a CONNECT."""
+        """Open a TCP connection without sending CONNECT."""
         client = await ByteClient.open(self.broker.port, receive_buffer_bytes=receive_buffer_bytes)
         self._clients.append(client)
         return client
@@ -57,7 +57,7 @@ class Stage:
         level: int = 4,
         receive_buffer_bytes: int | None = None,
     ) -> ByteClient:
-        """A client that the broker has accepted."""
+        """Connect a client, and assert that the broker accepts it."""
         client = await self.open(receive_buffer_bytes=receive_buffer_bytes)
         connack = await client.connect(
             self.client_id(name),
@@ -73,14 +73,16 @@ class Stage:
     async def deliver(
         self, topic: str, *payloads: bytes, qos: int = 2, retain: bool = False
     ) -> None:
-        """Publish these messages from a client of their own, every step of them."""
+        """Publish these messages one after the other from a separate client, with their complete
+        acknowledgement."""
         publisher = await self.client("publisher")
         for payload in payloads:
             await publisher.deliver(topic, payload, qos=qos, retain=retain)
         await publisher.disconnect()
 
     async def burst(self, topic: str, payloads: list[bytes], *, qos: int) -> None:
-        """Publish these messages together and take every step of all of them."""
+        """Publish these messages together from a separate client, with their complete
+        acknowledgement."""
         publisher = await self.client("publisher")
         packet_ids = [await publisher.publish(topic, payload, qos=qos) for payload in payloads]
         for packet_id in packet_ids if qos == 1 else []:
@@ -94,10 +96,10 @@ class Stage:
         await publisher.disconnect()
 
     async def retained_of(self, topic_filter: str, *, wanted: int) -> list[bytes]:
-        """The payloads that a new subscription to this filter is given immediately.
+        """Return the payloads that a new subscription to this filter receives immediately.
 
-        `wanted` messages are awaited; the retained message of a second topic, subscribed after it,
-        shows that no more of them would have come.
+        The method waits for `wanted` messages. Then it subscribes to a second topic, whose retained
+        message proves that no more messages follow for the filter.
         """
         await self.deliver(self.topic("end of retained"), b"end", retain=True)
         reader = await self.client("reader")
@@ -109,43 +111,47 @@ class Stage:
         return payloads
 
     async def status(self) -> Any:
-        """The broker's status from its control socket."""
+        """Return the broker's status from its control socket."""
         return await asyncio.to_thread(self.broker.ask, "status")
 
     async def session(self, name: str) -> Any:
-        """What the control socket reports of a client's session."""
+        """Return a client's session as the control socket reports it."""
         return await asyncio.to_thread(self.broker.ask, "session", client_id=self.client_id(name))
 
     async def settle(self, name: str) -> None:
         """Wait until the broker has every acknowledgement of a client.
 
-        Libraries give a message to the program before they acknowledge it; one that stops in
-        between gets the message again, rightly.
+        Libraries pass a message to the program before they acknowledge it. A program that stops
+        between the two rightly receives the message again.
         """
         deadline = time.monotonic() + DEADLINE_SECONDS
         while (session := await self.session(name))["inflight"]:
             assert time.monotonic() < deadline, f"expected nothing in flight in {session}"
-            # The control socket has no way to wait for a change.
+            # Polled: the control socket cannot report changes.
             await asyncio.sleep(0.02)
 
     async def ended(self, name: str) -> None:
-        """Wait until the broker has no session of a client any more."""
+        """Wait until the broker no longer has a session of this client."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         ask, client_id = self.broker.answer_of, self.client_id(name)
         while (await asyncio.to_thread(ask, "session", client_id=client_id))["ok"]:
             assert time.monotonic() < deadline, f"expected no session of {client_id}"
-            # The control socket has no way to wait for a change.
+            # Polled: the control socket cannot report changes.
             await asyncio.sleep(0.02)
 
     async def restart(self, how: str) -> None:
-        """End the broker (`terminated` or `killed`) and start it again on the same data."""
+        """Stop the broker with SIGTERM (`terminated`) or SIGKILL (`killed`), and start it again on
+        the same data."""
         await asyncio.to_thread(self.broker.restart, how)
 
     async def eventually(self, question: Callable[[Any], bool], expected: str) -> Any:
-        """Ask for the status until it satisfies the question; the status."""
+        """Request the status until it satisfies the condition, and return it.
+
+        `expected` names the condition in an error.
+        """
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not question(status := await self.status()):
             assert time.monotonic() < deadline, f"expected {expected} in {status}"
-            # The control socket has no way to wait for a change.
+            # Polled: the control socket cannot report changes.
             await asyncio.sleep(0.05)
         return status

@@ -1,4 +1,4 @@
-"""A sensor is added, changed, removed and brought back in a browser, at a whole gateway."""
+"""A sensor is added, changed, removed and restored in a browser, on a whole gateway."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ EACH_SECONDS = 0.2
 
 @asynccontextmanager
 async def sensor_on(terminal: Terminal) -> AsyncIterator[None]:
-    """A sensor that sends a line of JSON several times a second."""
+    """Simulate a sensor that sends several lines of JSON per second."""
 
     async def send() -> None:
         for number in range(1_000_000):

@@ -1,4 +1,4 @@
-"""Alarms of a whole gateway, as a subscriber, a program and a scraper see them."""
+"""Alarms of a whole gateway, as seen by a subscriber, by a REST client and by Prometheus."""
 
 import json
 import re
@@ -21,12 +21,12 @@ TOPIC = "alarms/port_closed"
 
 
 def subscriber(gateway: WholeGateway, topic: str) -> list[str]:
-    """The command that prints one message of a topic."""
+    """Return the command that prints one message from a topic."""
     return ["mosquitto_sub", "-p", str(gateway.broker_port), "-t", topic, "-C", "1"]
 
 
 def published(gateway: WholeGateway, topic: str) -> Any:
-    """The next payload of a topic, retained ones included; empty ones are not counted."""
+    """Return the next payload on a topic, also a retained one. Empty payloads are skipped."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while True:
         outcome = subprocess.run(
@@ -41,7 +41,7 @@ def published(gateway: WholeGateway, topic: str) -> Any:
 
 
 def retained(gateway: WholeGateway, topic: str) -> bool:
-    """Return True if the broker retains a message of a topic."""
+    """Return True if the broker retains a message on the topic."""
     outcome = subprocess.run(
         [*subscriber(gateway, topic), "-W", "1"],
         capture_output=True,
@@ -74,7 +74,7 @@ def test_a_port_that_cannot_be_opened_is_an_alarm_everywhere_until_it_is_not_con
     gateway.configure("")
     gateway.start()
     deadline = time.monotonic() + DEADLINE_SECONDS + 60
-    # The condition has to be absent for a minute.
+    # An alarm clears after its condition has been absent for a minute.
     while any(
         each["id"] == "port_closed" for each in json.loads(gateway.get("/api/v1/alarms"))["alarms"]
     ):

@@ -1,4 +1,4 @@
-"""How a connection begins: what CONNECT is accepted, and how each other one is answered."""
+"""The start of a connection: which CONNECT is accepted, and how every other CONNECT is answered."""
 
 import subprocess
 from collections.abc import Iterator
@@ -240,7 +240,7 @@ async def test_a_connect_against_the_standard_is_closed_without_a_connack(
 
 @pytest.fixture(scope="module")
 def password_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    """A broker that knows the user `alice` with the password `correct horse`, and no other."""
+    """Run a broker with one user: `alice` with the password `correct horse`."""
     passwords = tmp_path_factory.mktemp("access") / "passwords"
     subprocess.run(
         [*oncegate_command(), "passwd", str(passwords), "alice", "--password-stdin"],

@@ -1,4 +1,4 @@
-"""File descriptors: a process with few or none left continues with those that it has."""
+"""File descriptors: a process that has few or none left continues with the ones that are open."""
 
 import asyncio
 import resource
@@ -17,7 +17,7 @@ CONNECTIONS_MAX = LIMIT - LIMIT // 4
 
 @pytest.fixture
 def broker() -> Iterator[BrokerProcess]:
-    """A broker that may open 256 files."""
+    """Run a broker that may open 256 files."""
     process = BrokerProcess("")
     process.planted = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, {LIMIT}))"
     try:
@@ -63,7 +63,7 @@ async def test_a_batch_waits_while_no_file_can_be_opened_and_is_then_acknowledge
     async with await ByteClient.open(broker.port) as client:
         await client.connect("writer", clean=False, keep_alive_seconds=0)
         resource.prlimit(broker.process_id, resource.RLIMIT_NOFILE, (1, LIMIT))
-        # More than a file of the journal: the next one has to be opened.
+        # More bytes than one file of the journal holds, so the next file has to be opened.
         for number in range(1, 31):
             await client.publish("topic", bytes(200_000), qos=1, packet_id=number)
         async with asyncio.timeout(DEADLINE_SECONDS):

@@ -1,4 +1,5 @@
-"""The keep-alive: who is silent for one and a half times the interval is gone, who pings stays."""
+"""Keep-alive: a client that is silent for one and a half intervals is disconnected, and a client
+that pings is not."""
 
 import asyncio
 import time
@@ -30,7 +31,7 @@ async def test_a_client_that_pings_and_one_without_a_keep_alive_stay_connected(
 ) -> None:
     pinging = await stage.client("pinging", keep_alive_seconds=2)
     without_keep_alive = await stage.client("calm", keep_alive_seconds=0)
-    # Each silent client is closed after one and a half seconds: together longer than 1.5 times 2 s.
+    # Each silent client is disconnected after 1.5 s. Together that is longer than 1.5 times 2 s.
     for _ in range(3):
         silent = await stage.client("silent", keep_alive_seconds=1)
         await silent.expect_closed()
@@ -57,7 +58,7 @@ async def test_a_client_that_drips_a_packet_is_closed_as_a_silent_one_is(stage: 
         if closing.done():
             break
         dripping.send(bytes([byte]))
-        await asyncio.sleep(0.2)  # a byte in each of a keep-alive's fifths: that is the attack
+        await asyncio.sleep(0.2)  # The attack: one byte in each fifth of the interval.
     assert closing.done()
     await closing
     assert time.monotonic() - began >= 1.4

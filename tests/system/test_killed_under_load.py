@@ -1,7 +1,7 @@
-"""The promise: a broker killed again and again loses no acknowledged message and doubles none.
+"""A broker that is killed repeatedly loses no acknowledged message and duplicates none.
 
-The seed is printed; ONCEGATE_TEST_SEED=<seed> plays the same dice again (the kernel's scheduling
-is beyond any seed).
+The seed is printed. ONCEGATE_TEST_SEED=<seed> repeats the random numbers, but no seed controls the
+kernel's scheduling.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from tests.system.session_log import Uploader, deliveries_of
 from tests.system.stage import Stage
 
 KILL_COUNT = 12
-"""Half a minute; `make kill KILLS=2000` goes on."""
+"""Half a minute of kills; `make kill KILLS=2000` does more."""
 OVERLOADED = """[mqtt]
 max_mqueue_len = 20
 
@@ -25,8 +25,8 @@ max_mqueue_len = 20
 client = "*"
 when_full = "refuse"
 """
-"""Publishers are faster than their subscribers, and queues small."""
-# Longer than the broker needs for a start, so that some kills come before it is ready.
+"""Settings with small queues, for publishers that are faster than their subscribers."""
+# Longer than the broker takes to start, so that some kills come before it is ready.
 SECONDS_BEFORE_EARLY_KILL = 0.6
 DRAIN_DEADLINE_SECONDS = 90.0
 
@@ -49,11 +49,11 @@ def _subscribers_of(stage: Stage, source: random.Random, progress: Progress) -> 
 async def _kill_again_and_again(
     stage: Stage, uploader: Uploader, source: random.Random, kills: int
 ) -> int:
-    """Kill the broker; how often a queue refused a message, over all its starts."""
+    """Kill and restart the broker. Return how often a queue refused a message, over all starts."""
     broker = stage.broker
     refusals = 0
     for _ in range(kills):
-        # Random moments are what this test is about: nothing is awaited here.
+        # The moment of a kill must be random, so no condition is awaited here.
         await asyncio.sleep(source.uniform(0.01, 0.5))
         refusals += await _refusals_of(stage)
         await asyncio.to_thread(broker.kill)
@@ -69,7 +69,7 @@ async def _kill_again_and_again(
 
 
 async def _refusals_of(stage: Stage) -> int:
-    """How often a queue has refused a message since the broker's last start."""
+    """Return how often a queue has refused a message since the broker's last start."""
     refusals: int = (await stage.status())["errors"].get("queue_refuses", 0)
     return refusals
 
@@ -109,7 +109,7 @@ async def test_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_be
             publisher.stop()
         async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):
             await asyncio.gather(*publishing)
-        # The last two are behind everything else, also behind the repeats that QoS 1 allows.
+        # The two last messages come after everything else, including the repeats that QoS 1 allows.
         progress.expected = {"load/end/1": 1, "load/end/2": 1} | {
             publisher.topic_of(qos): publisher.published[qos]
             for publisher in publishers
@@ -119,7 +119,7 @@ async def test_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_be
             await stage.deliver(f"load/end/{qos}", b"1", qos=qos)
     _print_figures(publishers, subscribers)
     refusals += await _refusals_of(stage)
-    # Were no queue ever full, the run would prove nothing about those that refuse.
+    # If no queue were ever full, the run would prove nothing about queues that refuse.
     assert (refusals > 0) == (settings is OVERLOADED), refusals
     await _nothing_is_left(stage)
     assert await asyncio.to_thread(uploader.stop_when_done) == 0
@@ -127,12 +127,12 @@ async def test_kills_under_load_lose_nothing_double_nothing_and_leave_nothing_be
 
 
 def _the_log_agrees(stage: Stage, publishers: list[Publisher]) -> None:
-    """What the session log reports of each message, from the first event to the last."""
+    """Assert that the session log reports each message from its first event to its last, once."""
     log = deliveries_of(stage.broker.data_directory)
     print(f"{log.event_count} events in the session log")
     assert set(log.held.values()) == {1}
     assert log.released == log.held
-    # The message that ends the test comes from a clean session: it is published, never held.
+    # The last message comes from a clean session, so the log has it as published, not as held.
     assert log.held.total() == sum(publisher.published[2] for publisher in publishers)
     assert set(log.completed.values()) == {1}
     assert not log.dropped

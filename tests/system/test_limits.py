@@ -1,4 +1,4 @@
-"""Every limit holds, is answered as the standard requires, and never takes anyone else down."""
+"""Every limit holds, is answered as the standard requires, and affects no other client."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ async def test_no_more_than_max_inflight_messages_are_sent_before_one_is_acknowl
     await client.subscribe((stage.topic("x"), qos), (stage.topic("barrier"), 0))
     await stage.deliver(stage.topic("x"), *[b"%d" % number for number in range(8)], qos=qos)
     window = [await client.expect(Kind.PUBLISH) for _ in range(3)]
-    # QoS 0 needs no place in the window: it comes, and nothing of the queue before it.
+    # QoS 0 needs no room in the window: the message arrives, and none from the queue before it.
     await stage.deliver(stage.topic("barrier"), b"barrier", qos=0)
     assert (await client.expect(Kind.PUBLISH)).payload == b"barrier"
     if qos == 1:
@@ -92,7 +92,8 @@ async def test_qos_2_beyond_max_awaiting_rel_is_not_accepted_until_one_is_releas
         await client.publish(stage.topic("x"), b"%d" % packet_id, qos=2, packet_id=packet_id)
         await client.expect(Kind.PUBREC, packet_id)
     await client.publish(stage.topic("x"), b"3", qos=2, packet_id=3)
-    # 3.1.1 has no word for it: the broker closes the connection and keeps the two it accepted.
+    # MQTT 3.1.1 has no error code for this: the broker closes the connection and keeps the two
+    # accepted messages.
     assert await client.expect_closed() == []
     client = await stage.client("a", clean=False)
     for packet_id in (1, 2):
@@ -145,7 +146,7 @@ async def test_a_packet_of_max_packet_size_is_accepted_and_one_byte_more_closes(
     await watcher.subscribe((stage.topic("x"), 1))
     client = await stage.client("a")
     empty = publish(stage.topic("x"), b"", qos=1, packet_id=1)
-    # Packets above 127 bytes have a remaining length of two bytes instead of one.
+    # Packets of more than 127 bytes have a remaining length of two bytes instead of one.
     largest = bytes(4096 - len(empty) - 1)
     await client.publish(stage.topic("x"), largest, qos=1)
     await client.find(Kind.PUBACK)
@@ -220,7 +221,8 @@ async def test_a_session_beyond_max_sessions_is_refused_and_those_that_exist_may
     stage = new_stage("[mqtt]\nmax_sessions = 2")
     for name in ("a", "b"):
         client = await stage.client(name, clean=False)
-        await client.subscribe((stage.topic("x"), 1))  # a session without anything is given back
+        # A session without a subscription would be discarded.
+        await client.subscribe((stage.topic("x"), 1))
         await client.disconnect()
     refused = await stage.open()
     await refused.send_all(connect(stage.client_id("c"), clean=False))

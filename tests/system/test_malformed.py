@@ -1,4 +1,5 @@
-"""Bytes that are no MQTT: the connection closes, a counter states why, no other client notices."""
+"""Bytes that are not MQTT: the connection is closed, a counter names the reason, and no other
+client notices."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The short version of `make kill`: see `killing`."""
+"""The short version of `make kill`, whose code is in `killing`."""
 
 import os
 import time

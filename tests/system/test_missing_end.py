@@ -1,4 +1,4 @@
-"""A real broker whose newest journal file was damaged while it was off reports what is lost."""
+"""A broker reports which events are lost after damage to its newest journal file."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""QoS 0, 1 and 2 in both directions: the steps, the table of granted QoS, the order."""
+"""QoS 0, 1 and 2 in both directions: the handshakes, the table of granted QoS, the order."""
 
 from collections.abc import Callable
 
@@ -200,7 +200,8 @@ async def test_a_burst_arrives_in_the_order_in_which_it_was_published(
 ) -> None:
     client = await stage.client("a")
     await client.subscribe((stage.topic("x"), qos))
-    # As many together as max_awaiting_rel lets a publisher have, and more than one window.
+    # As many concurrent messages as max_awaiting_rel allows for a publisher, and more than one
+    # window.
     for first in range(0, 300, 100):
         payloads = [b"%d" % number for number in range(first, first + 100)]
         await stage.burst(stage.topic("x"), payloads, qos=qos)

@@ -1,4 +1,4 @@
-"""What a restart of the broker must not change, whether it was stopped normally or killed."""
+"""State that a restart of the broker must not change, after a normal stop and after a kill."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Retained messages: one a topic, no part of a session, given to whom it is new."""
+"""Retained messages: one per topic, not part of a session, sent with each new subscription."""
 
 import pytest
 

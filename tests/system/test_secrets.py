@@ -1,9 +1,9 @@
-"""A run of the whole gateway with every kind of secret: none of them is anywhere but in its file.
+"""A run of the whole gateway with every kind of secret: each secret is found only in its own file.
 
-Right and wrong passwords and tokens are sent to the broker and to the page, a reload is refused,
-everything is logged, and then everything is searched that others may come to see: what was printed,
-command lines and environments of processes, pages, REST, the status, the session log, and each file
-of the data directory.
+Correct and wrong passwords and tokens are sent to the broker and to the page, a reload is refused,
+and everything is logged. Then the test searches everything that others may see: output, command
+lines and environments of processes, pages, REST, the status, the session log, and each file of the
+data directory.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ WRONG_AT_PAGE: Final = "wrong-At-Page-74"
 WRONG_TOKEN: Final = "ogt_wrongTokenOfAProgram75"  # noqa: S105
 WRONG_JWT: Final = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ3cm9uZy03NiJ9.c2lnbmF0dXJlLTc2"
 SEEN: Final = "what-the-log-has-77"
-"""A message: the search finds it, so it would find a secret."""
+"""Payload of a message. The search finds it, which proves that the search would find a secret."""
 PATHS: Final = (
     *("/", "/sensors", "/clients", "/system"),
     *("/api/v1/status", "/api/v1/serial", "/api/v1/sessions", "/api/v1/history/series"),
@@ -101,7 +101,7 @@ tokens_file = "{directory}/api-tokens"
 
 
 def command(*arguments: str, given: str = "") -> str:
-    """Run one command; what it printed."""
+    """Run a command and return its output."""
     outcome = subprocess.run(
         [*oncegate_command(), *arguments],
         input=given.encode(),
@@ -113,7 +113,7 @@ def command(*arguments: str, given: str = "") -> str:
 
 
 def publish(gateway: WholeGateway, username: str, password: str) -> int:
-    """Publish with a password, in another program's process; its exit code."""
+    """Publish with a password from another program, and return that program's exit code."""
     where = ["-p", str(gateway.broker_port), "-t", "load/1", "-m", SEEN, "-q", "2"]
     credentials = ["-u", username, "-P", password, "-V", "5"]
     return subprocess.run(
@@ -126,7 +126,7 @@ def publish(gateway: WholeGateway, username: str, password: str) -> int:
 
 
 async def bear(port: int, token: str) -> int:
-    """Log in by OAUTHBEARER with a token; the reason code."""
+    """Log in with a token by OAUTHBEARER, and return the reason code."""
     async with await PacketClient.open(port) as client:
         client.connect(f"n,,\x01auth=Bearer {token}\x01\x01".encode(), method="OAUTHBEARER")
         connack = await client.receive()
@@ -135,14 +135,14 @@ async def bear(port: int, token: str) -> int:
 
 
 def token_of(key: Signer) -> str:
-    """A token of carol's that the broker accepts: she has no password."""
+    """Return a token of the user carol that the broker accepts. Carol has no password."""
     claims: dict[str, object] = {"iss": "https://login.example", "aud": "oncegate", "sub": "carol"}
     claims |= {"exp": int(time.time()) + 3_600}
     return jwt.encode(claims, key.key, algorithm=key.algorithm, headers={"kid": key.name})
 
 
 def secrets_in_keys(*files: Path) -> Iterator[bytes]:
-    """The lines of keys in PEM that hold more than their frame, and all bytes of other keys."""
+    """Yield the secret lines of keys in PEM, and the bytes of other keys."""
     for file in files:
         content = file.read_bytes()
         if b"-----BEGIN" not in content:
@@ -152,8 +152,11 @@ def secrets_in_keys(*files: Path) -> Iterator[bytes]:
 
 
 async def visit(gateway: WholeGateway, token: str) -> tuple[str, str]:
-    """Log in wrongly and rightly, look at all pages, also as a program; return what was answered,
-    and the cookie of the login."""
+    """Log in with a wrong and a correct password, and load all pages, also with a token as a
+    program does.
+
+    Return the text of all responses, and the cookie of the login.
+    """
     url = f"http://127.0.0.1:{gateway.page_port}"
     seen: list[str] = []
     async with httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as browser:
@@ -166,7 +169,7 @@ async def visit(gateway: WholeGateway, token: str) -> tuple[str, str]:
             assert answer.status_code == status_code, answer.text
             seen += [form, answer.text]
         seen += [(await browser.get(path)).text for path in PATHS]
-        # The other cookie is that of the form, which shows it.
+        # The other cookie belongs to the login form, which contains the same value.
         login = browser.cookies["oncegate-login"]
     async with httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as program:
         for shown, status_code in ((WRONG_TOKEN, 401), (token, 200)):
@@ -213,7 +216,7 @@ async def test_no_secret_is_anywhere_but_in_its_file(gateway: WholeGateway) -> N
     token = command("api-token", "add", "dashboard", "--file", tokens).split()[-1]
     places_of_gateway = {"broker_port": gateway.broker_port, "tls_port": free_port()}
     gateway.configure(SETTINGS.format(directory=directory, **places_of_gateway))
-    # The bucket does not answer: what the uploader logs of it is searched as well.
+    # The bucket does not respond, so that the uploader's error messages are searched as well.
     bucket = {"AWS_ACCESS_KEY_ID": "id", "AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
     gateway.start("--verbose", environment=bucket | {"AWS_SECRET_ACCESS_KEY": UPLOAD})
     data = ("--data-dir", str(gateway.data_directory))
@@ -246,7 +249,7 @@ async def test_no_secret_is_anywhere_but_in_its_file(gateway: WholeGateway) -> N
     secrets = [text.encode() for text in texts] + list(secrets_in_keys(served[1], signing_key))
     assert len(secrets) >= len(texts) + 2, "both keys are searched for"
     for hidden in secrets:
-        # The environment is the way by which systemd gives the uploader its credentials.
+        # systemd passes the uploader's credentials in its environment.
         its_own = "environ" if hidden == UPLOAD.encode() else str(signing_key)
         forms = (hidden, base64.b64encode(hidden), hidden.hex().encode())
         found = [

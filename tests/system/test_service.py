@@ -1,4 +1,4 @@
-"""The processes as services: what systemd receives, and what its signals do."""
+"""The processes as services: their notifications to systemd, and their reaction to its signals."""
 
 import asyncio
 import signal
@@ -22,14 +22,14 @@ from tests.system.stage import Stage
 
 @pytest.fixture
 def broker() -> Iterator[BrokerProcess]:
-    """A broker that the test starts itself."""
+    """Return a broker that the test itself starts."""
     broker = BrokerProcess("[mqtt]\nmax_inflight = 7")
     yield broker
     broker.remove()
 
 
 def _messages_until(manager: socket.socket, wanted: bytes) -> list[bytes]:
-    """What the service manager received, up to the first message that begins like this."""
+    """Return the service manager's messages, up to the first that begins with `wanted`."""
     reported: list[bytes] = []
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not (reported and reported[-1].startswith(wanted)):
@@ -49,7 +49,7 @@ def test_systemd_is_notified_of_ready_alive_and_stopping(broker: BrokerProcess) 
         began = time.monotonic()
         for _ in range(4):
             _messages_until(manager, b"WATCHDOG=1")
-        # Fed at least twice in each interval of a second, as systemd recommends.
+        # Systemd recommends at least two notifications per interval, which is one second here.
         assert time.monotonic() - began < 3.0
         broker.signal(signal.SIGTERM)
         _messages_until(manager, b"STOPPING=1")
@@ -111,7 +111,8 @@ def test_the_processes_beside_the_broker_report_ready_and_alive(verb: str, tmp_p
             began = time.monotonic()
             for _ in range(3):
                 _messages_until(manager, b"WATCHDOG=1")
-            # At least twice in the 4 s for which systemd waits, and not with every step.
+            # At least two notifications within the 4 s that systemd waits, but not one per
+            # iteration.
             assert 1.0 < time.monotonic() - began < 6.0
             process.send_signal(signal.SIGTERM)
             assert process.wait(STOP_DEADLINE_SECONDS) == 0

@@ -1,4 +1,5 @@
-"""Sessions: what clean session 0 keeps, what 1 discards, what a resume sends again."""
+"""Sessions: what clean session 0 preserves, what clean session 1 discards, what a resumed session
+receives again."""
 
 from collections.abc import Callable
 
@@ -152,7 +153,7 @@ async def test_what_was_acknowledged_does_not_come_again(stage: Stage) -> None:
     await stage.deliver(stage.topic("x"), b"taken at 1", qos=1)
     for _ in range(2):
         await client.take()
-    # The answer to PINGREQ shows that the acknowledgements before it were read.
+    # The PINGRESP proves that the acknowledgements before it were read.
     await client.ping()
     client.cut()
     client = await stage.client("a", clean=False)

@@ -1,4 +1,4 @@
-"""A subscriber that does not read costs bounded memory and no other client's time."""
+"""A subscriber that does not read takes a limited amount of memory and delays no other client."""
 
 from collections.abc import Callable
 
@@ -18,14 +18,15 @@ async def test_a_reader_that_stops_does_not_hold_up_qos_0_for_others(
     await swift.subscribe((stage.topic("x"), 0))
     publisher = await stage.client("publisher")
     before = stage.broker.resident_bytes()
-    # 48 MB that the slow one does not read, in rounds, so that the swift one is never behind.
+    # 48 MB that the slow client does not read, in rounds, so that the fast client never falls
+    # behind.
     for _ in range(60):
         for _ in range(50):
             await publisher.publish(stage.topic("x"), PAYLOAD)
         for _ in range(50):
             assert len((await swift.expect(Kind.PUBLISH)).payload) == len(PAYLOAD)
     assert stage.broker.resident_bytes() - before < 24_000_000
-    # Nothing is dropped silently: what the slow one was not sent is counted.
+    # Dropped messages are counted: every message that the slow client did not receive.
     session = await stage.session("slow")
     assert session["dropped_messages"] > 0
     assert session["dropped_messages"] + session["delivered_messages"] == 3000

@@ -1,4 +1,4 @@
-"""A broker that stood still reads what has arrived before it decides that a client is silent."""
+"""A broker that was stopped for a while reads waiting packets before it judges keep-alives."""
 
 import asyncio
 import signal
@@ -27,13 +27,13 @@ async def test_clients_whose_ping_was_waiting_stay_connected_and_no_will_is_publ
         broker.signal(signal.SIGSTOP)
         for client in clients:
             client.send(b"\xc0\x00")
-        await asyncio.sleep(STOPPED_SECONDS)  # the standstill
+        await asyncio.sleep(STOPPED_SECONDS)  # The broker is stopped.
         broker.signal(signal.SIGCONT)
         for client in clients:
             await client.expect(Kind.PINGRESP)
         await watcher.ping()
         assert "stood still" in broker.standard_error()
-        # One that stays silent from now on is noticed as ever.
+        # A client that remains silent from now on is noticed as usual.
         async with asyncio.timeout(DEADLINE_SECONDS):
             assert (await watcher.receive()).kind is Kind.PUBLISH
         for client in (*clients, watcher):
@@ -50,7 +50,7 @@ async def test_a_client_whose_connect_was_waiting_is_let_in_and_its_session_is_k
         first.send(connect("away", level=5, clean=False)[-1:])
         for number, each in enumerate(silent):
             each.send(connect(f"late-{number}"))
-        await asyncio.sleep(STOPPED_SECONDS)  # the standstill
+        await asyncio.sleep(STOPPED_SECONDS)  # The broker is stopped.
         broker.signal(signal.SIGCONT)
         for each in (first, *silent):
             assert (await each.receive()).kind is Kind.CONNACK

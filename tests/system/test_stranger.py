@@ -1,8 +1,8 @@
-"""What can a stranger do with the default configuration? Nothing of it is reached from the network,
-and nothing of it is read by other users of the machine: tried, not read.
+"""A stranger and the default configuration: nothing is reachable from the network, and other users
+of the machine can read nothing.
 
-What one can do at a listener that was opened to the network is in
-tests/broker/server/test_stranger_at_a_listener.py.
+This is tested on a running gateway, not derived from its settings. Attacks on a listener that was
+opened to the network are in tests/broker/server/test_stranger_at_a_listener.py.
 """
 
 import os
@@ -23,11 +23,11 @@ LOOPBACK: Final = {
 """127.0.0.1, ::1 and ::ffff:127.0.0.1 as /proc/net writes them."""
 LISTENING: Final = "0A"
 UNCONNECTED: Final = "07"
-"""States of TCP, and of UDP."""
+"""The state number of an open UDP socket in /proc/net; `LISTENING` is that of TCP."""
 
 
 def inodes_of(process_ids: list[int]) -> set[str]:
-    """Return the sockets that processes have open."""
+    """Return the inodes of the sockets that the processes have open."""
     found: set[str] = set()
     for process_id in process_ids:
         for descriptor in Path(f"/proc/{process_id}/fd").iterdir():
@@ -38,7 +38,7 @@ def inodes_of(process_ids: list[int]) -> set[str]:
 
 
 def open_to(process_ids: list[int]) -> Iterator[tuple[str, str]]:
-    """Return protocol and address, in hexadecimal, at which processes take what comes."""
+    """Yield protocol and hexadecimal address of each socket on which the processes accept data."""
     inodes = inodes_of(process_ids)
     for protocol, state in (
         ("tcp", LISTENING),

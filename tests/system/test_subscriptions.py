@@ -1,4 +1,4 @@
-"""SUBSCRIBE and UNSUBSCRIBE: wildcards, overlaps, replacement, and filters that are none."""
+"""SUBSCRIBE and UNSUBSCRIBE: wildcards, overlaps, replacement, and invalid filters."""
 
 from collections.abc import Callable
 
@@ -48,7 +48,8 @@ from tests.system.stage import Stage
 async def test_a_filter_gets_the_topics_it_matches_and_no_others(
     stage: Stage, topic_filter: str, topic: str, is_matched: bool
 ) -> None:
-    # The first level is this test's own, so that the filters of the table stay among themselves.
+    # The first level belongs to this test, so that the filters of the table match no topic of other
+    # tests.
     client = await stage.client("a")
     await client.subscribe((stage.topic(topic_filter), 1), (f"{stage.prefix}-end", 1))
     await stage.deliver(stage.topic(topic), b"payload", qos=1)
@@ -60,7 +61,8 @@ async def test_a_filter_gets_the_topics_it_matches_and_no_others(
 async def test_a_leading_wildcard_does_not_match_topics_that_begin_with_a_dollar(
     new_stage: Callable[..., Stage],
 ) -> None:
-    # A broker of its own: the filter # also gets what other tests have left retained.
+    # This test has its own broker, because the filter # would also match messages that other tests
+    # have retained.
     stage = new_stage()
     client = await stage.client("a")
     await client.subscribe(("#", 0), ("+/x", 0), (f"${stage.prefix}/named/#", 0))

@@ -1,4 +1,5 @@
-"""A second CONNECT with a client identifier takes its place: the first is closed, nothing leaks."""
+"""A second CONNECT with the same client identifier takes over: the first connection is closed, and
+nothing leaks."""
 
 import pytest
 

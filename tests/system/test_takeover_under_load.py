@@ -1,8 +1,9 @@
-"""Takeover while messages are being delivered: none lost, none doubled at QoS 2, all in order.
+"""Takeover during delivery: no message is lost, none is duplicated at QoS 2, and all are in order.
 
-The clients take over from themselves, as a device does whose first connection hangs: the second is
-made while the first still carries packets in both directions. What had arrived on the first counts
-as received; what was answered on it too late is not known to the broker.
+The clients take over from themselves, like a device whose first connection hangs. The second
+connection is opened while the first still carries packets in both directions. Packets that had
+arrived on the first count as received; the broker does not see responses that were sent on it too
+late.
 """
 
 import asyncio
@@ -21,16 +22,16 @@ from tests.system.stage import Stage
 
 MESSAGES = 2_000
 TAKEOVERS_MIN = 10
-"""Of each client: enough to meet every step of an exchange, in both directions."""
+"""Fewest takeovers per client, enough to meet every step of an exchange in both directions."""
 DEADLINE_SECONDS = 90.0
 PACKETS_BEFORE_TAKEOVER = (1, 150)
 
 
 class TakesOver(ResumingClient):
-    """Makes its next connection while the one before is open."""
+    """A client that opens its next connection while the previous one is still open."""
 
     async def run(self) -> None:
-        """Take over again and again until there is nothing more to do."""
+        """Take over again and again until the client is finished."""
         async with AsyncExitStack() as connections:
             before: ByteClient | None = None
             while not self.is_finished():
@@ -42,7 +43,7 @@ class TakesOver(ResumingClient):
                 self.connection_count += 1
                 if before is not None:
                     for packet in await before.expect_closed():
-                        await self.receive(before, packet)  # the answer reaches no client
+                        await self.receive(before, packet)  # The response reaches no client.
                 await self.resume(client)
                 await self._work(client)
                 before = client
@@ -56,7 +57,7 @@ class TakesOver(ResumingClient):
 
 
 class PublisherThatTakesOver(TakesOver, Publisher):
-    """A publisher that sends again what was not acknowledged on any of its connections."""
+    """A publisher that repeats messages that were not acknowledged on any of its connections."""
 
     async def receive(self, client: ByteClient, packet: Received) -> None:
         if self.progress.published >= MESSAGES:
@@ -65,7 +66,7 @@ class PublisherThatTakesOver(TakesOver, Publisher):
 
 
 class SubscriberThatTakesOver(TakesOver, Subscriber):
-    """A subscriber that remembers what it received on any of its connections."""
+    """A subscriber that remembers messages from all of its connections."""
 
 
 @pytest.mark.statement(
@@ -99,6 +100,6 @@ async def test_clients_that_take_over_from_themselves_lose_nothing_and_double_no
         }
         for qos in (1, 2):
             await stage.deliver(f"load/end/{qos}", b"1", qos=qos)
-    # A gap, a double and a wrong order have failed the task that saw them.
+    # A gap, a duplicate or a wrong order would have failed the task that noticed it.
     for client in (publisher, *subscribers):
         assert client.connection_count > TAKEOVERS_MIN

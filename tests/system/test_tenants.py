@@ -1,4 +1,5 @@
-"""Two tenants with the same client identifiers, topics and user names: nothing crosses."""
+"""Two tenants with the same client identifiers, topics and user names: nothing crosses from one to
+the other."""
 
 import asyncio
 import json
@@ -30,7 +31,7 @@ async def test_messages_retained_ones_wills_and_sessions_of_one_name_stay_with_t
 ) -> None:
     of = {name: await tenants.client(name, "pump", clean=False) for name in TENANTS}
     for name, client in of.items():
-        # In the other tenant neither this connection is taken over nor this session found.
+        # The other tenant neither takes over this connection nor finds this session.
         await client.subscribe(("site/#", 2), ("$share/workers/jobs", 1), ("gone", 1))
         await client.deliver("site/kept", name.encode(), qos=2, retain=True)
         assert (await client.take()).payload == name.encode()
@@ -85,7 +86,7 @@ async def test_a_limit_that_one_tenant_reaches_and_a_ban_leave_the_other_untouch
 
 
 def _page_of_beta(tenants: TwoTenants) -> str:
-    """Return what beta's page shows, as soon as the client `watcher` is on it."""
+    """Return the text of beta's page, after the client `watcher` has appeared on it."""
     url = f"http://127.0.0.1:{tenants.ports['beta_page']}"
     deadline = time.monotonic() + DEADLINE_SECONDS
     found = ""
@@ -116,7 +117,7 @@ async def test_the_status_and_the_page_of_a_tenant_name_no_other(tenants: TwoTen
 
 
 async def _count_of_connected(tenants: TwoTenants, tenant: str) -> int:
-    """Return what `$SYS` of a tenant shows after a whole interval."""
+    """Return the number of connected clients in a tenant's `$SYS`, after a complete interval."""
     watcher = await tenants.client(tenant, "counts")
     await watcher.subscribe(("$SYS/broker/clients/connected", 0), ("$SYS/broker/uptime", 0))
     found: dict[str, int] = {}
@@ -158,7 +159,7 @@ async def test_a_broker_that_is_killed_leaves_the_other_tenants_connections(
     await stays.subscribe(("still", 1))
     await stays.deliver("still", b"here", qos=1)
     assert (await stays.take()).payload == b"here"
-    # It is started again, with what it had acknowledged.
+    # The broker is restarted and still has the acknowledged messages.
     await asyncio.to_thread(tenants.broker_of, "acme", after=killed)
     again = await tenants.client("acme", "pump", clean=False)
     await again.disconnect()

@@ -1,4 +1,5 @@
-"""What one tenant has opens nothing of another's: tokens, uplinks, hooks; mistakes in tables."""
+"""Credentials and settings of one tenant give no access to another: tokens, uplinks, hooks,
+mistakes in tables."""
 
 import asyncio
 import time
@@ -33,10 +34,10 @@ def _status_of_page(tenants: TwoTenants, page: str, token: str) -> int:
                 return int(answer.status)
         except urllib.error.HTTPError as error:
             error.close()
-            if error.code != HTTPStatus.SERVICE_UNAVAILABLE:  # its broker is being started
+            if error.code != HTTPStatus.SERVICE_UNAVAILABLE:  # The page's broker is being started.
                 return error.code
         except urllib.error.URLError:
-            pass  # it is being started itself
+            pass  # The page itself is being started.
         assert time.monotonic() < deadline, tenants.output()
         time.sleep(0.2)
 
@@ -49,7 +50,10 @@ def test_a_token_of_one_tenants_rest_interface_opens_no_others(tenants: TwoTenan
 
 
 def _wait_for_uplinks(tenants: TwoTenants) -> None:
-    """Wait until each has subscribed at both brokers: what was published before is not carried."""
+    """Wait until each uplink has subscribed at both brokers.
+
+    Messages published before are not carried.
+    """
     deadline = time.monotonic() + DEADLINE_SECONDS
     for tenant, count in ((None, 2), *((name, 1) for name in TENANTS)):
         while tenants.ask(tenant, "status")["subscriptions"] < count:
@@ -58,7 +62,7 @@ def _wait_for_uplinks(tenants: TwoTenants) -> None:
 
 
 async def _opened(tenants: TwoTenants) -> dict[str, ByteClient]:
-    """Return a client of each tenant, which receives what its uplink brings."""
+    """Return a client of each tenant that receives the messages from the tenant's uplink."""
     await asyncio.to_thread(_wait_for_uplinks, tenants)
     of = {name: await tenants.client(name, "ends") for name in TENANTS}
     for client in of.values():
@@ -75,7 +79,7 @@ async def test_an_uplink_carries_and_a_hook_sees_what_its_own_tenant_has_alone(
     await upstream.subscribe(("+/up/#", 1))
     for name, client in of.items():
         await client.deliver("up/from", f"{name}'s".encode(), qos=1)
-        assert (await client.take()).payload == f"{name}'s".encode()  # as published here
+        assert (await client.take()).payload == f"{name}'s".encode()  # The message published here.
         came = await upstream.take()
         assert (came.topic, came.payload) == (f"{name}/up/from", f"{name}'s".encode())
     for name in TENANTS:
@@ -109,7 +113,8 @@ async def test_a_mistake_in_one_tenants_tables_changes_nothing_of_any_tenant(
     stays = {name: await tenants.client(name, "stays") for name in TENANTS}
     text = tenants.configuration.read_text()
     wrong = text.replace("max_retained = 2", 'max_retained = "many"')
-    # What is right in beta's tables does not take effect either, nor is the mistake acme's alone.
+    # The valid line in beta's table does not take effect either, and the mistake is reported to
+    # every tenant.
     wrong += "[tenants.beta.mqtt]\nmax_inflight = 7\n"
     tenants.configuration.write_text(wrong)
     try:

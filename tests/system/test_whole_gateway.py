@@ -56,7 +56,7 @@ async def test_one_command_shows_readings_stops_resumes_and_its_tables_hold_what
         gateway.start()
         printed = _first_readings(gateway, 3)
         assert [line.split("/")[0] for line in printed] == ["sensors"] * 3
-        # A machine without NTP has its warning on the page, and of nothing else.
+        # On a machine without NTP the page has one warning, about the clock.
         verdict = "1 warning" if clock.quality() == ClockQuality.UNSYNCHRONISED else "All is well"
         _page_with(gateway, "board-0000002a", "temperature", "oncegate-bridge", verdict)
         assert gateway.stop() == 0
@@ -68,7 +68,7 @@ async def test_one_command_shows_readings_stops_resumes_and_its_tables_hold_what
     assert len(set(identities)) == len(identities)
     assert rows["sensor_readings"] == sum(len(reading.records) for reading in readings)
     assert rows["quarantine"] == 0
-    # The simulated board counts its starts and its frames: none is missing in between.
+    # The simulated board numbers its starts and its frames, so a missing frame would leave a gap.
     for boot in (1, 2):
         sequences = Counter(identity[2] for identity in identities if identity[1] == boot)
         assert sorted(sequences) == list(range(1, len(sequences) + 1))

@@ -1,4 +1,5 @@
-"""Wills: published on every end but a DISCONNECT, as they were given with the CONNECT."""
+"""Wills are published at every end of a connection except DISCONNECT, exactly as the CONNECT
+contained them."""
 
 import pytest
 
@@ -106,7 +107,7 @@ async def test_a_will_waits_for_an_absent_subscriber(stage: Stage) -> None:
     await watcher.subscribe((stage.topic("will"), 2))
     await watcher.disconnect()
     client = await stage.client("a", will=Will(stage.topic("will"), b"gone", qos=1))
-    # A connection that breaks the protocol is closed by the broker itself, so its end is seen.
+    # The broker itself closes a connection that breaks the protocol, so the test can await the end.
     await client.send_all(packet(0, 0))
     await client.expect_closed()
     await stage.deliver(stage.topic("will"), b"end")

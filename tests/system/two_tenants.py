@@ -1,4 +1,4 @@
-"""`oncegate up` with two tenants, whose users have the same names, and other passwords."""
+"""`oncegate up` with two tenants, whose users have the same names but different passwords."""
 
 import asyncio
 import os
@@ -19,13 +19,13 @@ from tests.peers.mqtt_bytes import Will
 from tests.system.broker_process import free_port
 
 DEADLINE_SECONDS = 300.0
-"""Some ten processes start, on two cores that do other things as well."""
+"""About ten processes start, on two cores that are also busy with other work."""
 
 COMMAND = [sys.executable, "-P", "-m", "gateway.cli.main"]
 TENANTS = ("acme", "beta")
 USER = "anna"
 BOUNDED = "bounded"
-"""In both tenants, with `[[user_quotas]]` of the top level."""
+"""A user in both tenants, limited by `[[user_quotas]]` at the top level."""
 
 SETTINGS = """
 [gateway]
@@ -89,10 +89,13 @@ observer = Watch()
 
 
 class TwoTenants:
-    """One gateway of its own with acme and beta, in a directory that is removed in the end."""
+    """One gateway with the tenants acme and beta. `remove` deletes its directory."""
 
     def __init__(self, *, have_all: bool = False) -> None:
-        """`have_all`: each has a page with a token, a hook and an uplink as well."""
+        """Start the gateway.
+
+        With `have_all` each tenant also has a page with a token, a hook and an uplink.
+        """
         self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
         self.data = self.directory / "data"
         self.ports = {
@@ -100,7 +103,7 @@ class TwoTenants:
         }
         self.configuration = self.directory / "gateway.toml"
         self.tokens: dict[str, str] = {}
-        """Of the REST interface of each tenant."""
+        """The token for each tenant's REST interface."""
         self.configuration.write_text(
             SETTINGS.format(data=self.data, directory=self.directory, **self.ports)
         )
@@ -110,7 +113,7 @@ class TwoTenants:
         else:
             with self.configuration.open("a") as text:
                 text.write(f"[tenants.beta.api]\nport = {self.ports['beta_page']}\n")
-        # Without the mark it could be where a disk is to be mounted.
+        # Without the marker file the directory could be a mount point whose disk is absent.
         (self.directory / "of-beta").mkdir()
         (self.directory / "of-beta" / MARKER_NAME).touch()
         for tenant in TENANTS:
@@ -144,7 +147,7 @@ class TwoTenants:
         self.tokens[tenant] = self.run("api-token", "add", "t", "--tenant", tenant).split()[-1]
 
     def run(self, *arguments: object) -> str:
-        """Run the command beside the gateway; what it prints on stdout."""
+        """Run a command next to the gateway, and return its standard output."""
         outcome = subprocess.run(
             [*COMMAND, *map(str, arguments), "--config", self.configuration],
             check=False,
@@ -157,19 +160,19 @@ class TwoTenants:
         return outcome.stdout
 
     def ask(self, tenant: str | None, command: str, **arguments: object) -> dict[str, Any]:
-        """Ask the broker of a tenant; None: the gateway's own."""
+        """Send a request to a tenant's broker, or to the gateway's own if `tenant` is None."""
         directory = self.data if tenant is None else self.data / "tenants" / tenant
         request = {"command": command, **arguments}
         deadline = time.monotonic() + DEADLINE_SECONDS
         while True:
             try:
                 return ask(directory / "control.sock", DEADLINE_SECONDS, request)
-            except (OSError, EOFError):  # one that was killed is being started again
+            except (OSError, EOFError):  # A broker that was killed is being restarted.
                 assert time.monotonic() < deadline, self.output()
                 time.sleep(0.1)
 
     async def open(self, tenant: str) -> ByteClient:
-        """Return a connection to a tenant's broker, as soon as it listens."""
+        """Return a connection to a tenant's broker. Retries until the broker listens."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while True:
                 try:
@@ -186,7 +189,7 @@ class TwoTenants:
         will: Will | None = None,
         username: str = USER,
     ) -> ByteClient:
-        """Return a client of a tenant that has logged in."""
+        """Return a client that has logged in at a tenant's broker."""
         client = await self.open(tenant)
         password = f"of-{tenant}".encode()
         answer: Any = await client.connect(
@@ -198,8 +201,9 @@ class TwoTenants:
     def broker_of(self, tenant: str, *, after: int | None = None) -> int:
         """Return the process id of a tenant's broker.
 
-        `after`: the one that was killed. Its listener may take a connection until the process has
-        ended, and the next one is started after that.
+        `after` is the id of a broker that was killed: the method waits for another process. The
+        killed broker's listener may accept a connection until its process has ended, and the next
+        broker is started only after that.
         """
         deadline = time.monotonic() + DEADLINE_SECONDS
         while time.monotonic() < deadline:
@@ -216,12 +220,12 @@ class TwoTenants:
         raise AssertionError(f"no broker of {tenant} runs")
 
     def stop(self) -> int:
-        """Stop everything in its order; the exit code."""
+        """Stop everything in order, and return the exit code."""
         self._process.send_signal(signal.SIGINT)
         return self._process.wait(DEADLINE_SECONDS)
 
     def remove(self) -> None:
-        """End what is left, and remove the directory. The children die with their supervisor."""
+        """Kill the gateway and remove its directory. The children die with their supervisor."""
         self._process.kill()
         self._process.wait(DEADLINE_SECONDS)
         self._log.close()
@@ -234,5 +238,5 @@ class TwoTenants:
         return kept | {"NO_COLOR": "1", "PYTHONPATH": str(self.directory)}
 
     def output(self) -> str:
-        """Return what all processes logged."""
+        """Return the log of all processes."""
         return (self.directory / "output").read_text(errors="replace")

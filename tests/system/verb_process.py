@@ -1,6 +1,5 @@
-"""A verb of `oncegate` from these sources as a process of its own: start it, stop it, kill it, read
-its log.
-"""
+"""A command of `oncegate` from these sources as a process of its own, with methods to start, stop
+and kill it and to read its log."""
 
 import signal
 from pathlib import Path
@@ -11,7 +10,10 @@ STOP_SECONDS_MAX = 15.0
 
 
 class VerbProcess:
-    """The verb with the configuration `settings`, which is TOML; its files are `directory`'s."""
+    """A process of the command `verb` with the configuration `settings`, which is TOML.
+
+    Its files are in `directory`.
+    """
 
     def __init__(self, verb: str, directory: Path, settings: str) -> None:
         self._verb = verb
@@ -22,7 +24,7 @@ class VerbProcess:
         self._configuration.write_text(settings)
 
     def start(self) -> None:
-        """Start it and wait for nothing."""
+        """Start the process without waiting for anything."""
         assert not self.is_running, f"the {self._verb} of this test runs already"
         with self._log.open("ab") as log:
             self._process = WarmProcess(
@@ -35,27 +37,27 @@ class VerbProcess:
 
     @property
     def process_id(self) -> int:
-        """Of the process that runs."""
+        """The id of the running process."""
         assert self._process is not None
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is alive."""
+        """True while the process is alive."""
         return self._process is not None and self._process.poll() is None
 
     def log(self) -> str:
-        """What it has logged in all its lives."""
+        """Return everything that the process has logged, over all its starts."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def stop(self) -> int:
-        """Stop it with SIGTERM; its exit code."""
+        """Stop the process with SIGTERM and return its exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_SECONDS_MAX)
 
     def kill(self) -> None:
-        """End it with SIGKILL: nothing is tidied up."""
+        """Kill the process with SIGKILL, so that it cannot clean up."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(STOP_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""The real broker, killed and started again hundreds of times a minute."""
+"""The real broker, killed and restarted hundreds of times a minute."""
 
 import contextlib
 import signal
@@ -8,8 +8,9 @@ from tests.system.broker_process import START_DEADLINE_SECONDS, BrokerProcess
 
 
 class WarmBroker(BrokerProcess):
-    """As `BrokerProcess`, with one socket for the readiness of all its lives, of which each ends as
-    it is said to.
+    """A `BrokerProcess` with one notification socket for all its starts.
+
+    The caller decides how each run ends.
     """
 
     def __init__(self, settings: str | None = None) -> None:
@@ -17,16 +18,16 @@ class WarmBroker(BrokerProcess):
         self._readiness = self.notify_socket()
 
     def begin(self) -> None:
-        """Start the broker and wait for nothing."""
+        """Start the broker without waiting for anything."""
         self._readiness.setblocking(False)
         with contextlib.suppress(BlockingIOError):
-            while True:  # what lives before said
+            while True:  # Discard the notifications of earlier runs.
                 self._readiness.recv(4096)
         self._readiness.settimeout(0.1)
         self.spawn({"NOTIFY_SOCKET": str(self._readiness.getsockname())})
 
     def await_readiness(self) -> None:
-        """Wait for READY=1 of the life that was begun."""
+        """Wait for READY=1 after `begin`."""
         deadline = time.monotonic() + START_DEADLINE_SECONDS
         while time.monotonic() < deadline:
             try:
@@ -37,15 +38,15 @@ class WarmBroker(BrokerProcess):
         raise AssertionError(f"the broker did not become ready: {self.standard_error()}")
 
     def strike(self) -> None:
-        """Kill it with SIGKILL; raises AssertionError where it had ended by itself."""
+        """Kill the broker with SIGKILL. Raises AssertionError if it had ended by itself."""
         self.kill()
         assert self.exit_code == -signal.SIGKILL, self.standard_error()
 
     def cool_down(self) -> None:
-        """Wait for no life any more; the broker has been killed, or goes on."""
+        """Close the notification socket after the last start. A running broker continues."""
         self._readiness.close()
 
     def remove(self) -> None:
-        """End everything and remove the directory."""
+        """Kill the broker and remove its directory."""
         self.cool_down()
         super().remove()

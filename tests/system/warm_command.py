@@ -1,12 +1,15 @@
-"""`oncegate` in processes that need not import it: each is a fork of one that has.
+"""`oncegate` in processes that need not import it, because each is a fork of a process that has
+imported it.
 
-Most of a start is Python that imports, and hundreds of tests start the command. The process that
-forks has imported what the verbs need, and has done nothing else. A fork is given arguments,
-environment, directory and open files, runs the command's `main` with its own files, sockets and
-threads, and ends as every interpreter does. Tests of the start itself start it as users do.
+Most of a start is spent on importing Python, and hundreds of tests start the command. The forking
+process has imported the modules that the commands need, and has done nothing else. A fork is given
+arguments, environment, directory and open files. It runs the command's `main` with its own files,
+sockets and threads, and exits like any interpreter. Tests of the start itself start the command as
+users do.
 
-`python -P -m tests.system.warm_command FD` is the process that forks. FD is a socket for messages
-of JSON: a start is answered with the process id, a question with the exit code or null.
+`python -P -m tests.system.warm_command FD` is the forking process. FD is a socket for JSON
+messages: the response to a start is the process id, and the response to a query is the exit code,
+or null while the process runs.
 """
 
 import contextlib
@@ -27,7 +30,7 @@ from pathlib import Path
 from typing import IO, Any
 
 MESSAGE_BYTES_MAX = 1 << 18
-"""Arguments and environment of a start take a few thousand."""
+"""Largest message. Arguments and environment of a start take a few thousand bytes."""
 
 OF_EVERY_VERB = (
     "gateway.cli.main",
@@ -45,7 +48,7 @@ OF_A_VERB = {
 
 
 class _Forks:
-    """The process that forks, of this process of the tests."""
+    """The forking process that belongs to this process of the tests."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -59,7 +62,7 @@ class _Forks:
             )
 
     def ask(self, question: Mapping[str, object], files: Sequence[int] = ()) -> Any:
-        """Send a message with open files; return the answer."""
+        """Send a message together with open files, and return the response."""
         with self._lock:
             socket.send_fds(self._channel, [json.dumps(question).encode()], list(files))
             answer = self._channel.recv(MESSAGE_BYTES_MAX)
@@ -98,15 +101,16 @@ class WarmProcess:
             self.pid: int = _forks().ask(start, files)
 
     def poll(self) -> int | None:
-        """Return how it ended, None while it runs."""
+        """Return the exit code, or None while the process runs."""
         if self.returncode is None:
             self.returncode = _forks().ask({"ended": self.pid})
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return how it ended. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        """Return the exit code. Raises subprocess.TimeoutExpired after `timeout` seconds."""
         if self.returncode is None:
-            # Until it is asked how it ended it keeps its id.
+            # The process keeps its id until the exit code is queried, so the id cannot belong to
+            # another one.
             ending = os.pidfd_open(self.pid)
             waiting = select.poll()
             waiting.register(ending, select.POLLIN)
@@ -121,12 +125,12 @@ class WarmProcess:
         return code
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, if it runs."""
+        """Send a signal to the process, if it runs."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it with SIGKILL."""
+        """Kill the process with SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
 
@@ -138,7 +142,10 @@ def run(
     standard_input: str = "",
     seconds_max: float = 60.0,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `oncegate ARGUMENTS` to its end. Raises subprocess.TimeoutExpired, and kills it."""
+    """Run `oncegate ARGUMENTS` until it exits.
+
+    Raises subprocess.TimeoutExpired and kills it after `seconds_max`.
+    """
     with (
         tempfile.TemporaryFile("w+") as given,
         tempfile.TemporaryFile("w+") as output,
@@ -165,7 +172,7 @@ def run(
 
 
 def _forked(channel: socket.socket) -> list[str]:
-    """Answer until the tests end; return in each fork, with its arguments."""
+    """Serve requests until the tests end. In each fork, return the fork's arguments instead."""
     while True:
         message, files, _, _ = socket.recv_fds(channel, MESSAGE_BYTES_MAX, 3)
         if not message:

@@ -19,12 +19,12 @@ from tests.system.broker_process import free_port, oncegate_command
 
 START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 60.0
-# Spark fetches its Delta connector the first time.
+# At the first run Spark downloads its Delta connector.
 INGEST_DEADLINE_SECONDS = 240.0
 
 
 class WholeGateway:
-    """One `oncegate up`, in a directory that is removed in the end."""
+    """One `oncegate up` in a temporary directory, which `remove` deletes."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="oncegate-test-"))
@@ -36,12 +36,12 @@ class WholeGateway:
         self._process: subprocess.Popen[bytes] | None = None
 
     def configure(self, settings: str) -> None:
-        """Write a configuration file of these settings for the next start."""
+        """Write a configuration file with these settings for the next start."""
         self._configuration = self.directory / "gateway.toml"
         self._configuration.write_text(settings)
 
     def start(self, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        """Start everything and wait until it prints where to look."""
+        """Start everything, and wait until the command prints the addresses."""
         command = [*oncegate_command(), "up", *self._options(), *options]
         said = len(self.output())
         with self._output_path.open("ab") as output:
@@ -73,13 +73,13 @@ class WholeGateway:
         return options
 
     def stop(self) -> int:
-        """Press Ctrl-C; the exit code."""
+        """Press Ctrl-C and return the exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGINT)
         return self._process.wait(STOP_DEADLINE_SECONDS)
 
     def remove(self) -> None:
-        """Kill whatever is left of it and remove its directory."""
+        """Kill the remaining processes and remove the directory."""
         for process_id in self.process_ids():
             os.kill(process_id, signal.SIGKILL)
         if self._process is not None:
@@ -87,7 +87,7 @@ class WholeGateway:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def process_ids(self) -> list[int]:
-        """Every process that was started in the gateway's directory."""
+        """Return the ids of all processes that were started in the gateway's directory."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -100,25 +100,25 @@ class WholeGateway:
         return found
 
     def output(self) -> str:
-        """What it printed so far, in all its lives."""
+        """Return everything that the command has printed, over all its starts."""
         if not self._output_path.exists():
             return ""
         return self._output_path.read_text(errors="replace")
 
-    # What a user looks at
+    # Pages that a user reads
 
     def get(self, path: str) -> str:
-        """A page of the API's port."""
+        """Return the text at a path of the page's port."""
         address = f"http://127.0.0.1:{self.page_port}{path}"
         with urllib.request.urlopen(address, timeout=START_DEADLINE_SECONDS) as answer:
             return str(answer.read().decode())
 
     def bridge_status(self) -> Any:
-        """What the bridge last said of itself; None before it has."""
+        """Return the bridge's latest status, or None before its first report."""
         return json.loads(self.get("/api/v1/serial"))["status"]
 
     def ingest(self) -> dict[str, int]:
-        """Run `oncegate ingest`; the rows of each table, as it printed them."""
+        """Run `oncegate ingest`, and return the number of rows of each table as it printed them."""
         outcome = subprocess.run(
             [*oncegate_command(), "ingest", "--data-dir", str(self.data_directory)],
             capture_output=True,
