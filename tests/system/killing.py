@@ -96,7 +96,7 @@ class Keeper(ResumingClient):
 
 
 class Acknowledger(ResumingClient):
-    """Receives QoS 1, sends PINGREQ after each PUBACK, and counts repeats of acknowledged messages."""
+    """Receives QoS 1, sends PINGREQ after each PUBACK, and counts repeats after that."""
 
     def __init__(
         self, port: int, source: random.Random, progress: Progress, counts: Counter[str]

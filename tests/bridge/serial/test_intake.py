@@ -1,4 +1,4 @@
-"""Frames on their way into the outbox: acknowledged, told apart, or dropped."""
+"""Frames on their way into the outbox: acknowledged, distinguished, or dropped."""
 
 import struct
 import time

@@ -130,8 +130,8 @@ def disk_of(machine: Machine) -> dict[str, Any]:
 def bytes_written(machine: Machine, seconds: float) -> int:
     """Return the bytes written to the whole card in this time.
 
-    Both measurements use one login: each login writes about 250 kB to the journal, and nobody logs
-    in at a cabinet.
+    Both measurements use one login, because each login writes about 250 kB to the journal, and a
+    gateway in a cabinet has no logins.
     """
     look = f"sync; cat {block_stat('vda')}"
     said = machine.run(f"{look}; sleep {seconds:.0f}; {look}", seconds=seconds + 120)
