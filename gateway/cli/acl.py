@@ -12,8 +12,8 @@ from gateway.cli.output import show as show_document
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from gateway.broker.access.rule import Rule
-    from gateway.broker.access.rules import Decision, FileRules
+    from gateway.broker.access.rules.evaluation import Decision, FileRules
+    from gateway.broker.access.rules.rule import Rule
 
 application = typer.Typer(
     help="Access rules: which line decides, who has which, Mosquitto's acl file as ours.",
@@ -113,8 +113,8 @@ def import_rules(
 
         oncegate acl import /etc/mosquitto/acl > /etc/oncegate/access.rules
     """
-    from gateway.broker.access.mosquitto_acl import rules_text_of
-    from gateway.broker.access.rules_file import RulesFileError
+    from gateway.broker.access.rules.file import RulesFileError
+    from gateway.broker.access.rules.mosquitto import rules_text_of
 
     try:
         text = rules_text_of(file.read_bytes(), str(file))
@@ -141,8 +141,8 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
     """Return the rules of a file, or those that the broker uses with a configuration."""
-    from gateway.broker.access.rules import FileRules
-    from gateway.broker.access.rules_file import RulesFileError, load
+    from gateway.broker.access.rules.evaluation import FileRules
+    from gateway.broker.access.rules.file import RulesFileError, load
     from gateway.broker.server.rights import rules_of
 
     try:

@@ -122,7 +122,7 @@ def _checked_rights_of(configuration: "Configuration") -> str:
 
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield one line for each mistake in the files that a configuration names."""
-    from gateway.broker.access.passwords import PasswordFile, PasswordFileError
+    from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
     from gateway.cli import bridge, uplink
     from gateway.cli.own_users import mistakes_in_own_users
 
@@ -160,7 +160,7 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     """Yield the page's users that do not exist, and the reasons why API tokens cannot be used."""
     from api.tokens import TokensFileError, read_tokens
-    from gateway.broker.access.passwords import PasswordFile, PasswordFileError
+    from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
 
     path = configuration.access.password_file
     # Users of another source are unknown before they log in.
@@ -181,7 +181,7 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
     """Yield the reasons why certificates of listeners or of the page cannot be used."""
     import time
 
-    from gateway.broker.access.certificates import CertificateError, load
+    from gateway.broker.access.certificates.listener import CertificateError, load
     from gateway.broker.server.listeners.making import tls_files_of
     from gateway.cli import page_certificate
 
@@ -199,8 +199,8 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 
 def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
     """Return a sentence about which access rules apply. Append their errors to `mistakes`."""
-    from gateway.broker.access.default_rules import NAME
-    from gateway.broker.access.rules_file import RulesFileError
+    from gateway.broker.access.rules.defaults import NAME
+    from gateway.broker.access.rules.file import RulesFileError
     from gateway.broker.server.rights import rules_of
 
     try:

@@ -8,7 +8,7 @@ from gateway.cli.bridge import password_of
 from gateway.cli.failures import CommandFailed
 
 if TYPE_CHECKING:
-    from gateway.broker.access.passwords import PasswordFile
+    from gateway.broker.access.passwords.file import PasswordFile
     from gateway.configuration import Configuration
 
 

@@ -85,7 +85,7 @@ def passwd(
 
 def _do(change: Callable[[], None]) -> None:
     """Change the file. Raises CommandFailed if it cannot be used."""
-    from gateway.broker.access.password_lines import PasswordFileError, UsernameRefused
+    from gateway.broker.access.passwords.lines import PasswordFileError, UsernameRefused
 
     try:
         change()
@@ -97,7 +97,7 @@ def _do(change: Callable[[], None]) -> None:
 
 def _import(file: Path, source: Path) -> None:
     """Add the users of another password file."""
-    from gateway.broker.access.passwords import import_users
+    from gateway.broker.access.passwords.file import import_users
 
     imported = import_users(file, source)
     count, kept, refused = imported.added, imported.kept, imported.without_password
@@ -117,7 +117,7 @@ def _import(file: Path, source: Path) -> None:
 
 
 def _remove(file: Path, user: str) -> None:
-    from gateway.broker.access.passwords import refuse_username, remove_user
+    from gateway.broker.access.passwords.file import refuse_username, remove_user
 
     refuse_username(user)
     if not remove_user(file, user):
@@ -126,7 +126,7 @@ def _remove(file: Path, user: str) -> None:
 
 
 def _set(file: Path, user: str, scram_iterations: int | None, *, from_stdin: bool) -> None:
-    from gateway.broker.access.passwords import refuse_username, set_password
+    from gateway.broker.access.passwords.file import refuse_username, set_password
 
     refuse_username(user)
     password = _password(from_stdin=from_stdin)
@@ -139,7 +139,11 @@ def _scram_iterations(iterations: int | None, *, scram: bool) -> int | None:
 
     Raises CommandFailed.
     """
-    from gateway.broker.access.scram_keys import ITERATIONS_DEFAULT, ITERATIONS_MAX, ITERATIONS_MIN
+    from gateway.broker.access.passwords.scram_keys import (
+        ITERATIONS_DEFAULT,
+        ITERATIONS_MAX,
+        ITERATIONS_MIN,
+    )
 
     if not scram:
         if iterations is not None:

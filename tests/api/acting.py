@@ -10,7 +10,7 @@ import httpx
 from api.actions import FORM_TOKEN_HEADER
 from api.roles import Role
 from api.tokens import HEADER, new_token
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.logging_in import PASSWORD, ROLES, log_in, origin_of, token_in
 from tests.broker.server.reloading_broker import ReloadingBroker, reloading_broker

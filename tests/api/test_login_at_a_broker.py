@@ -10,7 +10,7 @@ import pytest
 
 from api import limits
 from api.roles import Role
-from gateway.broker.access.passwords import remove_user, set_password
+from gateway.broker.access.passwords.file import remove_user, set_password
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.logging_in import is_in, log_in
 from tests.broker.server.reloading_broker import reloading_broker

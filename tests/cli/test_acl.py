@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.cli.main import run
 from tests.cli.command import oncegate
 

@@ -10,7 +10,7 @@ import pytest
 
 from api.roles import Role
 from api.tokens import Tokens
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.core.records.events import decode
 from gateway.broker.store.journal_reader import JournalReader
 from gateway.cli.main import run

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.certificates import TlsFiles, load
-from gateway.broker.access.revocation import issued_of
+from gateway.broker.access.certificates.listener import TlsFiles, load
+from gateway.broker.access.certificates.revocation import issued_of
 from gateway.cli import authority as module
 from gateway.cli.authority import Authority, AuthorityError, names_of_this_machine
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.cli.main import run
 from gateway.configuration.schema import schema
 from tests.cli.command import oncegate

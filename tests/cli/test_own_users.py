@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.cli.main import run
 
 NETWORK = "[[listeners]]\nbind = '0.0.0.0'\nanonymous = false\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.passwords import PasswordFile
-from tests.broker.access.test_mosquitto_passwords import OF_7
+from gateway.broker.access.passwords.file import PasswordFile
+from tests.broker.access.passwords.test_mosquitto import OF_7
 from tests.cli.command import oncegate
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.server.event_loop.event_loop import UPKEEP_SECONDS
 from tests.image.installed_gateway import DEADLINE_SECONDS, Gateway
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from tests.api.chromium import Tab, open_tab
 from tests.api.logging_in import PASSWORD
 from tests.api.test_page_in_a_browser import fill_in

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.process.control.client import ask
 from gateway.uploader.upload.targets import MARKER_NAME
 from tests.peers.byte_client import ByteClient

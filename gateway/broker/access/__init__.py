@@ -5,4 +5,7 @@ the only entry point for logins: it accepts or rejects a user name with a passwo
 SCRAM proof. A check costs about the same whether or not the name exists, and is delayed after wrong
 guesses. The server limits the number of open exchanges and chooses the packets that a client
 receives.
+
+A login (`logins`) is checked by a source of `users`, or by its token (`tokens`). `passwords` has
+the hashes. Afterwards, `rules` decide about the topics that a client may use.
 """

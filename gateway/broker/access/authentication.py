@@ -4,99 +4,22 @@ The sources of users are queried in order. The first source that knows the user,
 kind of credential, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12) is a
 separate exchange for each connection, by a method that belongs to one source. All checks are
 asynchronous, because they may run in a thread or query another process. Failed guesses delay later
-checks (gateway/broker/access/guesses.py). The server limits how many exchanges may be open, and for
-how long.
+checks (gateway/broker/access/logins/guesses.py). The server limits how many exchanges may be open,
+and for how long.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
 
-from gateway.broker.access.checks import Checks
-from gateway.broker.access.guesses import Guesses
-from gateway.broker.access.login import Login
-from gateway.broker.access.password_worker import PasswordHash
-from gateway.broker.access.password_workers import WorkerFailed
-from gateway.broker.access.passwords import PasswordFile
-from gateway.broker.access.turns import Busy
-from gateway.broker.access.users import FileUsers
+from gateway.broker.access.logins.checks import Checks
+from gateway.broker.access.logins.guesses import Guesses
+from gateway.broker.access.logins.login import Login
+from gateway.broker.access.logins.turns import Busy
+from gateway.broker.access.passwords.file import PasswordFile
+from gateway.broker.access.passwords.workers import WorkerFailed
+from gateway.broker.access.users.file import FileUsers
+from gateway.broker.access.users.source import Exchange, Source
 from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
-
-
-class Exchange(Protocol):
-    """Enhanced authentication of one client. It responds to the client's messages in order."""
-
-    async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Process the authentication data of a CONNECT or AUTH packet.
-
-        The reason code of the result is 0 (accepted, with the user's name), 0x18 (the client must
-        respond to the result's data) or 0x80 and above (rejected; the exchange is over).
-        """
-
-
-class Source(Protocol):
-    """A source of users, such as a password file or a database."""
-
-    @property
-    def name(self) -> str:
-        """The key of this source in the `[access]` section of the configuration."""
-
-    @property
-    def methods(self) -> Sequence[str]:
-        """Names of the enhanced authentication methods that this source implements."""
-
-    @property
-    def has_passwords(self) -> bool:
-        """True if this source checks passwords."""
-
-    @property
-    def problem(self) -> str | None:
-        """A message for people: why this source cannot respond now. None if no problem is known."""
-
-    async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check a login.
-
-        Return `Proven` if the login is accepted, a rejection if it is not, or None if this source
-        does not know the user. Raises Busy if too many logins are queued, and Abandoned if the
-        client no longer waits.
-        """
-
-    async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the current data that authenticates a user, as in `Proven`, or None for an unknown
-        user.
-
-        Raises NotKnown if the source does not respond.
-        """
-
-    @property
-    def recheck_seconds(self) -> float | None:
-        """Seconds between repeated checks of the credentials of open connections.
-
-        None means that there are no repeated checks, because credentials change only with a reload.
-        """
-
-    async def digest_of(
-        self, login: Login, digest: bytes, checks: Checks, since: float
-    ) -> bytes | None:
-        """Return the `Proven.digest` that the same login would get now.
-
-        `digest` is the digest from the time of the login. Return None if the user no longer exists.
-        A result that was obtained after `since` (in the event loop's time) is reused. Raises
-        NotKnown if the source does not respond.
-        """
-
-    @property
-    def decoys(self) -> Sequence[PasswordHash]:
-        """Hashes to verify for unknown users.
-
-        Verification takes as long as for an existing user, and always fails.
-        """
-
-    def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Start an exchange for enhanced authentication, by a method in `methods`."""
-
-    def close(self) -> None:
-        """Stop querying external systems."""
 
 
 class Authenticator:

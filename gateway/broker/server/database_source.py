@@ -3,10 +3,10 @@
 import ssl
 from pathlib import Path
 
-from gateway.broker.access.column_hashes import HashRules
-from gateway.broker.access.database import Database, Server
-from gateway.broker.access.database_users import DatabaseUsers, Query
 from gateway.broker.access.errors import AccessFileError
+from gateway.broker.access.users.column_hashes import HashRules
+from gateway.broker.access.users.database import DatabaseUsers, Query
+from gateway.broker.access.users.queries import Database, Server
 from gateway.configuration.addresses import host_and_port_of
 from gateway.configuration.mysql import Mysql
 from gateway.process.files.disk_errors import line_of

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from gateway.broker.access.rule import ClientPattern
+from gateway.broker.access.rules.rule import ClientPattern
 from gateway.broker.core.limits import NO_MESSAGE_SIZE_LIMIT, Limits
 from gateway.broker.core.quota import NO_LIMIT
 from gateway.broker.core.when_full import WhenFull

@@ -7,9 +7,9 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from gateway.broker.access.certificates import CertificateError
-from gateway.broker.access.decoys import load_key
-from gateway.broker.access.rules import FileRules
+from gateway.broker.access.certificates.listener import CertificateError
+from gateway.broker.access.passwords.decoys import load_key
+from gateway.broker.access.rules.evaluation import FileRules
 from gateway.broker.hooks.dispatch import Hooks
 from gateway.broker.server.bans import Bans
 from gateway.broker.server.control.requests import Control

@@ -12,8 +12,8 @@ from typing import Any
 
 from gateway.broker.access.authentication import Authenticator
 from gateway.broker.access.errors import AccessFileError
-from gateway.broker.access.passwords import PasswordFile
-from gateway.broker.access.rules import FileRules
+from gateway.broker.access.passwords.file import PasswordFile
+from gateway.broker.access.rules.evaluation import FileRules
 from gateway.broker.server.bans import Bans
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.housekeeping import Housekeeping

@@ -15,8 +15,8 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from gateway.broker.access.passwords import PasswordFile
-from gateway.broker.access.removed_file import FILE_NAME, Kept, RemovedFileError, load, save
+from gateway.broker.access.passwords.file import PasswordFile
+from gateway.broker.access.users.removed_file import FILE_NAME, Kept, RemovedFileError, load, save
 from gateway.broker.core.broker import Broker
 from gateway.broker.server.proof_ends import ProofEnds
 from gateway.broker.server.rights import users_known

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from gateway.broker.access.default_rules import default_rules
-from gateway.broker.access.passwords import PasswordFile
-from gateway.broker.access.rules import FileRules
-from gateway.broker.access.rules_file import RulesFile, RulesFileError, load
+from gateway.broker.access.passwords.file import PasswordFile
+from gateway.broker.access.rules.defaults import default_rules
+from gateway.broker.access.rules.evaluation import FileRules
+from gateway.broker.access.rules.file import RulesFile, RulesFileError, load
 from gateway.broker.core.permissions import Client
 from gateway.configuration import Configuration, Listener, Serial
 from gateway.configuration.addresses import host_and_port_of, is_loopback

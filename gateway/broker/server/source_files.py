@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from gateway.broker.access.fetching import NotFetched
-from gateway.broker.access.provider_keys import from_file
+from gateway.broker.access.tokens.fetching import NotFetched
+from gateway.broker.access.tokens.provider_keys import from_file
 from gateway.configuration import Configuration
 
 SourceFiles = Mapping[str, frozenset[str]]

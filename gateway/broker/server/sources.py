@@ -6,16 +6,16 @@ This module is imported only if the source is configured, because it needs an op
 import json
 
 from gateway.broker.access.errors import AccessFileError
-from gateway.broker.access.fetching import Fetcher, NotFetched
-from gateway.broker.access.provider_keys import (
+from gateway.broker.access.tokens.fetching import Fetcher, NotFetched
+from gateway.broker.access.tokens.provider_keys import (
     Fetch,
     ProviderKeys,
     from_file,
     from_issuer,
     from_url,
 )
-from gateway.broker.access.token_users import TokenUsers
-from gateway.broker.access.tokens import TokenRules
+from gateway.broker.access.tokens.users import TokenUsers
+from gateway.broker.access.tokens.verification import TokenRules
 from gateway.configuration.jwt import Jwt, ProviderUrl
 
 

@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from gateway.broker.access.authentication import Authenticator, Source
-from gateway.broker.access.checks import Checks
-from gateway.broker.access.decoys import load_key
-from gateway.broker.access.passwords import PasswordFile
-from gateway.broker.access.rules import FileRules
-from gateway.broker.access.users import FileUsers
+from gateway.broker.access.authentication import Authenticator
+from gateway.broker.access.logins.checks import Checks
+from gateway.broker.access.passwords.decoys import load_key
+from gateway.broker.access.passwords.file import PasswordFile
+from gateway.broker.access.rules.evaluation import FileRules
+from gateway.broker.access.users.file import FileUsers
+from gateway.broker.access.users.source import Source
 from gateway.broker.core.broker import Broker
 from gateway.broker.core.limits import Limits
 from gateway.broker.core.records.kinds import Observation, StartKind

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from gateway.broker.access.passwords import PasswordFile, remove_user, set_password
+from gateway.broker.access.passwords.file import PasswordFile, remove_user, set_password
 from gateway.process.files.toml_text import text_of
 from oncegate_device.places import Places, write
 from oncegate_device.wanted import BRIDGE_USER, User, Wanted, WantedError, Wifi

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gateway.broker.access.passwords import PasswordFile
+from gateway.broker.access.passwords.file import PasswordFile
 from tests.api.acting import site
 from tests.api.logging_in import PASSWORD
 from tests.api.test_actions_page import sent

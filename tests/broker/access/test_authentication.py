@@ -6,20 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access import turns
-from gateway.broker.access.authentication import Authenticator, Exchange
-from gateway.broker.access.checks import Checks
-from gateway.broker.access.login import Login
-from gateway.broker.access.password_worker import PasswordHash
-from gateway.broker.access.password_workers import PasswordWorkers
-from gateway.broker.access.passwords import (
+from gateway.broker.access.authentication import Authenticator
+from gateway.broker.access.logins import turns
+from gateway.broker.access.logins.checks import Checks
+from gateway.broker.access.logins.login import Login
+from gateway.broker.access.logins.proven import Proven
+from gateway.broker.access.passwords.file import (
     PasswordFile,
     PasswordFileError,
     remove_user,
     set_password,
 )
-from gateway.broker.access.proven import Proven
-from gateway.broker.access.users import FileUsers
+from gateway.broker.access.passwords.worker import PasswordHash
+from gateway.broker.access.passwords.workers import PasswordWorkers
+from gateway.broker.access.users.file import FileUsers
+from gateway.broker.access.users.source import Exchange
 from gateway.broker.core.effects import AuthenticationAnswer
 from tests.broker.access.scram_client import ScramClient
 

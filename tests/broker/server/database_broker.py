@@ -8,7 +8,7 @@ from typing import Any
 
 import argon2
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.server.main import RunningBroker
 from gateway.broker.wire.packets import Connack, Connect
 from gateway.configuration import load

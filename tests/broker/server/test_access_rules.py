@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from gateway.broker.access.passwords import set_password
-from gateway.broker.access.rules_file import RulesFileError
+from gateway.broker.access.passwords.file import set_password
+from gateway.broker.access.rules.file import RulesFileError
 from gateway.configuration import load
 from tests.broker.server.ruled_broker import (
     PASSWORD,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from gateway.broker.access.passwords import remove_user, set_password
+from gateway.broker.access.passwords.file import remove_user, set_password
 from tests.broker.server.ruled_broker import PASSWORD, RuledBroker, answered, eventually, running
 from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Kind, Will, connect, publish, subscribe

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from gateway.broker.access import database as database_module
-from gateway.broker.access import database_users as database_users_module
+from gateway.broker.access.users import database as database_users_module
+from gateway.broker.access.users import queries as database_module
 from gateway.broker.wire.packets import Connect, Properties, Publish, Subscribe, Subscription
 from tests.broker.server.database_broker import code_of, database_broker, login
 from tests.broker.server.event_loop.authenticating import Broker, is_alive

@@ -9,8 +9,8 @@ import argon2
 import pytest
 import pytest_asyncio
 
-from gateway.broker.access import database as database_module
 from gateway.broker.access.errors import AccessFileError
+from gateway.broker.access.users import queries as database_module
 from gateway.broker.server.control.refused import Refused
 from gateway.broker.server.starting import other_sources_of
 from gateway.configuration import Configuration, load

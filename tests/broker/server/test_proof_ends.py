@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
-from gateway.broker.access.removed_file import FILE_NAME, Kept, load, save
+from gateway.broker.access.passwords.file import set_password
+from gateway.broker.access.users.removed_file import FILE_NAME, Kept, load, save
 from gateway.broker.server.proof_ends import DAY_MS, ProofEnds
 from gateway.broker.wire.packets import (
     Connack,

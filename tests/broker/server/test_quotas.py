@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.core.limits import HELD_BYTES_MAX
 from gateway.broker.core.quota import NO_LIMIT
 from gateway.broker.disk_budget.inventory import disk_of

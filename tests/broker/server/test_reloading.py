@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.certificates import CertificateError
+from gateway.broker.access.certificates.listener import CertificateError
 from gateway.broker.access.errors import AccessFileError
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.server.listeners.address_limits import address_of
 from gateway.broker.server.main import RunningBroker
 from gateway.configuration import Configuration, ConfigurationError, load

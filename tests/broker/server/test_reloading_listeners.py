@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.certificates import CertificateError
+from gateway.broker.access.certificates.listener import CertificateError
 from gateway.broker.server.listeners.listening import LISTENER_CHANGED, LISTENER_CLOSED
 from gateway.configuration import ConfigurationError
 from tests.broker.access.authority import DAY

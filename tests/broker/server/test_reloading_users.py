@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from tests.broker.server.reloading_broker import free_ports, reloading_broker
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.passwords import remove_user, set_password
-from gateway.broker.access.removed_file import FILE_NAME
+from gateway.broker.access.passwords.file import remove_user, set_password
+from gateway.broker.access.users.removed_file import FILE_NAME
 from gateway.broker.wire.packets import (
     Connack,
     Connect,

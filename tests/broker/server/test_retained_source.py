@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gateway.broker.access.passwords import remove_user, set_password
+from gateway.broker.access.passwords.file import remove_user, set_password
 from tests.broker.server.ruled_broker import RULES, RuledBroker, eventually, running
 from tests.peers.byte_client import ByteClient
 from tests.peers.mqtt_bytes import Will, publish, subscribe

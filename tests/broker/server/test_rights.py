@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
-from gateway.broker.access.passwords import PasswordFile, set_password
-from gateway.broker.access.rules_file import RulesFileError
+from gateway.broker.access.passwords.file import PasswordFile, set_password
+from gateway.broker.access.rules.file import RulesFileError
 from gateway.broker.core.permissions import Client
 from gateway.broker.server.rights import bridge_user_of, rules_file_of, rules_of, users_known
 from gateway.configuration import Configuration, load

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access import database as database_module
 from gateway.broker.access.errors import AccessFileError
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
+from gateway.broker.access.users import queries as database_module
 from gateway.broker.server.source_files import source_files_of, takes_keys_away
 from gateway.configuration import Configuration, load
 from tests.broker.server.reloading_broker import ReloadingBroker, free_ports, reloading_broker

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from gateway.broker.access import provider_keys
 from gateway.broker.access.errors import AccessFileError
-from gateway.broker.access.passwords import set_password
-from gateway.broker.access.token_users import TokenUsers
+from gateway.broker.access.passwords.file import set_password
+from gateway.broker.access.tokens import provider_keys
+from gateway.broker.access.tokens.users import TokenUsers
 from gateway.broker.server.main import RunningBroker
 from gateway.broker.server.sources import token_users_of
 from gateway.broker.server.starting import other_sources_of

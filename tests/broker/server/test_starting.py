@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.rules import FileRules
-from gateway.broker.access.rules_file import parse
+from gateway.broker.access.rules.evaluation import FileRules
+from gateway.broker.access.rules.file import parse
 from gateway.broker.server.starting import (
     JOURNAL_FILES,
     apply_rules,

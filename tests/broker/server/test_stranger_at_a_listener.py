@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.wire.packets import (
     Connack,
     Connect,

@@ -3,7 +3,7 @@
 from firmware_bridge.protocols.table import PROTOCOLS
 from oncegate_device.wanted import BRIDGE_USER, NETWORK
 
-from gateway.broker.access.passwords import PasswordFile
+from gateway.broker.access.passwords.file import PasswordFile
 from gateway.configuration import load
 from tests.image.device.boot_partition import FULL, KEY, Card
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.broker.access.rules import FileRules
-from gateway.broker.access.rules_file import parse
+from gateway.broker.access.rules.evaluation import FileRules
+from gateway.broker.access.rules.file import parse
 from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.packets import Connect, Publish, Subscribe, Subscription

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 
 USERS: Final = 1_000
 RULES: Final = 1_000

@@ -7,9 +7,9 @@ as much as for an MQTT client, and waits in the same queue.
 import asyncio
 from typing import Any
 
-from gateway.broker.access.password_lines import PASSWORD_BYTES_MAX, USERNAME_BYTES_MAX
-from gateway.broker.access.proven import NotKnown, Proven, version_of
-from gateway.broker.access.users import FileUsers
+from gateway.broker.access.logins.proven import NotKnown, Proven, version_of
+from gateway.broker.access.passwords.lines import PASSWORD_BYTES_MAX, USERNAME_BYTES_MAX
+from gateway.broker.access.users.file import FileUsers
 from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.authentication import Authentications

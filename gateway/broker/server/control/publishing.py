@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from gateway.broker.access.default_rules import PAGE_LISTENER
+from gateway.broker.access.rules.defaults import PAGE_LISTENER
 from gateway.broker.core.topics.route import is_system_topic
 from gateway.broker.server.control.page_client import VERSION, Answer, PageClient
 from gateway.broker.server.control.refused import Refused, text_of

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.broker.access.errors import AccessFileError
-from gateway.broker.access.passwords import remove_user, set_password
-from gateway.broker.access.proven import Proven
-from gateway.broker.access.users import FileUsers
+from gateway.broker.access.logins.proven import Proven
+from gateway.broker.access.passwords.file import remove_user, set_password
+from gateway.broker.access.users.file import FileUsers
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from heapq import nsmallest
 from typing import Any, Final
 
-from gateway.broker.access.users import FileUsers
+from gateway.broker.access.users.file import FileUsers
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.event_loop import EventLoop
 

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from gateway.broker.access.authentication import Authenticator, Source
-from gateway.broker.access.checks import Checks
-from gateway.broker.access.login import Login
-from gateway.broker.access.passwords import PasswordFile
-from gateway.broker.access.proven import Proven
-from gateway.broker.access.turns import Abandoned, Busy
+from gateway.broker.access.authentication import Authenticator
+from gateway.broker.access.logins.checks import Checks
+from gateway.broker.access.logins.login import Login
+from gateway.broker.access.logins.proven import Proven
+from gateway.broker.access.logins.turns import Abandoned, Busy
+from gateway.broker.access.passwords.file import PasswordFile
+from gateway.broker.access.users.source import Source
 from gateway.broker.core.broker import Broker
 from gateway.broker.core.effects import AuthenticationAnswer, AuthenticationRequest
 from gateway.broker.core.sessions.connection import Connection, ConnectionState

@@ -6,7 +6,7 @@ that opens a thousand exchanges therefore only displaces its own.
 
 import asyncio
 
-from gateway.broker.access.authentication import Exchange
+from gateway.broker.access.users.source import Exchange
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
 
 EXCHANGES_MAX = 1_000

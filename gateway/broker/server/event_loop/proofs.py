@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.broker.access.authentication import Source
-from gateway.broker.access.checks import Checks
-from gateway.broker.access.login import Login
-from gateway.broker.access.proven import NotKnown, Proven
+from gateway.broker.access.logins.checks import Checks
+from gateway.broker.access.logins.login import Login
+from gateway.broker.access.logins.proven import NotKnown, Proven
+from gateway.broker.access.users.source import Source
 from gateway.broker.core.sessions.connection import Connection
 
 CHECKS_PER_SECOND_MAX: Final = 100

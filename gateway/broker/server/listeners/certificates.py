@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from gateway.broker.access.certificates import CertificateError, Loaded, TlsFiles, load
-from gateway.broker.access.peer_certificates import Peer
+from gateway.broker.access.certificates.listener import CertificateError, Loaded, TlsFiles, load
+from gateway.broker.access.certificates.peer import Peer
 from gateway.broker.core.rules.timeouts import CREDENTIALS_EXPIRED
 from gateway.broker.server.listeners.stream import MqttProtocol
 from gateway.broker.wire.codes import MAXIMUM_CONNECT_TIME, NOT_AUTHORIZED

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.broker.access.certificates import CertificateError, Loaded
-from gateway.broker.access.revocation import names_of
+from gateway.broker.access.certificates.listener import CertificateError, Loaded
+from gateway.broker.access.certificates.revocation import names_of
 from gateway.broker.core.sessions.share import Share
 from gateway.broker.core.violation import Violation
 from gateway.broker.server.event_loop.event_loop import EventLoop

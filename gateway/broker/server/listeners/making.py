@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
-from gateway.broker.access.certificates import TlsFiles, revoked_of
-from gateway.broker.access.revocation import names_of
+from gateway.broker.access.certificates.listener import TlsFiles, revoked_of
+from gateway.broker.access.certificates.revocation import names_of
 from gateway.broker.core.quota import NO_LIMIT
 from gateway.broker.core.sessions.share import Share
 from gateway.broker.core.token_bucket import TokenBucket

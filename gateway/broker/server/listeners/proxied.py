@@ -7,7 +7,7 @@ the connection is passed on to the next layer, and this module is no longer invo
 import asyncio
 from typing import cast
 
-from gateway.broker.access.peer_names import NoUser, checked_user
+from gateway.broker.access.certificates.peer_names import NoUser, checked_user
 from gateway.broker.server.listeners.address_limits import AddressLimits, address_in
 from gateway.broker.server.listeners.proxy_header import ProxyHeaderError, header_of
 from gateway.broker.server.listeners.stream import MqttProtocol

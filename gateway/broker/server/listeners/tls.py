@@ -14,9 +14,9 @@ import time
 from time import perf_counter
 from typing import Final
 
-from gateway.broker.access.certificates import said_by
-from gateway.broker.access.peer_certificates import peer_of
-from gateway.broker.access.peer_names import NoUser, user_of
+from gateway.broker.access.certificates.listener import said_by
+from gateway.broker.access.certificates.peer import peer_of
+from gateway.broker.access.certificates.peer_names import NoUser, user_of
 from gateway.broker.server.listeners.certificates import Certificates, end_revoked, end_withdrawn
 from gateway.broker.server.listeners.handshake_turns import HandshakeTurns
 from gateway.broker.server.listeners.stream import MqttProtocol

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gateway.broker.access.rule_line import quoted
+from gateway.broker.access.rules.line import quoted
 from gateway.broker.core.permissions import PUBLISH_REFUSED, SUBSCRIBE_REFUSED
 from gateway.broker.core.recent import Recent
 from gateway.broker.core.takeovers import Shared

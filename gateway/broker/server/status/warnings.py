@@ -7,7 +7,7 @@ disappears after an hour. The counters in the status contain the totals since th
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gateway.broker.access.rule_line import quoted
+from gateway.broker.access.rules.line import quoted
 from gateway.broker.hooks.dispatch import Hooks
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.status.client_warnings import (

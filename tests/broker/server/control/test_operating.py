@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from tests.broker.server.reloading_broker import reloading_broker
 
 BEN: dict[str, object] = {"by": "ben", "role": "operator", "from": "192.0.2.7"}

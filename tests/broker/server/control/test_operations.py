@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.core.records.events import Event, decode
 from gateway.broker.server.control.operations import REFUSED_BURST, Operations
 from gateway.broker.store.journal_reader import JournalReader

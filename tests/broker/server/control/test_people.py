@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.checks import PASSWORD_CHECKS_MAX
-from gateway.broker.access.passwords import remove_user, set_password
+from gateway.broker.access.logins.checks import PASSWORD_CHECKS_MAX
+from gateway.broker.access.passwords.file import remove_user, set_password
 from gateway.broker.server.control.people import PAGE_CHECKS_MAX
 from tests.broker.server.ruled_broker import PASSWORD, RuledBroker, eventually, running, slow_down
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.server.control import publishing
 from tests.broker.server.control.test_operating import BEN, PAGE, ask, written
 from tests.broker.server.reloading_broker import ReloadingBroker, reloading_broker

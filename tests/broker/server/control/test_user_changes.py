@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.passwords import PasswordFile, set_password
+from gateway.broker.access.passwords.file import PasswordFile, set_password
 from gateway.broker.server.control import user_changes
 from tests.broker.server.control.test_operating import BEN, PAGE, ask, written
 from tests.broker.server.control.test_user_list import CARL

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from tests.broker.server.control.test_operating import BEN, PAGE, ask, written
 from tests.broker.server.reloading_broker import reloading_broker
 

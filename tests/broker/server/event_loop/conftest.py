@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.server.main import RunningBroker
 from gateway.configuration import Configuration, load
 from tests.broker.server.event_loop.authenticating import ITERATIONS, Broker

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from gateway.broker.core.sessions.connection import ConnectionState
 from gateway.broker.wire.packets import (
     Auth,

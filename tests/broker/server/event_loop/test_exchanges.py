@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import pytest
 
-import gateway.broker.access.guesses as guesses_module
+import gateway.broker.access.logins.guesses as guesses_module
 import gateway.broker.server.event_loop.exchanges as exchanges_module
 from gateway.broker.access.authentication import Authenticator
-from gateway.broker.access.guesses import FREE_FAILURES
-from gateway.broker.access.login import Login
-from gateway.broker.access.password_worker import PasswordHash
-from gateway.broker.access.password_workers import PasswordWorkers
-from gateway.broker.access.passwords import PasswordFile
-from gateway.broker.access.users import FileUsers
+from gateway.broker.access.logins.guesses import FREE_FAILURES
+from gateway.broker.access.logins.login import Login
+from gateway.broker.access.passwords.file import PasswordFile
+from gateway.broker.access.passwords.worker import PasswordHash
+from gateway.broker.access.passwords.workers import PasswordWorkers
+from gateway.broker.access.users.file import FileUsers
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
 from gateway.broker.server.event_loop.exchanges import EXCHANGES_OF_AN_ADDRESS_MAX, Exchanges
 from gateway.broker.wire.decoder import Decoder

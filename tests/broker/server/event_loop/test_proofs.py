@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import cast
 
-from gateway.broker.access.authentication import Exchange, Source
-from gateway.broker.access.checks import Checks
-from gateway.broker.access.guesses import Guesses
-from gateway.broker.access.login import Login
-from gateway.broker.access.password_worker import PasswordHash
-from gateway.broker.access.proven import NotKnown, Proven
+from gateway.broker.access.logins.checks import Checks
+from gateway.broker.access.logins.guesses import Guesses
+from gateway.broker.access.logins.login import Login
+from gateway.broker.access.logins.proven import NotKnown, Proven
+from gateway.broker.access.passwords.worker import PasswordHash
+from gateway.broker.access.users.source import Exchange, Source
 from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.server.event_loop.proofs import CHECKS_PER_SECOND_MAX, Proofs

@@ -6,7 +6,7 @@ from types import FrameType
 
 import pytest
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from tests.broker.access.scram_client import ScramClient
 from tests.broker.server.broker import Broker
 from tests.broker.server.conftest import Start

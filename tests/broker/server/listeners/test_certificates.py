@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.certificates import DAY_SECONDS, CertificateError
+from gateway.broker.access.certificates.listener import DAY_SECONDS, CertificateError
 from gateway.broker.server.listeners.certificates import Certificates, CertificateWatch
 from gateway.broker.server.listeners.making import tls_files_of
 from gateway.configuration import Listener

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.access.certificates import CertificateError
-from gateway.broker.access.passwords import set_password
-from gateway.broker.access.removed_file import FILE_NAME, load
+from gateway.broker.access.certificates.listener import CertificateError
+from gateway.broker.access.passwords.file import set_password
+from gateway.broker.access.users.removed_file import FILE_NAME, load
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.server import removed_users
 from tests.broker.server.broker import Broker, running

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.broker.access.rule_line import words_of
+from gateway.broker.access.rules.line import words_of
 from gateway.broker.core.recent import STEP_SECONDS, STEPS, Recent
 from gateway.broker.server.status.client_warnings import rule_for
 from tests.broker.server.broker import log_in, warnings_in

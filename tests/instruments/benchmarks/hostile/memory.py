@@ -7,7 +7,7 @@ uses up, and how much it opens of what is bounded for each client only; docs/lim
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.broker.access.checks import PASSWORD_CHECKS_MAX
+from gateway.broker.access.logins.checks import PASSWORD_CHECKS_MAX
 from gateway.broker.core.incoming import ALIASES_BYTES_MAX, PARTS_BYTES_MAX
 from gateway.broker.core.limits import FORWARDED_BYTES_MAX, HELD_BYTES_MAX, WILLS_BYTES_MAX, Limits
 from gateway.broker.core.topics.tree import ROUTES_BYTES_MAX

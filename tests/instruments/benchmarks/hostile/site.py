@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import jwt
 
-from gateway.broker.access.passwords import set_password
+from gateway.broker.access.passwords.file import set_password
 from tests.instruments.benchmarks.hostile.attack import Target
 from tests.instruments.benchmarks.secured import Certificates, certificates_in
 from tests.peers.identity_provider import AUDIENCE, Signer, signer

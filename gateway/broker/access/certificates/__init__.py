@@ -1,0 +1,1 @@
+"""Certificates of listeners and of clients, and certificate revocation lists."""

@@ -1,0 +1,129 @@
+"""Credential checks that take CPU time: queued, and run only if the client still waits.
+
+Passwords are checked in other processes. A hashing thread would sometimes hold the interpreter
+lock, which would delay the event loop on a busy machine. Token checks take less than a millisecond
+and run in threads.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ParamSpec, TypeVar
+
+from gateway.broker.access.logins.guesses import Guesses
+from gateway.broker.access.logins.login import Login
+from gateway.broker.access.logins.turns import Turns
+from gateway.broker.access.passwords.worker import PasswordHash
+from gateway.broker.access.passwords.workers import PasswordWorkers
+from gateway.broker.core.effects import AuthenticationAnswer
+from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD
+
+PASSWORD_CHECKS_MAX = 2
+"""Concurrent password checks, each in a process of its own.
+
+A check uses one core and tens of MiB of memory. docs/services.md states the memory of an idle
+process.
+"""
+
+PROOFS_MAX = 1
+"""Concurrent checks of SCRAM proofs, which take microseconds on the event loop's thread."""
+
+Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
+
+
+class Checks:
+    """Runs the checks of passwords and tokens, and decides their order."""
+
+    def __init__(self, guesses: Guesses) -> None:
+        self.guesses = guesses
+        """Failed logins, which delay later logins of all kinds."""
+        self.proofs = Turns(guesses, PROOFS_MAX)
+        self._turns = Turns(guesses, PASSWORD_CHECKS_MAX)
+        self._workers = PasswordWorkers()
+        self._threads = ThreadPoolExecutor(PASSWORD_CHECKS_MAX, "token")
+        self._running: set[asyncio.Future[Any]] = set()
+
+    @property
+    def delayed(self) -> int:
+        """Number of logins since the start that were delayed because of earlier wrong guesses."""
+        return self._turns.delayed + self.proofs.delayed
+
+    @property
+    def waiting(self) -> int:
+        """Number of logins that are queued now."""
+        return self._turns.waiting
+
+    @property
+    def failed(self) -> int:
+        """Number of worker processes since the start that exited while they checked a password."""
+        return self._workers.failed
+
+    async def held(
+        self, login: Login, hashes: Sequence[PasswordHash], password: bytes
+    ) -> list[bool]:
+        """Wait for the login's turn. Return for each hash whether it is the hash of `password`.
+
+        Raises:
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
+            WorkerFailed: no worker process could check the password.
+        """
+        await self._turns.begin(login)
+        return await self._to_the_end(login, self._workers.held(hashes, password))
+
+    async def run(
+        self,
+        login: Login,
+        check: Callable[Parameters, Result],
+        *arguments: Parameters.args,
+        **keywords: Parameters.kwargs,
+    ) -> Result:
+        """Call `check` in a thread when it is the login's turn, and return its result.
+
+        Raises:
+            Busy: too many logins are queued.
+            Abandoned: the client no longer waits.
+        """
+        await self._turns.begin(login)
+        loop = asyncio.get_running_loop()
+        return await self._to_the_end(
+            login, loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
+        )
+
+    async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
+        """Wait for a running check.
+
+        If the caller is cancelled, the check still runs to completion, and keeps its place until
+        the end.
+        """
+        running = asyncio.ensure_future(check)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        running.add_done_callback(lambda _: self._turns.end(login))
+        try:
+            return await asyncio.shield(running)
+        finally:
+            del running, check  # their exception refers to this frame, which is a reference cycle
+
+    def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
+        """Record the result of a login.
+
+        A failure delays later guesses; a success makes the user known.
+
+        A token can belong to another user than the packet names. Such a login proves nothing about
+        the user in the packet.
+        """
+        place = self.guesses.place_of(login.origin, login.username)
+        if answer.reason_code == 0 and answer.username == login.username:
+            self.guesses.succeeded(place)
+        elif answer.reason_code == BAD_USER_NAME_OR_PASSWORD:
+            now = asyncio.get_running_loop().time()
+            self.guesses.failed(place, login.password, now)
+
+    def close(self) -> None:
+        """Start no more checks, and stop the worker processes."""
+        self._turns.stop()
+        self.proofs.stop()
+        self._workers.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,86 @@
+"""Worker process that checks passwords, because hashing would block the broker's interpreter.
+
+The worker reads requests from standard input and writes responses to standard output (integers are
+big-endian)::
+
+    request   size u32 | a pickle of (hashes, password), `size` bytes long
+    answer    one byte per hash: 1 if it is the password's, else 0; always 0 for an empty password
+
+The worker has no files or connections, and only Python's path in its environment. Pickles are sent
+only by the broker that started the worker, never back. The worker exits when standard input closes,
+so it never outlives the broker.
+"""
+
+import os
+import pickle
+import signal
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+from gateway.broker.access.passwords import argon2_hash
+from gateway.process.scheduling import take_usual_turns, take_what_others_leave
+
+SIZE: Final = struct.Struct(">I")
+
+NICENESS: Final = 5
+"""Nice value of a worker, so that connected clients have priority.
+
+Logins must still succeed within `connect_timeout` on a busy machine: at 10, workers got a hundredth
+of the CPU.
+"""
+
+GIVES_WAY: Final = "gives-way"
+"""Argument for a process that uses only CPU time that no other process needs."""
+
+OUT_OF_MEMORY_SCORE: Final = 500
+"""If memory runs out, the kernel kills a worker, which is restarted, before the broker."""
+
+
+class PasswordHash(Protocol):
+    """Interface of a hash of one user's password, which can be pickled."""
+
+    def holds(self, password: bytes) -> bool:
+        """Return True if this is the hash of `password`.
+
+        The time taken does not depend on the result.
+        """
+
+
+def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
+    """Return a request to check a password against several hashes."""
+    pickled = pickle.dumps((tuple(hashes), password))
+    return SIZE.pack(len(pickled)) + pickled
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Process requests in order until the input ends."""
+    while len(size := requests.read(SIZE.size)) == SIZE.size:
+        pickled = requests.read(*SIZE.unpack(size))
+        hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it
+        # The check of an empty password takes the same time, and always fails.
+        answers.write(bytes(each.holds(password) and bool(password) for each in hashes))
+        answers.flush()
+
+
+def main() -> None:
+    """Lower this process's scheduling priority, and process requests."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the broker may still send requests while it stops
+    os.nice(NICENESS)
+    with suppress(OSError):  # like the broker, if the system allows it
+        take_usual_turns()
+    if GIVES_WAY in sys.argv[1:]:
+        with suppress(OSError):  # otherwise the broker's commits would be late
+            take_what_others_leave()
+    with suppress(OSError):  # not available on every system
+        Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
+    argon2_hash.Argon2Hash.of("")  # load the library now, before the first client waits
+    serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main()

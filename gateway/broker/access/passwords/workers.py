@@ -1,0 +1,230 @@
+"""Pool of password worker processes, started on demand and restarted after a failure.
+
+The workers run at the lowest priority, so that password guessing delays no client. If other
+programs or the broker use all CPU time, workers with normal priority replace them for a while
+(docs/decisions/0154).
+"""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from gateway.broker.access.passwords.worker import GIVES_WAY, PasswordHash, request_of
+
+CHECK_SECONDS_MAX: Final = 30.0
+"""Timeout of one password check, after which the worker is killed.
+
+The costliest hash that a file may contain takes a Raspberry Pi several seconds.
+"""
+
+LOOK_SECONDS: Final = 0.2
+"""Seconds between two checks of a low-priority worker's CPU time.
+
+If the CPU is busy, a client's login takes this much longer.
+"""
+
+SHARE_LEAST: Final = 0.1
+"""Smallest fraction of a core that a low-priority worker must get.
+
+With less, the worker is killed, and a worker with normal priority repeats the check.
+"""
+
+BUSY_SECONDS: Final = 60.0
+"""Seconds for which workers then run with normal priority.
+
+Trying a low-priority worker again may delay a client, so it must be rare.
+"""
+
+ATTEMPTS_MAX: Final = 2
+"""Workers that are tried for one password, since the first may have been killed by accident."""
+
+# -P: ignore a directory called `gateway` in the caller's working directory.
+COMMAND: Final = (sys.executable, "-P", "-m", "gateway.broker.access.passwords.worker")
+
+LARGE_BLOCK_BYTES: Final = 8 << 20
+"""Size from which freed memory is returned to the system, such as the 19 MiB of a check.
+
+Otherwise glibc keeps the largest block (mallopt(3)).
+"""
+
+ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
+    name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
+}
+"""Environment of a worker: only the path of Python's modules."""
+
+
+class WorkerFailed(Exception):
+    """A password could not be checked, because its worker process did not start or exited."""
+
+
+class _Starved(Exception):
+    """A low-priority worker gets almost no CPU time."""
+
+
+# clock_getcpuclockid(3): a process's clock ID is built from its process ID and this constant.
+_CPUCLOCK_SCHED: Final = 2
+
+
+class PasswordWorkers:
+    """Pool of worker processes. Each password is checked by an idle worker."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+        """Number of workers since the start that exited or did not respond."""
+        self._busy_until = float("-inf")
+        """Time of the event loop's clock until which workers run with normal priority."""
+        self._idle: list[_Worker] = []
+        self._all: set[_Worker] = set()
+
+    async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
+        """Return, for each hash, whether it is the hash of `password`.
+
+        Each concurrent check runs in its own process. The caller limits the number of concurrent
+        checks.
+
+        Raises:
+            WorkerFailed: the password could not be checked.
+        """
+        request = request_of(hashes, password)
+        for _ in range(ATTEMPTS_MAX):
+            try:
+                answer = await self._checked(request, len(hashes))
+            except OSError as error:
+                raise WorkerFailed(f"no process can be started: {error.strerror}") from error
+            if answer is not None:
+                return [bool(each) for each in answer]
+        raise WorkerFailed(f"{ATTEMPTS_MAX} processes have ended while they checked it")
+
+    def close(self) -> None:
+        """Stop all workers."""
+        while self._all:
+            self._all.pop().end()
+        self._idle.clear()
+
+    @property
+    def process_ids(self) -> list[int]:
+        """Process IDs of the running workers."""
+        return [worker.process.pid for worker in self._all]
+
+    async def _checked(self, request: bytes, count: int) -> bytes | None:
+        """Return the response of a worker that gets enough CPU time, or None if the worker failed.
+
+        `count` is the number of hashes in the request. Raises OSError if no process can be started.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(CHECK_SECONDS_MAX):
+                if loop.time() >= self._busy_until:
+                    try:
+                        return await self._unless_starved(request, count)
+                    except _Starved:
+                        self._busy_until = loop.time() + BUSY_SECONDS
+                return await self._asked(self._worker(gives_way=False), request, count)
+        except TimeoutError:
+            self.failed += 1
+            return None
+
+    async def _unless_starved(self, request: bytes, count: int) -> bytes | None:
+        """Return the response of a low-priority worker, or None if the worker failed.
+
+        Raises _Starved if other processes leave the worker too little CPU time.
+        """
+        worker = self._worker(gives_way=True)
+        answer = asyncio.ensure_future(self._asked(worker, request, count))
+        try:
+            while True:
+                before = worker.processor_seconds()
+                await asyncio.wait((answer,), timeout=LOOK_SECONDS)
+                if answer.done():
+                    return answer.result()
+                if worker.processor_seconds() - before < SHARE_LEAST * LOOK_SECONDS:
+                    raise _Starved
+        finally:
+            answer.cancel()
+
+    def _worker(self, *, gives_way: bool) -> "_Worker":
+        """Return an idle worker, or start a new one.
+
+        Raises OSError if no process can be started.
+        """
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.gives_way is gives_way:
+                return worker
+            self._end(worker)
+        worker = _Worker(gives_way=gives_way)
+        self._all.add(worker)
+        return worker
+
+    async def _asked(self, worker: "_Worker", request: bytes, count: int) -> bytes | None:
+        """Return a worker's response, or None if the worker failed and was removed."""
+        answer = None
+        try:
+            answer = await worker.ask(request, count)
+        except ConnectionError:
+            self.failed += 1
+        finally:
+            # Also if the caller is cancelled. Otherwise the next caller would read this response.
+            if answer is None:
+                self._end(worker)
+        if answer is not None and worker in self._all:
+            self._idle.append(worker)
+        return answer
+
+    def _end(self, worker: "_Worker") -> None:
+        if worker in self._all:
+            self._all.discard(worker)
+            worker.end()
+
+
+class _Worker:
+    """A worker process, and the socket through which the broker communicates with it."""
+
+    def __init__(self, *, gives_way: bool) -> None:
+        """Start the process. Raises OSError if this fails."""
+        self.gives_way = gives_way
+        command = (*COMMAND, GIVES_WAY) if gives_way else COMMAND
+        self._socket, theirs = socket.socketpair()
+        self._socket.setblocking(False)
+        with theirs:
+            try:
+                pipe = theirs.fileno()
+                self.process = subprocess.Popen(
+                    command, stdin=pipe, stdout=pipe, cwd="/", env=ENVIRONMENT
+                )
+            except OSError:
+                self._socket.close()
+                raise
+
+    def processor_seconds(self) -> float:
+        """Return the process's CPU time in seconds, or infinity if the process has exited."""
+        try:
+            return time.clock_gettime(~self.process.pid << 3 | _CPUCLOCK_SCHED)
+        except OSError:
+            return float("inf")
+
+    async def ask(self, request: bytes, count: int) -> bytes:
+        """Send a request, and return the `count` bytes of the response.
+
+        Raises ConnectionError if the worker exits.
+        """
+        loop = asyncio.get_running_loop()
+        await loop.sock_sendall(self._socket, request)
+        answer = b""
+        while len(answer) < count:
+            part = await loop.sock_recv(self._socket, count - len(answer))
+            if not part:
+                raise ConnectionResetError("the process for passwords has ended")
+            answer += part
+        return answer
+
+    def end(self) -> None:
+        """Kill the process and wait until it has exited."""
+        self._socket.close()
+        self.process.kill()
+        self.process.wait()

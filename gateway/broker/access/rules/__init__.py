@@ -1,0 +1,1 @@
+"""Access rules: their file, the meaning of each line, and the decision about a topic."""

@@ -1,0 +1,81 @@
+"""Default access rules, used without a rules file if there are users and a network listener.
+
+Each user may use the topics `users/NAME/...` and subscribe to the sensors' topics, but may not
+publish anywhere else. An operator may publish from the page to every topic except those of commands
+and sensors' readings. Listeners without authentication (on loopback, or where the operator allows
+this) are unrestricted.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from gateway.broker.access.rules.file import RulesFile, parse
+from gateway.broker.access.rules.line import quoted
+
+NAME: Final = "the default rules"
+SENSORS: Final = "sensors/#"
+"""Topics of readings (docs/formats/readings.md). Only the bridge publishes to them."""
+COMMANDS: Final = "commands/+/+"
+"""Topics of commands for boards. Only the bridge subscribes to them.
+
+Without a rules file no user may publish commands.
+"""
+ANSWERS: Final = "answers/#"
+"""Topics of the results of commands, published by the bridge."""
+PAGE_LISTENER: Final = "@page"
+"""Listener name for messages that operators publish on the page; no real listener can have it."""
+HEALTH: Final = "oncegate-health/+"
+"""Topics of the SD card's health check, which sends messages to itself as the bridge's user."""
+
+
+def default_rules(
+    *,
+    open_listeners: Sequence[str],
+    bridge_user: str | None,
+    home_assistant_prefix: str | None = None,
+    states: Sequence[str] = (),
+) -> RulesFile:
+    """Return the default access rules.
+
+    Args:
+        open_listeners: listeners on which everything is allowed.
+        bridge_user: the user that publishes to `sensors/#`; None if the bridge connects to an open
+            listener.
+        home_assistant_prefix: topic prefix of device discovery, which the bridge publishes and
+            users subscribe to; None if discovery is off.
+        states: topic filters for the states of the gateway, its ports and devices, which the bridge
+            publishes and users subscribe to.
+    """
+    lines = ["# what holds without [access] rules_file: oncegate acl show"]
+    lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
+    lines.append(f"deny listener {PAGE_LISTENER} publish {COMMANDS} {SENSORS}")
+    lines.append(f"allow listener {PAGE_LISTENER} publish #")
+    if bridge_user is not None:
+        user = quoted(bridge_user)
+        lines.append(f"allow user {user} publish {SENSORS}")
+        lines.append(f"allow user {user} publish,subscribe {HEALTH}")
+        lines.append(f"allow user {user} subscribe {COMMANDS}")
+        lines.append(f"allow user {user} publish {ANSWERS}")
+        lines += [f"allow user {user} publish {_topic(each)}" for each in states]
+    lines.append(f"allow user * subscribe {SENSORS}")
+    lines += [f"allow user * subscribe {_topic(each)}" for each in states]
+    if home_assistant_prefix is not None:
+        lines += _for_home_assistant(home_assistant_prefix, bridge_user)
+    lines.append("allow user * publish,subscribe users/%u/#")
+    return parse("".join(f"{line}\n" for line in lines).encode(), NAME)
+
+
+def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
+    """Return the rules for device discovery.
+
+    Home Assistant is an ordinary user that also publishes its status.
+    """
+    lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
+    if bridge_user is not None:
+        lines.insert(0, f"allow user {quoted(bridge_user)} publish {prefix}/#")
+    return lines
+
+
+def _topic(topic_filter: str) -> str:
+    """Return a topic filter as it is written in a rule, with "%" escaped."""
+    return quoted(topic_filter.replace("%", "%%"))

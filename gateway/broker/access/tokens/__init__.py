@@ -1,0 +1,1 @@
+"""JSON Web Tokens of an identity provider: verification, its keys, and their users."""

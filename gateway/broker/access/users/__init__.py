@@ -1,0 +1,1 @@
+"""Sources of users: the password file and a database. Also records removed users."""
