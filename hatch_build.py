@@ -85,7 +85,7 @@ class CompiledPackages(BuildHookInterface[Any]):
         build_data["infer_tag"] = True
 
     def _add_commit(self, build_data: dict[str, Any]) -> None:
-        own = _module_at(Path(self.root, "gateway", "cli", "version.py"))
+        own = _module_at(Path(self.root, "gateway", "cli", "installation", "version.py"))
         commit = os.environ.get(own.COMMIT) or own.commit_of(Path(self.root))
         if commit:
             file = self._folder / "commit"

@@ -7,38 +7,23 @@ from typing import Annotated, Literal
 
 import typer
 
-from gateway.cli import (
-    acl,
-    api,
-    api_token,
-    audit,
-    bench,
-    bridge,
-    broker,
-    check_config,
-    cloud_tables,
-    ctl,
-    identity,
-    ingest,
-    passwd,
-    query,
-    report,
-    serial,
-    simulate_board,
-    tls,
-    up,
-    update,
-    uplink,
-    upload,
-)
-from gateway.cli.failures import (
+from gateway.cli.access import acl, api_token, passwd, tls
+from gateway.cli.common.failures import (
     EXIT_CODES_TEXT,
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_USAGE,
     say,
 )
-from gateway.cli.services import Prepared
+from gateway.cli.control import ctl
+from gateway.cli.installation import check_config, identity, update
+from gateway.cli.serial import commands as serial
+from gateway.cli.serial import simulate_board
+from gateway.cli.services import api, bridge, broker, uplink, upload
+from gateway.cli.services.prepared import Prepared
+from gateway.cli.supervision import up
+from gateway.cli.tables import ingest, jobs, query, report
+from gateway.cli.tools import audit, bench
 from gateway.process.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
@@ -67,11 +52,11 @@ application.command("upload")(upload.upload)
 application.command("simulate-board")(simulate_board.simulate_board)
 application.command("ingest")(ingest.ingest)
 application.command("audit")(audit.audit)
-application.command("gold")(cloud_tables.gold)
-application.command("gaps")(cloud_tables.gaps)
-application.command("requeue")(cloud_tables.requeue)
-application.command("compact")(cloud_tables.compact)
-application.command("vacuum")(cloud_tables.vacuum)
+application.command("gold")(jobs.gold)
+application.command("gaps")(jobs.gaps)
+application.command("requeue")(jobs.requeue)
+application.command("compact")(jobs.compact)
+application.command("vacuum")(jobs.vacuum)
 application.command("query")(query.query)
 application.command("report")(report.report)
 application.add_typer(ctl.application, name="ctl")
@@ -88,7 +73,7 @@ application.command("check-config")(check_config.check_config)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from gateway.cli.version import version_text
+        from gateway.cli.installation.version import version_text
 
         print(version_text())
         raise typer.Exit

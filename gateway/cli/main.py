@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from gateway.cli.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, say
-from gateway.cli.in_child import in_child
-from gateway.cli.services import SERVICES, Prepared
+from gateway.cli.common.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, say
+from gateway.cli.running.in_child import in_child
+from gateway.cli.services.prepared import SERVICES, Prepared
 from gateway.process.files.disk_errors import line_of
 from gateway.process.files.private import apply_umask
 

@@ -18,7 +18,7 @@ from typing import Any
 from typer.main import get_command
 
 from gateway.cli.application import PROGRAM, application, completion_script
-from gateway.cli.failures import EXIT_CODES_TEXT
+from gateway.cli.common.failures import EXIT_CODES_TEXT
 
 
 def main(share: Path) -> None:

@@ -12,7 +12,7 @@ from firmware_bridge.serial.port import Port
 from firmware_bridge.serial.ports import Ports
 from firmware_bridge.serial.settings import PortSettings
 
-from gateway.cli.sensor_files import ConfigurationSource
+from gateway.cli.services.sensor_files import ConfigurationSource
 from tests.api.acting import Site, site
 from tests.api.conftest import DEADLINE_SECONDS
 from tests.bridge.running import settings_of

@@ -12,7 +12,7 @@ import pytest
 from api import limits
 from api.admission import COOKIE, FORM_COOKIE
 from api.certificate_files import CertificateUnusable
-from gateway.cli.page_certificate import certificate_of
+from gateway.cli.services.page_certificate import certificate_of
 from gateway.configuration.tls import PageTls
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.contract_broker import ContractBroker

@@ -10,7 +10,7 @@ from typing import Any
 from firmware_bridge import main
 from firmware_bridge.sensor_requests import SensorFiles, requests_in
 
-from gateway.cli.sensor_files import ConfigurationSource
+from gateway.cli.services.sensor_files import ConfigurationSource
 from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto
 from tests.bridge.running import ControlRoom, settings_of
 from tests.bridge.terminal import Terminal

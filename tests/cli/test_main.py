@@ -71,8 +71,9 @@ def run_with(step: str) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, where the verb `id` does `step`."""
     program = (
         "import sys\n"
-        "from gateway.cli import identity, main\n"
-        "from gateway.cli.failures import CommandFailed\n"
+        "from gateway.cli import main\n"
+        "from gateway.cli.installation import identity\n"
+        "from gateway.cli.common.failures import CommandFailed\n"
         "import gateway.configuration\n"
         f"def planted(*_):\n    {step}\n"
         "gateway.configuration.log_identity = planted\n"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.cli.up import environment_of
+from gateway.cli.supervision.up import environment_of
 from gateway.configuration import ConfigurationError, Listener, load
 from gateway.configuration.listener import ends_connections, paired
 

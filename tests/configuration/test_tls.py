@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.up import environment_of
+from gateway.cli.supervision.up import environment_of
 from gateway.configuration import ConfigurationError, load
 from gateway.configuration.tls import Tls
 

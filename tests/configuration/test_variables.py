@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from gateway.cli.configuration_file import FILE_VARIABLE
-from gateway.cli.processes import READY_VARIABLE, SUPERVISOR_VARIABLE
+from gateway.cli.common.configuration_file import FILE_VARIABLE
+from gateway.cli.running.processes import READY_VARIABLE, SUPERVISOR_VARIABLE
 from gateway.configuration.loading import variables
 from gateway.configuration.variables import RESERVED, is_reserved
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.up import up
+from gateway.cli.supervision.up import up
 from gateway.configuration import load
 from tests.image.scripts import check_script
 

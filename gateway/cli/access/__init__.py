@@ -1,0 +1,1 @@
+"""Commands for users, tokens of programs, access rules and certificates."""

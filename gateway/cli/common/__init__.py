@@ -1,0 +1,1 @@
+"""Shared parts of commands: options, output, exit codes, and the configuration file."""

@@ -1,0 +1,1 @@
+"""Commands to the running broker, and the client of its control socket."""

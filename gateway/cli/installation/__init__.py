@@ -1,0 +1,1 @@
+"""Commands about this installation: its configuration, its identity, its version."""

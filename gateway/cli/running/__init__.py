@@ -1,0 +1,1 @@
+"""Shared parts of running processes: signals, readiness, log lines, and free ports."""

@@ -1,0 +1,37 @@
+"""Check that a port is free before anything is started, and name the process that uses it if
+not.
+"""
+
+import errno
+import socket
+
+from api.listening import holder_of
+from gateway.cli.common.failures import CommandFailed
+from gateway.process.files.disk_errors import line_of
+
+
+def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
+    """Return `port`, or a free one if it is 0, after checking that it can be bound at `bind`.
+
+    Raises CommandFailed if not. `what` names the service, and `mend` the options to change.
+    """
+    family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        # Connections of an earlier run may be in TIME_WAIT, which does not matter.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+            probe.listen(1)
+            return int(probe.getsockname()[1])
+        except OSError as error:
+            raise CommandFailed(_explanation(error, bind, port, what, mend)) from None
+
+
+def _explanation(error: OSError, bind: str, port: int, what: str, mend: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        holder = holder_of(port) or "a process that cannot be seen from here"
+        return f"port {port} on {bind}, wanted by {what}, is taken by {holder}; stop it, or {mend}"
+    if error.errno == errno.EACCES:
+        reason = "ports below 1024 need root or CAP_NET_BIND_SERVICE"
+        return f"{what} may not listen on {bind} port {port}: {reason}; {mend}"
+    return f"{what} cannot listen on {bind} port {port}: {line_of(error)}; {mend}"

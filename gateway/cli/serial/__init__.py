@@ -1,0 +1,1 @@
+"""Commands for serial ports: list, sniff, replay, detect, and a simulated board."""

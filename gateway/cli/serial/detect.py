@@ -1,0 +1,64 @@
+"""`oncegate serial detect`: what is received on a port, or who answers there."""
+
+import asyncio
+from collections.abc import Sequence
+
+from firmware_bridge.serial.asking import ask
+from firmware_bridge.serial.detecting import SURE_ENOUGH, Guess, detect
+from firmware_bridge.serial.link import PortLost
+from firmware_bridge.serial.settings import PortSettings
+
+from gateway.cli.common.failures import CommandFailed, say
+from gateway.cli.serial.tables import sample_rows
+from gateway.process.declarations.serial_line import Line
+
+NOT_RECOGNISED = (
+    "no protocol was recognised: look at the bytes with `oncegate serial sniff`, or give a sensor "
+    "that sends seldom more --seconds; --ask finds meters of D0 and M-Bus; Modbus devices have to "
+    "be asked: write them into a [[serial]] and use `oncegate serial sniff --config FILE --port "
+    "NAME`"
+)
+
+
+def print_guess(best: Guess, table: str) -> None:
+    """Print how sure a guess is, the values of its last frame, and what to configure."""
+    print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
+    for row in () if best.latest is None else sample_rows(best.latest):
+        print(f"# {row}")
+    print(table, end="")
+
+
+def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
+    """Try line settings until one is certain, or only the given one. Raises CommandFailed."""
+    found: list[Guess] = []
+
+    async def try_all() -> None:
+        async for each, count, guesses in detect(settings, seconds, lines or (settings.line,)):
+            found.extend(guesses)
+            best = max(guesses, key=lambda guess: guess.sure, default=None)
+            shown = f"{best.framing} {best.sure:.0%}" if best is not None else "nothing known"
+            say(f"{each}: {count} bytes, {shown}")
+            if best is not None and best.sure > SURE_ENOUGH:
+                return
+
+    try:
+        asyncio.run(try_all())
+    except PortLost as lost:
+        raise CommandFailed(str(lost)) from None
+    return found
+
+
+def answers_on(settings: PortSettings) -> list[Guess]:
+    """Ask meters on a port until one answers. Raises CommandFailed."""
+
+    async def ask_all() -> list[Guess]:
+        async for line, framing, guess in ask(settings):
+            say(f"{line}: {framing} asked, {'answered' if guess is not None else 'no answer'}")
+            if guess is not None:
+                return [guess]
+        return []
+
+    try:
+        return asyncio.run(ask_all())
+    except PortLost as lost:
+        raise CommandFailed(str(lost)) from None

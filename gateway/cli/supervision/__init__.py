@@ -1,0 +1,1 @@
+"""`oncegate up`: the processes of a gateway, started, restarted and stopped together."""

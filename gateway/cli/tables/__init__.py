@@ -1,0 +1,1 @@
+"""Commands for the ingested tables: fill, maintain, query and report them."""

@@ -1,0 +1,1 @@
+"""Commands that examine or load a broker: the audit and the load generator."""

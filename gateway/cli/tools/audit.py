@@ -1,0 +1,179 @@
+"""`oncegate audit`: proves that every message is accounted for."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gateway.cli.common.failures import (
+    EXIT_INCONCLUSIVE,
+    EXIT_OK,
+    EXIT_USAGE,
+    EXIT_VIOLATION,
+    CommandFailed,
+)
+from gateway.cli.common.options import GatewayOptions, with_sets
+from gateway.cli.common.output import show
+from gateway.process.files.disk_errors import line_of
+
+EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
+"""By verdict. An unreadable log has no verdict: that is a failure."""
+
+PROGRESS_SECONDS = 0.1
+"""Interval between updates of the progress line."""
+
+Say = Callable[[str], None]
+
+SegmentsOption = Annotated[
+    Path | None,
+    typer.Option("--segments", metavar="DIR", help="Audit the segments below DIR instead."),
+]
+AuditedTablesOption = Annotated[
+    str | None,
+    typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
+]
+PinnedKeysOption = Annotated[
+    Path | None,
+    typer.Option("--keys", metavar="FILE", help="Public keys of the gateways whose log it is."),
+]
+
+
+@with_sets
+def audit(
+    *,
+    segments: SegmentsOption = None,
+    tables: AuditedTablesOption = None,
+    keys: PinnedKeysOption = None,
+    gateway: GatewayOptions,
+) -> int:
+    """Prove that every message was received once, released once and delivered once.
+
+    Reads the gateway's log and database, whether the broker runs or not, and writes nothing.
+    Ends with 0 (ok), 3 (violation) or 4 (inconclusive), and names every exception.
+
+    Examples:
+
+        oncegate audit
+
+        oncegate audit --segments /srv/landing --json
+
+        oncegate audit --segments /srv/landing --keys /srv/keys
+
+        oncegate audit --tables /srv/tables
+    """
+    if tables is not None:
+        _refuse_beside_tables(segments, keys)
+    began = time.monotonic()
+    with _progress() as say:
+        if tables is not None:
+            result = _audit_tables(tables, say)
+        elif segments is not None:
+            result = _audit_segments(segments, keys, say)
+        else:
+            result = _audit_data(gateway, keys, say)
+    result["seconds"] = round(time.monotonic() - began, 3)
+    from gateway.cli.tools.audit_report import render
+
+    show(result, render, as_json=gateway.as_json)
+    return EXIT_CODES[result["verdict"]]
+
+
+def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
+    """Reject options that do not apply to tables. Raises CommandFailed."""
+    if segments is not None:
+        what = "--segments and --tables are given: use one of them"
+    elif keys is not None:
+        what = "--keys is for segments: the tables have the keys that `ingest` was given"
+    else:
+        return
+    raise CommandFailed(f"oncegate audit: {what}", exit_code=EXIT_USAGE)
+
+
+def _pinned(keys: Path | None) -> dict[str, list[str]]:
+    """Return the keys from the file of --keys; empty without one. Raises CommandFailed."""
+    from gateway.tools.audit.keys_file import KeysFileError, load_keys
+
+    try:
+        return {} if keys is None else load_keys(keys)
+    except (OSError, KeysFileError) as error:
+        raise CommandFailed(f"oncegate audit: {line_of(error)}", exit_code=EXIT_USAGE) from error
+
+
+def _counting(say: Say) -> Callable[[int, str], None]:
+    """Return a progress callback that shows the number of checked events and the current file."""
+    return lambda events, what: say(f"{events:,} events, {what}")
+
+
+def _audit_segments(directory: Path, keys: Path | None, say: Say) -> dict[str, Any]:
+    from gateway.tools.audit.run import Audit
+
+    if not directory.is_dir():
+        raise CommandFailed(
+            f"oncegate audit: {directory} is no directory: name one that holds segments"
+        )
+    audit_run = Audit(directory, _counting(say), _pinned(keys))
+    return audit_run.folder(directory).as_json()
+
+
+def _audit_data(gateway: GatewayOptions, keys: Path | None, say: Say) -> dict[str, Any]:
+    import sqlite3
+
+    from gateway.configuration.identity import known_log_identity
+    from gateway.tools.audit.run import Audit
+
+    configuration = gateway.configuration()
+    directory = configuration.gateway.data_dir
+    if not (directory / "broker.db").is_file():
+        raise CommandFailed(
+            f"oncegate audit: {directory} holds no broker.db: name the gateway's data directory "
+            "with --data-dir, or a directory of segments with --segments"
+        )
+    audit_run = Audit(directory, _counting(say), _pinned(keys))
+    try:
+        return audit_run.data_directory(directory, known_log_identity(configuration)).as_json()
+    except sqlite3.Error as error:
+        raise CommandFailed(
+            f"oncegate audit: {directory / 'broker.db'}: {line_of(error)}: if the broker does not "
+            "start either, its log names what is damaged"
+        ) from error
+
+
+def _audit_tables(root: str, say: Say) -> dict[str, Any]:
+    from gateway.cli.tables.ingest import set_up_spark
+
+    set_up_spark()
+
+    from cloud_jobs.errors import IngestError
+    from cloud_jobs.main import audit as audit_of
+
+    try:
+        return audit_of(root, say)
+    except IngestError as error:
+        raise CommandFailed(f"oncegate audit: {line_of(error)}") from error
+
+
+@contextmanager
+def _progress() -> Iterator[Say]:
+    """Yield a function that shows progress on one line of the terminal; without a terminal it does
+    nothing.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    last = 0.0
+    with console.status("reading") as status:
+
+        def say(text: str) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= PROGRESS_SECONDS:
+                last = now
+                status.update(text)
+
+        yield say
