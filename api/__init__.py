@@ -7,10 +7,9 @@ and, if it exists, one file about the SD card (``docs/formats/card.md``). Of the
 it imports only ``gateway.process.control`` and ``gateway.process.files``, so it can crash, starve
 or be left out without any effect on messages.
 
-``main`` is the composition root. ``control_socket``, ``listening``, ``connections`` and ``tls`` do
-the I/O. ``observer`` queries the broker and caches the responses, whose types are in ``models``;
-``card`` reads the report about the SD card. ``verdict``, ``wear`` and ``wording`` are pure.
-``rest``, ``actions`` (through ``operator``), ``page`` and ``reference_page`` serve visitors that
-``admission`` accepts: by a login (``login_page``, ``logins``, ``accounts``) or a token
-(``tokens``). All limits are in ``limits``.
+``main`` is the composition root. ``serving`` and ``connections`` do the I/O with visitors, and
+``login`` decides who may use a route. ``pages`` are for people, ``rest`` is for programs, and
+``drawing`` has curves and other parts of pages. ``status`` queries the broker and reads the report
+about the card. ``models`` are the types of these reports, from which ``alarms`` and ``history`` are
+derived. All limits are in ``limits``.
 """

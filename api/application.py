@@ -8,14 +8,14 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 
 from api import limits
-from api.conditional import ConditionalGet
 from api.models.actions import Kick, NewBan, OldBan, Reload, Restart
 from api.models.alarms import Acknowledge
 from api.models.sensors import ChangeSensor, DetectPort, SaveSensor
 from api.models.topics import ClearRetained, PublishMessage
 from api.models.users import RemoveUser, SetPassword
 from api.problems import ProblemDetail
-from api.shielding import Shield
+from api.serving.conditional import ConditionalGet
+from api.serving.shielding import Shield
 
 _GIVEN = (
     *(Kick, NewBan, OldBan, Reload, Restart, Acknowledge, PublishMessage, ClearRetained),

@@ -17,50 +17,50 @@ import uvicorn
 from fastapi import FastAPI
 
 from api import limits
-from api.accounts import Accounts
-from api.actions import actions
-from api.actions_page import actions_page
-from api.admission import Gate
 from api.alarms.store import AlarmStore
 from api.alarms.watch import AlarmWatch, Sources
-from api.alarms_page import alarms_page
-from api.alarms_rest import alarms_rest
 from api.application import Application
-from api.card import CardReader
-from api.certificate import ServedCertificate
-from api.certificate_files import CertificateUnusable
-from api.connections import Server, bounded_by
-from api.control_socket import ControlSocket
-from api.error_handlers import install_problem_handlers
-from api.events.page import events_page
-from api.events.rest import Streams, events_rest
+from api.connections.certificate import ServedCertificate
+from api.connections.certificate_files import CertificateUnusable
+from api.connections.server import Server, bounded_by
+from api.connections.visitors import Visitors
 from api.history.history import History
 from api.history.recorder import Recorder
-from api.history_rest import history_rest
-from api.listening import CannotListen, PortTaken, listen, url_of
-from api.login_page import login_page
-from api.machine import read_machine
-from api.metrics import metrics
-from api.observer import Observer
-from api.operator import Operator
-from api.page import page
-from api.pages.clients_page import clients_page
-from api.pages.configuration_page import configuration_page
-from api.pages.ports_page import ports_page
-from api.pages.sensors_page import sensors_page
-from api.pages.system_page import system_page
-from api.pages.topics_page import topics_page
-from api.pages.users_page import users_page
-from api.reference_page import reference
-from api.rest import operation_id_of, probes, rest
-from api.roles import Roles
-from api.sensors_rest import sensors_rest
+from api.login.accounts import Accounts
+from api.login.admission import Gate
+from api.login.roles import Roles
+from api.login.tokens import Tokens
+from api.pages.actions import actions_page
+from api.pages.alarms import alarms_page
+from api.pages.clients import clients_page
+from api.pages.configuration import configuration_page
+from api.pages.log import events_page
+from api.pages.login import login_page
+from api.pages.page import page
+from api.pages.ports import ports_page
+from api.pages.reference import reference
+from api.pages.sensors import sensors_page
+from api.pages.system import system_page
+from api.pages.topics import topics_page
+from api.pages.users import users_page
+from api.rest.actions import actions
+from api.rest.alarms import alarms_rest
+from api.rest.events import Streams, events_rest
+from api.rest.history import history_rest
+from api.rest.metrics import metrics
+from api.rest.operator import Operator
+from api.rest.sensors import sensors_rest
+from api.rest.status import operation_id_of, probes, rest
+from api.rest.topics import topics_rest
+from api.rest.users import users_rest
+from api.serving.error_handlers import install_problem_handlers
+from api.serving.listening import CannotListen, PortTaken, listen, url_of
+from api.serving.shielding import is_loopback
 from api.settings import ApiSettings
-from api.shielding import is_loopback
-from api.tokens import Tokens
-from api.topics_rest import topics_rest
-from api.users_rest import users_rest
-from api.visitors import Visitors
+from api.status.card import CardReader
+from api.status.control_socket import ControlSocket
+from api.status.machine import read_machine
+from api.status.observer import Observer
 
 __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "serve"]
 

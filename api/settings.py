@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from api.alarms.thresholds import Thresholds
-from api.certificate_files import CertificateFiles
-from api.roles import Role
+from api.alarms.conditions.thresholds import Thresholds
+from api.connections.certificate_files import CertificateFiles
+from api.login.roles import Role
 
 
 @dataclass(frozen=True, kw_only=True)

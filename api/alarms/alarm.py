@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from api.alarms.condition import Condition, Level
+from api.alarms.conditions.condition import Condition, Level
 
 
 class Key(NamedTuple):

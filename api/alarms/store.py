@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from api.alarms.alarm import Alarm
-from api.alarms.condition import Level
+from api.alarms.conditions.condition import Level
 from gateway.process.files.tables import Database
 
 logger = logging.getLogger(__name__)

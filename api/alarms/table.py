@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Final
 
 from api.alarms.alarm import Alarm, Key
-from api.alarms.condition import Condition
+from api.alarms.conditions.condition import Condition
 from api.alarms.kinds import kind_of
 
 CLEAR_SECONDS: Final = 60.0

@@ -13,23 +13,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from api.alarms.alarm import Alarm, Key
-from api.alarms.condition import Condition, Level
-from api.alarms.conditions import conditions_of
-from api.alarms.guessing import Guessing
+from api.alarms.conditions.condition import Condition, Level
+from api.alarms.conditions.gateway import conditions_of
+from api.alarms.conditions.guessing import Guessing
+from api.alarms.conditions.machine import conditions_of_machine
+from api.alarms.conditions.thresholds import Thresholds
 from api.alarms.kinds import KINDS
-from api.alarms.machine_conditions import conditions_of_machine
-from api.alarms.patience import Patience
 from api.alarms.payloads import payloads_of
 from api.alarms.store import AlarmStore
 from api.alarms.table import AlarmTable
-from api.alarms.thresholds import Thresholds
-from api.card import CardReport
-from api.control_socket import BrokerProblem
 from api.history.recorder import until_reported
-from api.machine import Machine
 from api.models.broker import Certificate
-from api.observer import Observer, Overview
 from api.problems import mend_of
+from api.status.card import CardReport
+from api.status.control_socket import BrokerProblem
+from api.status.machine import Machine
+from api.status.observer import Observer, Overview
 from gateway.process.control.messages import Refused
 
 logger = logging.getLogger(__name__)
@@ -203,3 +202,26 @@ def _event_of(alarm: Alarm) -> str:
     if alarm.is_acknowledged:
         return f"acknowledged by {alarm.acknowledged_by}"
     return f"raised, {alarm.level.word}: {alarm.sentence}"
+
+
+class Patience:
+    """Withholds conditions of some kinds until they have lasted long enough.
+
+    Times are in seconds.
+    """
+
+    def __init__(self, seconds_by_id: Mapping[str, float]) -> None:
+        self._seconds_by_id = seconds_by_id
+        self._since: dict[Key, float] = {}
+
+    def lasting(self, conditions: Sequence[Condition], *, now: float) -> list[Condition]:
+        """Return the conditions that have lasted long enough to count."""
+        waiting = {
+            Key(each.id, each.subject) for each in conditions if each.id in self._seconds_by_id
+        }
+        self._since = {key: self._since.get(key, now) for key in waiting}
+        return [each for each in conditions if self._is_lasting(each, now)]
+
+    def _is_lasting(self, condition: Condition, now: float) -> bool:
+        seconds = self._seconds_by_id.get(condition.id)
+        return seconds is None or now - self._since[Key(condition.id, condition.subject)] >= seconds

@@ -1,14 +1,13 @@
 """The gateway's own series in the history: rates, queues, latency, disk and machine."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from api.history.commit_quantiles import quantile_of
 from api.history.history import Reading
-from api.machine import Machine
 from api.models.broker import BrokerStatus, CountPerQos
-from api.observer import Overview
+from api.status.machine import Machine
+from api.status.observer import Overview
 
 GATEWAY: Final = "gateway/"
 
@@ -107,3 +106,22 @@ def _commits_of(earlier: BrokerStatus, later: BrokerStatus) -> Iterator[tuple[st
 
 def _sum_of(counts: CountPerQos) -> int:
     return counts.qos0 + counts.qos1 + counts.qos2
+
+
+def quantile_of(bounds_ms: Sequence[float], counts: Sequence[int], share: float) -> float | None:
+    """Return the duration in milliseconds that a fraction `share` of the commits did not exceed.
+
+    ``counts`` has one count per bound, and one more for commits above the last bound. Within a
+    bucket the commits are assumed to be evenly spread. Return None if there was no commit.
+    """
+    total = sum(counts)
+    if total == 0 or len(counts) != len(bounds_ms) + 1:
+        return None
+    wanted, below = share * total, 0
+    for index, count in enumerate(counts):
+        if count and below + count >= wanted:
+            low = bounds_ms[index - 1] if index else 0.0
+            high = bounds_ms[index] if index < len(bounds_ms) else 2 * bounds_ms[-1]
+            return low + (high - low) * (wanted - below) / count
+        below += count
+    return None

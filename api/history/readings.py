@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from api.history.history import Reading
 from api.history.rings import HOUR
 from api.models.bridge import Device, Quantity
-from api.observer import Overview
+from api.status.observer import Overview
 
 SENSORS = "sensors/"
 _TIMELY_MS = 60_000

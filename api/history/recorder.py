@@ -5,13 +5,13 @@ import logging
 import time
 from typing import Final
 
-from api.control_socket import BrokerProblem
 from api.history.gateway_series import GatewaySeries
 from api.history.history import History
 from api.history.readings import Readings
 from api.history.rings import HOUR
-from api.machine import read_machine
-from api.observer import Observer
+from api.status.control_socket import BrokerProblem
+from api.status.machine import read_machine
+from api.status.observer import Observer
 from gateway.process.control.messages import Refused
 
 logger = logging.getLogger(__name__)

@@ -1,47 +1,125 @@
-"""Filters and order of a list of sessions, in the form that the broker accepts."""
+"""The pages about clients: the list of sessions, and one session with its handshakes."""
 
-from enum import StrEnum
+from typing import Annotated
+from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
 
+from api import limits
+from api.drawing.event_lines import HANDSHAKES, RESTARTS
+from api.drawing.handshakes import Step, steps_of
+from api.login.admission import VIEWERS
+from api.models.session_filters import Search, Sort, State
+from api.models.sessions import SessionDetail, SessionPage
+from api.pages.page import down_page, rendered
+from api.rest.status import observer_of
+from api.status.control_socket import BrokerProblem
+from api.status.observer import Observer, Overview
+from gateway.process.control.messages import Refused
 
-class State(StrEnum):
-    """Filter of the sessions that are listed."""
-
-    ALL = "all"
-    CONNECTED = "connected"
-    AWAY = "away"
-    DROPS = "drops"
-
-
-class Sort(StrEnum):
-    """Order of the sessions: by name, by the longest silence, or by the largest count."""
-
-    CLIENT_ID = "client_id"
-    LAST_SEEN = "last_seen"
-    QUEUED = "queued"
-    DROPPED = "dropped"
-    RECEIVED = "received"
-    DELIVERED = "delivered"
+clients_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 
-class Search(BaseModel):
-    """Conditions that a session must match, and the order of the list."""
+@clients_page.get("/clients", dependencies=[Depends(VIEWERS)])
+async def clients(
+    request: Request,
+    *,
+    after: Annotated[
+        str | None, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX + limits.SORT_CHARACTERS_MAX)
+    ] = None,
+    search: Annotated[str, Query(max_length=limits.SEARCH_CHARACTERS_MAX)] = "",
+    state: Annotated[State, Query()] = State.ALL,
+    user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
+    sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
+) -> Response:
+    """List the matching sessions. ``after`` is the `next` of the previous page."""
+    observer = observer_of(request)
+    wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
+    try:
+        overview = await observer.overview()
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    found, sessions_problem = await _found_by(observer, wanted, after)
+    return rendered(
+        request,
+        "clients.html",
+        overview=overview,
+        broker=overview.broker,
+        found=found,
+        sessions_problem=sessions_problem,
+        after=after,
+        search=wanted,
+        now_ms=overview.broker.time_ms,
+        states=list(State),
+        sorts=list(Sort),
+        query=urlencode(wanted.chosen),
+    )
 
-    model_config = ConfigDict(frozen=True)
 
-    search: str = ""
-    """Part of the client identifier, not case-sensitive."""
-    state: State = State.ALL
-    user: str = ""
-    sort: Sort = Sort.CLIENT_ID
+@clients_page.get("/session", dependencies=[Depends(VIEWERS)])
+async def session_page(
+    request: Request,
+    client_id: Annotated[str, Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX)],
+) -> Response:
+    """Show one session with its subscriptions, its messages in transit and its handshakes."""
+    observer = observer_of(request)
+    session: SessionDetail | None
+    try:
+        overview: Overview = await observer.overview()
+        session = await observer.session(client_id)
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    except Refused:
+        session = None
+    steps, steps_problem = await _steps_of(observer, client_id)
+    return rendered(
+        request,
+        "session.html",
+        status_code=200 if session is not None else 404,
+        overview=overview,
+        broker=overview.broker,
+        now_ms=overview.broker.time_ms,
+        client_id=client_id,
+        session=session,
+        steps=steps,
+        steps_problem=steps_problem,
+    )
 
-    @property
-    def is_narrow(self) -> bool:
-        """True if the conditions may exclude a session."""
-        return bool(self.search or self.user) or self.state is not State.ALL
 
-    @property
-    def chosen(self) -> dict[str, str]:
-        """The search fields that differ from their defaults."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
+    """Return a client's latest handshakes with any broker restarts, or why there are none."""
+    try:
+        own = await observer.events(
+            {
+                "client_id": client_id,
+                "names": HANDSHAKES,
+                "limit": limits.HANDSHAKE_EVENTS_MAX,
+            }
+        )
+        if not own.events:
+            return [], None
+        restarts = await observer.events(
+            {"names": RESTARTS, "after": own.events[-1].sequence, "limit": 10}
+        )
+    except BrokerProblem as problem:
+        return [], problem.reason
+    except Refused as refusal:
+        return [], refusal.message
+    return steps_of(sorted([*own.events, *restarts.events], key=lambda each: each.sequence)), None
+
+
+async def _found_by(
+    observer: Observer, wanted: Search, after: str | None
+) -> tuple[SessionPage | None, str | None]:
+    """Return a page of sessions, or the reason why there is none.
+
+    The rest of the web page is shown in either case.
+    """
+    try:
+        limit = limits.SESSIONS_PER_PAGE
+        return await observer.sessions(after=after, limit=limit, chosen=wanted.chosen), None
+    except BrokerProblem as problem:
+        return None, problem.reason
+    except Refused as refusal:
+        return None, refusal.message

@@ -1,91 +1,106 @@
-"""Devices as the pages show them: quantities with values, ages and curves."""
+"""The pages about sensors: the list, and one sensor with curves of an hour, a day or a month."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, Response
 
 from api import limits
+from api.drawing.chart import chart_of
+from api.drawing.devices import (
+    ShownQuantity,
+    csv_series_of,
+    devices_of,
+    found_device,
+    topic_filter_of,
+)
 from api.history.history import History
 from api.history.readings import name_of
-from api.models.bridge import BridgeStatus, Device, Port, Quantity
-from api.pages.chart import Chart, chart_of
+from api.history.rings import DAY, HOUR, MONTH, Ring
+from api.login.admission import VIEWERS
+from api.models.bridge import Device
+from api.pages.page import down_page, rendered
+from api.rest.history import history_of
+from api.rest.status import observer_of
+from api.status.control_socket import BrokerProblem
 from api.wording import quantity_name_of
 
+sensors_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-@dataclass(frozen=True)
-class ShownQuantity:
-    """A quantity with the curve of its last hour. `chart` is None if nothing was recorded."""
-
-    quantity: Quantity
-    series: str
-    time_ms: int | None
-    chart: Chart | None
+Span = Literal["hour", "day", "month"]
+RINGS_BY_SPAN: Final[dict[Span, Ring]] = {"hour": HOUR, "day": DAY, "month": MONTH}
 
 
-@dataclass(frozen=True)
-class ShownDevice:
-    """A device, the port that it is connected to, and the quantities to show."""
+@sensors_page.get("/sensors", dependencies=[Depends(VIEWERS)])
+async def sensors(request: Request) -> Response:
+    """List all serial ports and devices with their latest values."""
+    observer = observer_of(request)
+    try:
+        overview = await observer.overview()
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    bridge = overview.serial.status
+    return rendered(
+        request,
+        "sensors.html",
+        overview=overview,
+        broker=overview.broker,
+        bridge=bridge,
+        now_ms=overview.broker.time_ms,
+        device_count=0 if bridge is None else sum(1 for _ in devices_of(bridge)),
+        history_problem=history_of(request).problem,
+    )
 
-    port: Port
-    device: Device
-    quantities: tuple[ShownQuantity, ...]
-    others: int
-    """Number of the device's quantities that are not in `quantities`."""
+
+@sensors_page.get("/sensors/{device:client_id}", dependencies=[Depends(VIEWERS)])
+async def sensor(
+    request: Request,
+    device: Annotated[str, Path(max_length=limits.SERIES_NAME_CHARACTERS_MAX)],
+    span: Annotated[Span, Query()] = "hour",
+) -> Response:
+    """Show one device with a curve for each of its quantities."""
+    observer, history = observer_of(request), history_of(request)
+    try:
+        overview = await observer.overview()
+    except BrokerProblem as problem:
+        return down_page(request, problem)
+    bridge = overview.serial.status
+    found = None if bridge is None else found_device(bridge, device)
+    shown: list[ShownQuantity] = []
+    now_ms = overview.broker.time_ms
+    if found is not None:
+        shown = await _shown_of(found[1], history, RINGS_BY_SPAN[span], now_ms=now_ms)
+    return rendered(
+        request,
+        "sensor.html",
+        status_code=200 if found is not None else 404,
+        overview=overview,
+        broker=overview.broker,
+        now_ms=now_ms,
+        name=device,
+        port=None if found is None else found[0],
+        device=None if found is None else found[1],
+        quantities=shown,
+        span=span,
+        spans=list(RINGS_BY_SPAN),
+        from_ms=max(0, now_ms - 1000 * RINGS_BY_SPAN[span].span_seconds),
+        csv_series=csv_series_of(shown),
+        topic=None if found is None else topic_filter_of(*found),
+        history_problem=history.problem,
+    )
 
 
-def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
-    """Yield all devices with their ports, silent devices first."""
-    found = [(port, device) for port in bridge.ports for device in port.devices]
-    yield from sorted(found, key=lambda each: each[1].silent_seconds is None)
-
-
-def shown_on_overview(
-    bridge: BridgeStatus, history: History, *, now_ms: int
-) -> tuple[list[ShownDevice], int]:
-    """Return the first devices with a few quantities each, and how many devices were left out."""
-    found = list(devices_of(bridge))
-    curves_left = limits.CURVES_ON_OVERVIEW_MAX
+async def _shown_of(
+    device: Device, history: History, ring: Ring, *, now_ms: int
+) -> list[ShownQuantity]:
     shown = []
-    for port, device in found[: limits.DEVICES_ON_OVERVIEW_MAX]:
-        chosen = device.quantities[: limits.QUANTITIES_ON_OVERVIEW_MAX]
-        quantities = []
-        for quantity in chosen:
-            each = _shown(device, quantity, history, now_ms=now_ms, draw=curves_left > 0)
-            curves_left -= each.chart is not None
-            quantities.append(each)
-        others = len(device.quantities) - len(chosen)
-        shown.append(ShownDevice(port, device, tuple(quantities), others))
-    return shown, len(found) - len(shown)
-
-
-def _shown(
-    device: Device, quantity: Quantity, history: History, *, now_ms: int, draw: bool
-) -> ShownQuantity:
-    series = name_of(device.device, quantity.name)
-    chart = None
-    if draw and isinstance(quantity.value, int | float):
-        curve = history.last_hour(series)
-        name = quantity_name_of(quantity.name)
-        chart = chart_of(curve, name, now_ms=now_ms, bins=limits.POINTS_ON_OVERVIEW_MAX)
-    time_ms = quantity.time_ms if quantity.time_ms is not None else device.last_ms
-    return ShownQuantity(quantity, series, time_ms, chart)
-
-
-def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
-    """Return a device with its port by the device's name, or None if there is none."""
-    return next((each for each in devices_of(bridge) if each[1].device == name), None)
-
-
-def topic_filter_of(port: Port, device: Device) -> str | None:
-    """Return a topic filter that matches only this device's readings, or None if there is none."""
-    if port.topic is None or "{device}" not in port.topic:
-        return None
-    levels = port.topic.replace("{device}", device.device).split("/")
-    if any("{quantity}" in level and level != "{quantity}" for level in levels):
-        return None
-    return "/".join("+" if level == "{quantity}" else level for level in levels)
-
-
-def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
-    """Return the series for a CSV download: the numeric quantities, as many as are allowed."""
-    numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
-    return numbers[: limits.SERIES_PER_REQUEST_MAX]
+    from_ms = max(0, now_ms - 1000 * ring.span_seconds)
+    for quantity in device.quantities:
+        series = name_of(device.device, quantity.name)
+        chart = None
+        if isinstance(quantity.value, int | float):
+            curve = await history.curve(series, ring, from_ms=from_ms, to_ms=now_ms)
+            chart = chart_of(curve, quantity_name_of(quantity.name), now_ms=now_ms)
+        time_ms = quantity.time_ms if quantity.time_ms is not None else device.last_ms
+        shown.append(ShownQuantity(quantity, series, time_ms, chart))
+    return shown

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx
 
-from api.actions import FORM_TOKEN_HEADER
-from api.roles import Role
-from api.tokens import HEADER, new_token
+from api.login.roles import Role
+from api.login.tokens import HEADER, new_token
+from api.rest.actions import FORM_TOKEN_HEADER
 from gateway.broker.access.passwords.file import set_password
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.logging_in import PASSWORD, ROLES, log_in, origin_of, token_in

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from api.roles import Role
+from api.login.roles import Role
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.contract_broker import ContractBroker
 

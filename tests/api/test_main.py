@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from api.history.recorder import Recorder
-from api.listening import listen
 from api.main import serve
+from api.serving.listening import listen
 from api.settings import ApiSettings
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.contract_broker import ContractBroker

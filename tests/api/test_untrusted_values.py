@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.control_socket import ControlSocket
+from api.status.control_socket import ControlSocket
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker
 from tests.api.page_reader import PAGES

@@ -11,7 +11,7 @@ import pytest
 from gateway.broker.access.passwords.file import set_password
 from tests.api.chromium import Tab, open_tab
 from tests.api.logging_in import PASSWORD
-from tests.api.test_page_in_a_browser import fill_in
+from tests.api.pages.test_page_in_a_browser import fill_in
 from tests.bridge.terminal import Terminal
 from tests.system.whole_gateway import WholeGateway
 

@@ -13,7 +13,7 @@ from gateway.cli.common.output import show
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from api.tokens import Token
+    from api.login.tokens import Token
 
 application = typer.Typer(
     help="Tokens of programs that ask the REST interface: add, list, remove.",
@@ -52,8 +52,8 @@ def add(
     """
     import datetime
 
-    from api.roles import ROLES_BY_WORD
-    from api.tokens import TokensFileError, new_token
+    from api.login.roles import ROLES_BY_WORD
+    from api.login.tokens import TokensFileError, new_token
 
     path = _file_of(file, config, tenant)
     tokens = _tokens_in(path, missing_is_empty=True)
@@ -149,7 +149,7 @@ def _file_of(file: Path | None, config: Path | None, tenant: str | None) -> Path
 
 
 def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
-    from api.tokens import TokensFileError, read_tokens
+    from api.login.tokens import TokensFileError, read_tokens
 
     if missing_is_empty and not path.exists():
         return []
@@ -162,7 +162,7 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
     """Replace the whole file."""
     from api.limits import TOKENS_MAX
-    from api.tokens import HEADER
+    from api.login.tokens import HEADER
     from gateway.process.files.durable import replace_keeping_owner
 
     if len(tokens) > TOKENS_MAX:

@@ -159,7 +159,7 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     """Yield the page's users that do not exist, and the reasons why API tokens cannot be used."""
-    from api.tokens import TokensFileError, read_tokens
+    from api.login.tokens import TokensFileError, read_tokens
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
 
     path = configuration.access.password_file

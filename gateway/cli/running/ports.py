@@ -5,7 +5,7 @@ not.
 import errno
 import socket
 
-from api.listening import holder_of
+from api.serving.listening import holder_of
 from gateway.cli.common.failures import CommandFailed
 from gateway.process.files.disk_errors import line_of
 

@@ -15,7 +15,7 @@ from gateway.cli.common.options import (
 from gateway.cli.services.prepared import PreparedApi
 
 if TYPE_CHECKING:
-    from api.alarms.thresholds import Thresholds
+    from api.alarms.conditions.thresholds import Thresholds
     from api.settings import ApiSettings
     from gateway.configuration import Configuration
 
@@ -49,7 +49,7 @@ def api(
 
 
 def _settings_of(configuration: "Configuration") -> "ApiSettings":
-    from api.roles import ROLES_BY_WORD
+    from api.login.roles import ROLES_BY_WORD
     from api.settings import ApiSettings
     from gateway.cli.services.page_certificate import certificate_of
 
@@ -71,7 +71,7 @@ def _settings_of(configuration: "Configuration") -> "ApiSettings":
 
 
 def _thresholds_of(configuration: "Configuration") -> "Thresholds":
-    from api.alarms.thresholds import Thresholds
+    from api.alarms.conditions.thresholds import Thresholds
 
     alarms = configuration.alarms
     return Thresholds(

@@ -6,7 +6,11 @@ line.
 
 from functools import partial
 
-from api.certificate_files import CertificateFiles, CertificateUnusable, UsableCertificate
+from api.connections.certificate_files import (
+    CertificateFiles,
+    CertificateUnusable,
+    UsableCertificate,
+)
 from gateway.broker.access.certificates.listener import CertificateError, TlsFiles, load
 from gateway.configuration.tls import PageTls
 

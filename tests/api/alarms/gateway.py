@@ -3,15 +3,15 @@
 import time
 from typing import Any
 
-from api.alarms.condition import Condition, Level
-from api.alarms.conditions import conditions_of
-from api.alarms.thresholds import Thresholds
+from api.alarms.conditions.condition import Condition, Level
+from api.alarms.conditions.gateway import conditions_of
+from api.alarms.conditions.thresholds import Thresholds
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
 from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
-from api.observer import Overview
+from api.status.observer import Overview
 from tests.api import recorded
 
 

@@ -25,7 +25,7 @@ def identifiers_in(path: Path) -> set[str]:
 
 def test_every_condition_has_a_kind_and_every_kind_a_condition() -> None:
     paths = [
-        *(ROOT / "api" / "alarms").glob("*.py"),
+        *(ROOT / "api" / "alarms").rglob("*.py"),
         *(ROOT / "gateway" / "broker" / "server" / "status").glob("*warnings.py"),
     ]
     made = {each for path in paths for each in identifiers_in(path)} | {"disk_full"}

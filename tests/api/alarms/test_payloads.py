@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from api.alarms.alarm import Alarm
-from api.alarms.condition import Level
+from api.alarms.conditions.condition import Level
 from api.alarms.kinds import KINDS
 from api.alarms.payloads import SUBJECTS_MAX, payloads_of
 from gateway.broker.server.control.alarms import ALARMS_BYTES_MAX

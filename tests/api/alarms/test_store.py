@@ -8,7 +8,7 @@ import pytest
 
 from api.alarms import store as module
 from api.alarms.alarm import Alarm
-from api.alarms.condition import Level
+from api.alarms.conditions.condition import Level
 from api.alarms.store import AlarmStore
 
 LOST = Alarm(

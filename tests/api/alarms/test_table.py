@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from api.alarms.alarm import Alarm, Key
-from api.alarms.condition import Condition, Level
+from api.alarms.conditions.condition import Condition, Level
 from api.alarms.table import ALARMS_MAX, CLEAR_SECONDS, AlarmTable
 
 LOST = Condition("port_lost", "port gps", Level.ATTENTION, "It is lost.", "Check the plug.")

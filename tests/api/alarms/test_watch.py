@@ -10,16 +10,20 @@ import pytest
 
 from api import limits
 from api.alarms.alarm import Key
+from api.alarms.conditions.condition import Condition, Level
+from api.alarms.conditions.thresholds import Thresholds
 from api.alarms.store import AlarmStore
-from api.alarms.thresholds import Thresholds
-from api.alarms.watch import STARTING_SECONDS, AlarmWatch, Sources
-from api.control_socket import ControlSocket
-from api.machine import Machine
-from api.observer import Observer
+from api.alarms.watch import STARTING_SECONDS, AlarmWatch, Patience, Sources
+from api.status.control_socket import ControlSocket
+from api.status.machine import Machine
+from api.status.observer import Observer
 from tests.api.alarms.gateway import warning
 from tests.api.contract_broker import ContractBroker
 
 DEFAULT = Thresholds()
+
+CLOCK = Condition("clock_unsynchronised", "clock", Level.ATTENTION, "It is not synchronised.")
+LOST = Condition("port_lost", "port gps", Level.ATTENTION, "It is lost.")
 
 
 @asynccontextmanager
@@ -131,3 +135,17 @@ async def test_events_are_logged_once(tmp_path: Path, caplog: pytest.LogCaptureF
         "alarm queue_filling (client c): raised, warning: It is full.",
         "alarm queue_filling (client c): acknowledged by ben",
     ]
+
+
+def test_a_condition_counts_when_it_has_lasted() -> None:
+    patience = Patience({CLOCK.id: 600.0})
+    assert patience.lasting([CLOCK, LOST], now=100.0) == [LOST]
+    assert patience.lasting([CLOCK, LOST], now=699.9) == [LOST]
+    assert patience.lasting([CLOCK, LOST], now=700.0) == [CLOCK, LOST]
+
+
+def test_an_interruption_starts_the_time_again() -> None:
+    patience = Patience({CLOCK.id: 600.0})
+    patience.lasting([CLOCK], now=0.0)
+    patience.lasting([], now=300.0)
+    assert patience.lasting([CLOCK], now=601.0) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 from api.models.broker import BrokerStatus
 from api.models.reports import SerialReport, UplinkReport, UploadReport
-from api.observer import Overview
+from api.status.observer import Overview
 from tests.api import recorded
 
 NONE: dict[str, Any] = {"time_ms": None, "age_seconds": None, "problem": None, "status": None}

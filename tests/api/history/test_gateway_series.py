@@ -1,12 +1,16 @@
 """The gateway's own series: rates from counters."""
 
-from api.history.gateway_series import UNITS, GatewaySeries
-from api.machine import Machine
+import pytest
+
+from api.history.gateway_series import UNITS, GatewaySeries, quantile_of
+from api.status.machine import Machine
 from tests.api import recorded
 from tests.api.history.overviews import overview_of
 
 BEFORE = Machine((100, 1000), 0.5, 40.0, 1_000_000)
 AFTER = Machine((150, 1200), 0.25, 41.5, 2_000_000)
+
+BOUNDS = (1.0, 2.0, 4.0)
 
 
 def test_counters_become_rates_and_gauges_stay() -> None:
@@ -50,3 +54,20 @@ def test_a_broker_that_was_restarted_has_no_rate_over_the_restart() -> None:
         each.name for each in series.readings_of(overview_of(status, answered_at=15.0), BEFORE)
     }
     assert not names & {"gateway/messages_in", "gateway/messages_out", "gateway/commit_p50"}
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "expected"),
+    [
+        ((0, 0, 0, 0), 0.5, None),
+        ((10, 0, 0, 0), 0.5, 0.5),
+        ((0, 10, 0, 0), 0.5, 1.5),
+        ((50, 0, 50, 0), 0.99, 3.96),
+        ((0, 0, 0, 1), 0.5, 6.0),
+        ((1, 1), 0.5, None),
+    ],
+)
+def test_a_quantile_is_within_its_class(
+    counts: tuple[int, ...], share: float, expected: float | None
+) -> None:
+    assert quantile_of(BOUNDS, counts, share) == pytest.approx(expected)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from api import limits
-from api.control_socket import ControlSocket
 from api.history.history import History
 from api.history.recorder import Recorder
-from api.observer import Observer
+from api.status.control_socket import ControlSocket
+from api.status.observer import Observer
 from tests.api.contract_broker import ContractBroker
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.conftest import DEADLINE_SECONDS
 from tests.api.contract_broker import ContractBroker
-from tests.api.pages.recording import recorded_page
+from tests.api.recording import recorded_page
 
 
 @pytest.fixture

@@ -1,105 +1,109 @@
-"""Devices as the pages show them."""
+"""The pages about sensors."""
 
-from typing import Any
+from urllib.parse import quote
 
+import httpx
 import pytest
 
-from api import limits
-from api.history.history import History, Reading
-from api.models.bridge import BridgeStatus
-from api.pages.sensors import (
-    csv_series_of,
-    devices_of,
-    found_device,
-    shown_on_overview,
-    topic_filter_of,
-)
 from tests.api import recorded
+from tests.api.contract_broker import ContractBroker
+from tests.api.page_reader import HOSTILE, Reader, read
+
+DEVICE = "/sensors/board-0000002a"
 
 
-def bridge_of(**bent: Any) -> BridgeStatus:
-    status = recorded.bridge_status()
-    status["ports"][0].update(bent)
-    return BridgeStatus.model_validate(status)
-
-
-def many_devices(count: int, quantities: int) -> BridgeStatus:
-    status = recorded.bridge_status()
-    (device,) = status["ports"][0]["devices"]
-    status["ports"] = status["ports"][:1]
-    status["ports"][0]["devices"] = [
-        {
-            **device,
-            "device": f"d{number}",
-            "quantities": [recorded.quantity(f"q{n}", n, "Cel") for n in range(quantities)],
-        }
-        for number in range(count)
-    ]
-    return BridgeStatus.model_validate(status)
-
-
-def recorded_history(bridge: BridgeStatus) -> History:
-    history = History(None)
-    history.add(
-        recorded.NOW_MS,
-        [
-            Reading(f"sensors/{d.device}/{q.name}", "", recorded.NOW_MS, 1, 1.0, 1.0, 1.0, 1.0)
-            for _, d in devices_of(bridge)
-            for q in d.quantities
-        ],
-    )
-    return history
-
-
-def test_devices_quantities_and_curves_of_the_overview_are_bounded() -> None:
-    bridge = many_devices(60, 30)
-    shown, left = shown_on_overview(bridge, recorded_history(bridge), now_ms=recorded.NOW_MS)
-    assert (len(shown), left) == (limits.DEVICES_ON_OVERVIEW_MAX, 60 - len(shown))
-    assert {len(each.quantities) for each in shown} == {limits.QUANTITIES_ON_OVERVIEW_MAX}
-    assert {each.others for each in shown} == {30 - limits.QUANTITIES_ON_OVERVIEW_MAX}
-    charts = [each.chart for device in shown for each in device.quantities if each.chart]
-    assert len(charts) == limits.CURVES_ON_OVERVIEW_MAX
-
-
-def test_silent_devices_are_first() -> None:
-    status = recorded.bridge_status()
-    status["ports"][1]["devices"][0]["silent_seconds"] = 70
-    bridge = BridgeStatus.model_validate(status)
-    assert [device.device for _, device in devices_of(bridge)] == ["gps", "board-0000002a"]
-
-
-def test_a_device_is_found_by_its_name() -> None:
-    found = found_device(bridge_of(), "gps")
-    assert found is not None
-    assert found[0].name == "gps"
-    assert found_device(bridge_of(), "none") is None
-
-
-@pytest.mark.parametrize(
-    ("topic", "expected"),
-    [
-        ("sensors/{device}/{quantity}", "sensors/board-0000002a/+"),
-        ("site/{device}", "site/board-0000002a"),
-        ("site/{quantity}", None),
-        ("site/{device}-{quantity}", None),
-        (None, None),
-    ],
-)
-def test_the_topic_filter_of_a_device_is_that_of_its_port(
-    topic: str | None, expected: str | None
+async def test_a_device_has_a_page_with_a_curve_for_each_quantity(
+    recording: httpx.AsyncClient,
 ) -> None:
-    found = found_device(bridge_of(topic=topic), "board-0000002a")
-    assert found is not None
-    assert topic_filter_of(*found) == expected
+    page = await read(recording, DEVICE)
+    words = page.words.replace("\N{NO-BREAK SPACE}", " ")
+    for shown in (
+        "temperature 21.5 °C 0.4 s ago, 19.3 to 23.7 in this hour",
+        "60 min ago45 min30 min15 minnow",
+        "MQTT topicsensors/board-0000002a/+",
+        "Numberingstart 3, reading 6,140",
+        "board, 6,142 frames, 2 damaged",
+        "Values of temperature as a table",
+    ):
+        assert shown in words, (shown, words)
+    labels = [found["aria-label"] for tag, found in page.elements if tag == "svg"]
+    assert any(
+        str(label).startswith("temperature in the last hour: 19.3 to 23.7 °C") for label in labels
+    )
 
 
-def test_a_csv_file_has_numbers_alone_and_no_more_than_a_request_may() -> None:
-    bridge = many_devices(1, 30)
-    shown, _ = shown_on_overview(bridge, History(None), now_ms=recorded.NOW_MS)
-    assert csv_series_of(shown[0].quantities * 3)[:2] == ["sensors/d0/q0", "sensors/d0/q1"]
-    assert len(csv_series_of(shown[0].quantities * 3)) == limits.SERIES_PER_REQUEST_MAX
-    texts, _ = shown_on_overview(bridge_of(devices=[]), History(None), now_ms=recorded.NOW_MS)
-    assert [name.split("/")[-1] for name in csv_series_of(texts[0].quantities)] == [
-        "latitude",
-        "longitude",
+@pytest.mark.parametrize(("span", "words"), [("day", "24 h ago"), ("month", "21 Oct")])
+async def test_a_day_and_a_month_are_shown(
+    recording: httpx.AsyncClient, span: str, words: str
+) -> None:
+    page = await read(recording, f"{DEVICE}?span={span}")
+    assert words in page.words
+    assert f"in this {span}" in page.words
+    current = [found for tag, found in page.elements if found.get("aria-current") == "true"]
+    assert [found["href"] for found in current] == [f"{DEVICE}?span={span}"]
+
+
+async def test_the_csv_link_leads_to_what_is_shown(recording: httpx.AsyncClient) -> None:
+    page = await read(recording, DEVICE)
+    (link,) = [found["href"] or "" for tag, found in page.elements if found.get("class") == "csv"]
+    answer = await recording.get(link)
+    assert answer.status_code == 200
+    lines = answer.text.splitlines()
+    assert lines[0] == "time,series,unit,low,mean,high,last"
+    assert len([line for line in lines if "/temperature," in line]) > 700
+
+
+async def test_an_unknown_device_and_an_unknown_span_are_refused(
+    recording: httpx.AsyncClient,
+) -> None:
+    words = (await read(recording, "/sensors/no%3Cbody", status_code=404)).words
+    assert "The bridge reports no device no<body" in words
+    assert (await recording.get(f"{DEVICE}?span=year")).status_code == 422
+
+
+async def test_a_device_with_a_hostile_name_has_a_page(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    device = broker.reports["bridge"]["status"]["ports"][0]["devices"][0]
+    device["device"] = HOSTILE
+    device["quantities"] = [recorded.quantity(HOSTILE, HOSTILE, HOSTILE)]
+    page = await read(client, "/sensors/" + quote(HOSTILE, safe=""))
+    assert "alert(1)" in page.text
+    assert all(tag != "img" for tag, _ in page.elements)
+    overview = await read(client)
+    (link,) = [
+        found["href"] or ""
+        for tag, found in overview.elements
+        if (found.get("href") or "").startswith("/sensors/%3C")
     ]
+    assert "alert(1)" in (await read(client, link)).text
+
+
+async def test_the_overview_has_curves_and_stays_small(recording: httpx.AsyncClient) -> None:
+    page = await read(recording)
+    curves = [found for tag, found in page.elements if found.get("class") == "curve small"]
+    assert len(curves) >= 4
+    assert "19.3 to 23.7" in page.words
+
+
+async def test_the_first_view_of_many_devices_is_below_60_kb_compressed(
+    recording: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    (device,) = broker.reports["bridge"]["status"]["ports"][0]["devices"]
+    broker.reports["bridge"]["status"]["ports"][0]["devices"] = [
+        {**device, "device": f"board-{number:08x}"} for number in range(42, 106)
+    ]
+    size = 0
+    page = Reader((await recording.get("/")).text)
+    assets = [found.get("href") or found.get("src") or "" for _, found in page.elements]
+    for address in ("/", *(each for each in assets if each.startswith("/assets/"))):
+        async with recording.stream("GET", address) as response:
+            size += sum([len(part) async for part in response.aiter_raw()])
+    assert size < 60_000
+
+
+async def test_without_the_broker_each_page_reports_it(
+    client: httpx.AsyncClient,
+) -> None:
+    for path in ("/sensors", DEVICE, "/system", "/clients"):
+        assert "The gateway is down" in (await read(client, path, status_code=503)).words

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from api.roles import Role
-from api.tokens import Tokens
+from api.login.roles import Role
+from api.login.tokens import Tokens
 from gateway.broker.access.passwords.file import set_password
 from gateway.broker.core.records.events import decode
 from gateway.broker.store.journal_reader import JournalReader

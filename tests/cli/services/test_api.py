@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from api.alarms.thresholds import Thresholds
-from api.roles import Role
+from api.alarms.conditions.thresholds import Thresholds
+from api.login.roles import Role
 from gateway.cli.application import execute
 from gateway.cli.services.prepared import PreparedApi
 

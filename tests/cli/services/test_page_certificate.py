@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from api.certificate_files import CertificateUnusable
+from api.connections.certificate_files import CertificateUnusable
 from gateway.cli.services.page_certificate import certificate_of
 from gateway.configuration.tls import PageTls
 from tests.broker.access.authority import DAY, Authority

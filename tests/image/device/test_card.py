@@ -8,7 +8,7 @@ import pytest
 from oncegate_device import card
 from oncegate_device.card import LINES_MAX
 
-from api.card import CardFacts, CardReader
+from api.status.card import CardFacts, CardReader
 from tests.image.device.device import Device
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from oncegate_device.naming import note
 
-from api.card import CardFacts
+from api.status.card import CardFacts
 from tests.image.device.device import Device
 
 CHECK = Path(__file__).resolve().parents[3] / "image/overlay/usr/lib/oncegate-device/check-name"

@@ -1,0 +1,1 @@
+"""Conditions that are true now, from what the gateway reports. Pure."""

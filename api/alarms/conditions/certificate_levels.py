@@ -1,0 +1,30 @@
+"""Alarm levels of certificates: information, then warning, then critical. Pure.
+
+A certificate has a problem from 30 days before it expires.
+"""
+
+from typing import Final
+
+from api.alarms.conditions.condition import Level
+
+WARNING_DAYS: Final = 7
+"""With fewer days left, the level is warning.
+
+The monthly renewal has failed by then, and a week includes a working day to repair it.
+"""
+CRITICAL_DAYS: Final = 1
+"""With fewer days left, the level is critical: clients will be rejected from tomorrow."""
+
+
+def level_of_certificate(days_left: int, *, is_unused: bool) -> Level:
+    """Return the alarm level of a certificate that has a problem.
+
+    Args:
+        days_left: whole days until the certificate expires; negative afterwards.
+        is_unused: newer files exist but cannot be used, which is at least a warning.
+    """
+    if days_left < CRITICAL_DAYS:
+        return Level.BAD
+    if days_left < WARNING_DAYS or is_unused:
+        return Level.ATTENTION
+    return Level.INFORMATION

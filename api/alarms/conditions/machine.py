@@ -1,0 +1,25 @@
+"""Alarm conditions of the machine: the processor's temperature and its power supply. Pure."""
+
+from collections.abc import Iterator
+
+from api.alarms.conditions.condition import Condition, Level
+from api.alarms.conditions.thresholds import Thresholds
+from api.status.machine import Machine
+
+
+def conditions_of_machine(machine: Machine, thresholds: Thresholds) -> Iterator[Condition]:
+    """Yield the present conditions. A value that the kernel does not report causes no condition."""
+    celsius = machine.temperature
+    if celsius is not None and celsius >= thresholds.temperature_celsius:
+        yield Condition(
+            "temperature", "processor", Level.ATTENTION,
+            f"The processor is at {celsius:.0f} °C.",
+            "Give the gateway air, or a heat sink; it slows down when it is hot. [alarms] "
+            "temperature sets when this is shown.",
+        )  # fmt: skip
+    if machine.is_under_voltage:
+        yield Condition(
+            "under_voltage", "power supply", Level.ATTENTION,
+            "The power supply is too weak: the kernel reports under-voltage.",
+            "Use a supply for this model of Raspberry Pi (5.1 V), with its own cable.",
+        )  # fmt: skip

@@ -1,0 +1,156 @@
+"""Alarm conditions of a serial port: problems and their fixes. Pure."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from api.alarms.conditions.condition import Condition, Level
+from api.models.bridge import Port
+from api.wording import clock_of, counted_of, duration_of, sentence_of, share_of, visible_of
+
+FAILED_BEFORE_CONDITION: Final = 3
+"""Failed requests to a device in a row before it counts; a single failure may be a disturbance."""
+DEVICES_NAMED_MAX: Final = 8
+"""Devices that one condition names, at most. If more fail, the fault is in the line."""
+_FULL: Final = "the outbox is full"
+_WHY_DROPPED: Final = {
+    "outbox_age": "those in the outbox are older than outbox_max_age",
+    "disk_full": "the disk is full",
+}
+
+
+def conditions_of_port(port: Port, *, now_ms: int) -> Iterator[Condition]:
+    """Yield the present conditions of a serial port and its devices."""
+    name = visible_of(port.name)
+    if port.unreadable:
+        fields = ", ".join(port.unreadable)
+        yield _of(
+            "port_report", name, f"Serial port {name}: its report cannot be read ({fields}).",
+            "Restart the gateway: bridge and page are probably of different versions.",
+        )  # fmt: skip
+    if "state" in port.unreadable or "all" in port.unreadable:
+        return
+    if port.state == "open":
+        yield from _of_open_port(port, name)
+        yield from _of_damage(port, name)
+        yield from _of_devices(port, name)
+        yield from _of_clocks(port, name)
+        yield from _of_failures(port, name)
+    else:
+        yield _of_closed_port(port, name, now_ms)
+
+
+def _of(id: str, name: str, sentence: str, fix: str) -> Condition:
+    return Condition(id, f"port {name}", Level.ATTENTION, sentence, fix)
+
+
+def _of_closed_port(port: Port, name: str, now_ms: int) -> Condition:
+    if port.state == "lost":
+        last = (
+            f", its last reading came {duration_of(max(now_ms - port.last_reading_ms, 0) / 1000)}"
+            " ago"
+            if port.last_reading_ms is not None
+            else ""
+        )
+        return _of(
+            "port_lost", name, f"Serial port {name} is lost{last}{_why(port)}.",
+            "Check plug and power: it is opened again by itself.",
+        )  # fmt: skip
+    if port.trouble:
+        return _of(
+            "port_closed", name, f"Serial port {name} is not open{_why(port)}.",
+            "Check plug and path: it is tried again by itself.",
+        )  # fmt: skip
+    return _of(
+        "port_missing", name, f"Serial port {name} has not been found yet.",
+        "Plug it in, or correct its path or usb in the configuration.",
+    )  # fmt: skip
+
+
+def _of_open_port(port: Port, name: str) -> Iterator[Condition]:
+    if port.held:
+        yield _of(
+            "port_held", name,
+            f"Serial port {name} is not read because the outbox is full: its device waits.",
+            "See why the broker does not take readings, or raise outbox_max.",
+        )  # fmt: skip
+    elif port.dropping is not None:
+        yield _of(
+            "readings_dropped", name,
+            f"Serial port {name} loses readings because {_WHY_DROPPED.get(port.dropping, _FULL)} "
+            f"(when_full is {visible_of(port.when_full or 'unknown')}).",
+            "See why the broker does not take readings.",
+        )  # fmt: skip
+    elif port.silent_seconds is not None:
+        yield _of(
+            "port_silent", name,
+            f"Serial port {name} has not received a byte for {duration_of(port.silent_seconds)}.",
+            "Check sensor, cable and line settings; silent_after sets when this is shown.",
+        )  # fmt: skip
+
+
+def _of_damage(port: Port, name: str) -> Iterator[Condition]:
+    if port.damage_warning and port.damaged_share is not None:
+        lately = (
+            f" of the last {duration_of(port.damaged_share_seconds)}"
+            if port.damaged_share_seconds is not None
+            else ""
+        )
+        yield _of(
+            "frames_damaged", name,
+            f"Serial port {name}: {share_of(port.damaged_share)} of the frames{lately} were "
+            "damaged.",
+            "Check sensor, cable and line settings.",
+        )  # fmt: skip
+
+
+def _of_devices(port: Port, name: str) -> Iterator[Condition]:
+    if port.devices_silent:
+        named = ", ".join(visible_of(device) for device in port.silent_devices)
+        others = port.devices_silent - len(port.silent_devices)
+        more = f" and {others:,} more" if others > 0 else ""
+        has = "is" if port.devices_silent == 1 else "are"
+        yield _of(
+            "device_silent", name,
+            f"{counted_of(port.devices_silent, 'device')} on serial port {name} {has} silent: "
+            f"{named}{more}.",
+            "Check power, wiring and address; device_silent_after sets when this is shown.",
+        )  # fmt: skip
+
+
+def _of_clocks(port: Port, name: str) -> Iterator[Condition]:
+    for device in port.devices:
+        if device.clock_ms is not None:
+            yield _of(
+                "device_clock", f"{name}, device {visible_of(device.device)}",
+                f"The clock of {visible_of(device.device)} on serial port {name} shows "
+                f"{clock_of(device.clock_ms)}. Its readings have the time of arrival.",
+                "Set its clock.",
+            )  # fmt: skip
+
+
+def _of_failures(port: Port, name: str) -> Iterator[Condition]:
+    """Yield a condition that names polled devices that do not respond.
+
+    Devices that are already reported as silent are left out.
+    """
+    failing = [
+        f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"
+        for each in port.devices
+        if each.failed is not None
+        and (each.failed.count or 0) >= FAILED_BEFORE_CONDITION
+        and each.silent_seconds is None
+    ]
+    if failing:
+        named, others = failing[:DEVICES_NAMED_MAX], len(failing) - DEVICES_NAMED_MAX
+        more = f" and {others:,} more" if others > 0 else ""
+        does = "does" if len(failing) == 1 else "do"
+        yield _of(
+            "device_unanswered", name,
+            f"{counted_of(len(failing), 'device')} on serial port {name} {does} not answer: "
+            f"{', '.join(named)}{more}.",
+            "Check power, wiring, address and line settings.",
+        )  # fmt: skip
+
+
+def _why(port: Port) -> str:
+    return f": {sentence_of(port.trouble).rstrip('.')}" if port.trouble else ""

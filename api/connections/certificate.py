@@ -1,0 +1,97 @@
+"""The page's TLS certificate: loaded at startup, and again when its files change.
+
+The program that starts the page provides the function that loads the files; it is the same function
+as for the broker's listeners. Unusable new files change nothing. A present or coming problem is
+logged once a day, and shown on the page.
+"""
+
+import logging
+import ssl
+import time
+from typing import Final
+
+from api.connections.certificate_files import CertificateFiles, CertificateUnusable
+from api.models.broker import Certificate
+from gateway.process.files.file_state import states_of
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 60.0
+"""Seconds between two checks of the files. certbot renews them without informing other programs."""
+
+SETTLE_SECONDS: Final = 2.0
+"""Seconds for which neither the certificate nor the key may change before both files are read."""
+
+
+WARNINGS_SECONDS: Final = 86_400.0
+"""Seconds between two log lines that warn about a certificate that expires soon."""
+
+
+DAY_SECONDS: Final = 86_400
+
+
+class ServedCertificate:
+    """The certificate for new connections. Times are seconds of one monotonic clock."""
+
+    def __init__(self, files: CertificateFiles) -> None:
+        """Load the files. Raises CertificateUnusable if they cannot be used."""
+        self._files: Final = files
+        self._tried = states_of(files.paths)
+        self._settling: object = None
+        self._due = float("-inf")
+        self._warned = float("-inf")
+        self._unused: str | None = None
+        self._usable = files.load()
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """The TLS context for a new connection."""
+        return self._usable.context
+
+    @property
+    def problem(self) -> str | None:
+        """Why new files are not used, or a warning that the certificate expires soon, or None."""
+        return self._unused or self._usable.warning_at(time.time())
+
+    @property
+    def state(self) -> Certificate:
+        """The certificate, in the same form as the certificates of the broker's listeners."""
+        not_after = self._usable.not_after
+        return Certificate(
+            subject=self._usable.subject,
+            not_after_ms=int(not_after * 1000),
+            days_left=int((not_after - time.time()) // DAY_SECONDS),
+            problem=self.problem,
+            unused=self._unused is not None,
+        )
+
+    def look(self, now: float) -> None:
+        """Load changed files after they have stopped changing.
+
+        Log the daily warning if it is due.
+        """
+        if now < self._due:
+            return
+        self._due = now + LOOK_SECONDS
+        self._warn(now)
+        found = states_of(self._files.paths)
+        if found == self._tried:
+            return
+        if found != self._settling:
+            self._settling = found
+            self._due = now + SETTLE_SECONDS
+            return
+        self._tried = found
+        try:
+            self._usable, self._unused = self._files.load(), None
+        except CertificateUnusable as error:
+            self._unused = f"the page's certificate stays as it was: {error}"
+            logger.error("%s", self._unused)
+        else:
+            logger.info("%s was replaced: new connections have it", self._files.paths[0])
+
+    def _warn(self, now: float) -> None:
+        warning = self._usable.warning_at(time.time())
+        if warning is not None and now - self._warned >= WARNINGS_SECONDS:
+            self._warned = now
+            logger.warning("%s", warning)

@@ -1,0 +1,66 @@
+"""TLS between the socket and HTTP.
+
+From the moment it opens, a TLS connection counts towards the limit on visitors, and its request has
+a deadline. A browser that uses plain HTTP gets an HTTP response that refers to HTTPS.
+"""
+
+import asyncio
+import ssl
+from typing import Any, Final
+
+from api.connections.certificate import ServedCertificate
+from gateway.process.tls_transport import TlsTransport
+
+_HANDSHAKE: Final = 0x16
+"""First byte of a TLS connection: a handshake record (RFC 8446 section 5.1)."""
+
+_WORDS: Final = b"This port speaks HTTPS: write https:// in front of the address.\n"
+_USE_HTTPS: Final = (
+    b"HTTP/1.1 400 Bad Request\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\n"
+    b"Content-Length: %d\r\n"
+    b"Connection: close\r\n\r\n%b" % (len(_WORDS), _WORDS)
+)
+
+
+class TlsConnection(TlsTransport[asyncio.Protocol]):
+    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
+
+    def __init__(self, http: asyncio.Protocol, certificate: ServedCertificate) -> None:
+        super().__init__(http)
+        self._certificate = certificate
+
+    def data_received(self, data: bytes) -> None:
+        """Process received bytes: handshake messages or encrypted records."""
+        if self._is_over:
+            return
+        tls = self._tls
+        if tls is None:
+            if data[0] != _HANDSHAKE:
+                self._is_over = True
+                self._socket.write(_USE_HTTPS)
+                self._socket.close()
+                return
+            tls = self._begin(self._certificate.context)
+        try:
+            self._take(tls, data)
+        except ssl.SSLError:
+            self._flush()  # send the TLS alert with the reason
+            self._is_over = True
+            self._socket.close()
+
+    def pause_reading(self) -> None:
+        """Stop reading from the socket, unless it is closing."""
+        if not self._socket.is_closing():
+            self._socket.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Resume reading from the socket, unless it is closing."""
+        if not self._socket.is_closing():
+            self._socket.resume_reading()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Return information about the socket, or the TLS context for the name ``sslcontext``."""
+        if name == "sslcontext":
+            return self._certificate.context
+        return super().get_extra_info(name, default)

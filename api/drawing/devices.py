@@ -1,0 +1,91 @@
+"""Devices as the pages show them: quantities with values, ages and curves."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from api import limits
+from api.drawing.chart import Chart, chart_of
+from api.history.history import History
+from api.history.readings import name_of
+from api.models.bridge import BridgeStatus, Device, Port, Quantity
+from api.wording import quantity_name_of
+
+
+@dataclass(frozen=True)
+class ShownQuantity:
+    """A quantity with the curve of its last hour. `chart` is None if nothing was recorded."""
+
+    quantity: Quantity
+    series: str
+    time_ms: int | None
+    chart: Chart | None
+
+
+@dataclass(frozen=True)
+class ShownDevice:
+    """A device, the port that it is connected to, and the quantities to show."""
+
+    port: Port
+    device: Device
+    quantities: tuple[ShownQuantity, ...]
+    others: int
+    """Number of the device's quantities that are not in `quantities`."""
+
+
+def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
+    """Yield all devices with their ports, silent devices first."""
+    found = [(port, device) for port in bridge.ports for device in port.devices]
+    yield from sorted(found, key=lambda each: each[1].silent_seconds is None)
+
+
+def shown_on_overview(
+    bridge: BridgeStatus, history: History, *, now_ms: int
+) -> tuple[list[ShownDevice], int]:
+    """Return the first devices with a few quantities each, and how many devices were left out."""
+    found = list(devices_of(bridge))
+    curves_left = limits.CURVES_ON_OVERVIEW_MAX
+    shown = []
+    for port, device in found[: limits.DEVICES_ON_OVERVIEW_MAX]:
+        chosen = device.quantities[: limits.QUANTITIES_ON_OVERVIEW_MAX]
+        quantities = []
+        for quantity in chosen:
+            each = _shown(device, quantity, history, now_ms=now_ms, draw=curves_left > 0)
+            curves_left -= each.chart is not None
+            quantities.append(each)
+        others = len(device.quantities) - len(chosen)
+        shown.append(ShownDevice(port, device, tuple(quantities), others))
+    return shown, len(found) - len(shown)
+
+
+def _shown(
+    device: Device, quantity: Quantity, history: History, *, now_ms: int, draw: bool
+) -> ShownQuantity:
+    series = name_of(device.device, quantity.name)
+    chart = None
+    if draw and isinstance(quantity.value, int | float):
+        curve = history.last_hour(series)
+        name = quantity_name_of(quantity.name)
+        chart = chart_of(curve, name, now_ms=now_ms, bins=limits.POINTS_ON_OVERVIEW_MAX)
+    time_ms = quantity.time_ms if quantity.time_ms is not None else device.last_ms
+    return ShownQuantity(quantity, series, time_ms, chart)
+
+
+def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
+    """Return a device with its port by the device's name, or None if there is none."""
+    return next((each for each in devices_of(bridge) if each[1].device == name), None)
+
+
+def topic_filter_of(port: Port, device: Device) -> str | None:
+    """Return a topic filter that matches only this device's readings, or None if there is none."""
+    if port.topic is None or "{device}" not in port.topic:
+        return None
+    levels = port.topic.replace("{device}", device.device).split("/")
+    if any("{quantity}" in level and level != "{quantity}" for level in levels):
+        return None
+    return "/".join("+" if level == "{quantity}" else level for level in levels)
+
+
+def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
+    """Return the series for a CSV download: the numeric quantities, as many as are allowed."""
+    numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
+    return numbers[: limits.SERIES_PER_REQUEST_MAX]

@@ -1,1 +1,0 @@
-"""Events of the session log: the log page, the handshakes of one client, and REST routes."""

@@ -1,0 +1,1 @@
+"""Logins and tokens: which visitor may use which route."""

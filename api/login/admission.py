@@ -1,0 +1,213 @@
+"""Access control of routes: one FastAPI dependency, which every route declares.
+
+If users are configured, a caller without the role for a route is sent to the login page (people) or
+gets 401 or 403 (programs), and nothing else happens. If no users are configured, every caller may
+read everything and change nothing; ``shielding`` and the listening address then limit who can call.
+"""
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlencode
+
+from fastapi import Request
+
+from api import limits
+from api.forms import local_path_of
+from api.login.accounts import Accounts
+from api.login.logins import Login, Logins
+from api.login.roles import Role, Roles
+from api.login.tokens import Tokens
+
+logger = logging.getLogger(__name__)
+
+COOKIE: Final = "oncegate-login"
+FORM_COOKIE: Final = "oncegate-form"
+SECURE_PREFIX: Final = "__Host-"
+"""Prefix of cookie names that a browser accepts only over HTTPS and for this host alone."""
+
+LOGIN_PATH: Final = "/login"
+PROGRAMS: Final = ("/api/", "/metrics", "/openapi.json")
+"""Prefixes of the paths for programs; all other paths are for people."""
+_SCHEME: Final = "bearer "
+
+
+class Refusals:
+    """Counter of rejected requests of one kind. Times are seconds of one monotonic clock."""
+
+    def __init__(self) -> None:
+        self._logged: float | None = None
+        self._unlogged = 0
+        self.count = 0
+        """Number of rejected requests so far."""
+
+    def line_of(self, what: str, now: float) -> str | None:
+        """Count a rejection.
+
+        Return the line to log, or None if a line was logged within a minute.
+        """
+        self.count += 1
+        if self._logged is not None and now - self._logged < limits.REFUSALS_LOGGED_SECONDS:
+            self._unlogged += 1
+            return None
+        more = f" ({self._unlogged:,} more since the last such line)" if self._unlogged else ""
+        self._logged, self._unlogged = now, 0
+        return what + more
+
+
+class NotLoggedIn(Exception):
+    """The caller must authenticate. ``was_shown`` is True if the caller sent an invalid token."""
+
+    def __init__(self, *, was_shown: bool) -> None:
+        super().__init__()
+        self.was_shown = was_shown
+
+
+class NotAllowed(Exception):
+    """The caller's role is not sufficient for the route."""
+
+    def __init__(self, caller: "Caller", least: Role) -> None:
+        super().__init__(f"{caller.name} is {caller.role.word}; this is for {least.word}s")
+
+
+class ReadOnly(Exception):
+    """An action was requested, but actions are impossible because no users are configured."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """An accepted caller: a person who is logged in, or a program with a token."""
+
+    name: str
+    role: Role
+    login: Login | None
+    """The person's login, or None if the caller is a program."""
+
+
+@dataclass(kw_only=True)
+class Gate:
+    """The accepted users, logins and tokens. Use it from one event loop."""
+
+    roles: Roles
+    """Roles of users and groups. If there are none, no login is required."""
+    accounts: Accounts
+    tokens: Tokens | None
+    logins: Logins = field(default_factory=Logins)
+    refused_logins: Refusals = field(default_factory=Refusals)
+    refused_tokens: Refusals = field(default_factory=Refusals)
+
+    @property
+    def is_open(self) -> bool:
+        """True if no login is required: everyone may read."""
+        return not self.roles
+
+    async def caller_of(self, request: Request) -> Caller | None:
+        """Return the caller of a request, or None if the request has neither a token nor a valid
+        login.
+
+        Raises:
+            NotLoggedIn: the program's token is invalid.
+        """
+        now = time.monotonic()
+        authorization = request.headers.get("authorization")
+        if authorization is not None:
+            return self._program_of(authorization, request, now)
+        shown = shown_by(request, COOKIE)
+        login = None if shown is None else self.logins.find(shown, now)
+        if login is None:
+            return None
+        if not await self.accounts.still_holds(login, now):
+            logger.info(
+                "%a is logged out: the password or the groups were changed, or the user is gone",
+                login.username,
+            )
+            self.logins.end_user(login.username)
+            return None
+        return Caller(login.username, login.role, login)
+
+    def _program_of(self, authorization: str, request: Request, now: float) -> Caller:
+        shown = authorization[len(_SCHEME) :].strip()
+        is_bearer = authorization[: len(_SCHEME)].lower() == _SCHEME
+        if is_bearer and self.tokens is not None and len(shown) <= limits.SECRET_CHARACTERS_MAX:
+            token = self.tokens.find(shown, now)
+            if token is not None:
+                return Caller(token.name, token.role, None)
+        line = self.refused_tokens.line_of(f"a token from {host_of(request)} is none", now)
+        if line is not None:
+            logger.warning("%s", line)
+        raise NotLoggedIn(was_shown=True)
+
+
+def gate_of(request: Request) -> Gate:
+    """Return this process's gate, which holds the accepted users, logins and tokens."""
+    gate = request.app.state.gate
+    assert isinstance(gate, Gate)
+    return gate
+
+
+def host_of(request: Request) -> str:
+    """Return the IP address of the client that sent a request, or "" if the address is unknown."""
+    return request.client.host if request.client is not None else ""
+
+
+def shown_by(request: Request, cookie: str) -> str | None:
+    """Return the value of one of our cookies, or None if the cookie is missing or too long.
+
+    Over HTTPS only the cookie with the ``__Host-`` prefix is accepted.
+    """
+    names = [SECURE_PREFIX + cookie]
+    if request.url.scheme != "https":
+        names.append(cookie)
+    for name in names:
+        shown = request.cookies.get(name)
+        if shown is not None and len(shown) <= limits.SECRET_CHARACTERS_MAX:
+            return shown
+    return None
+
+
+def login_url_for(request: Request) -> str | None:
+    """Return the login page's URL with a link back to this request, or None for API requests."""
+    url = request.url
+    if url.path.startswith(PROGRAMS):
+        return None
+    if request.method != "GET":
+        return LOGIN_PATH
+    path = local_path_of(f"{url.path}?{url.query}" if url.query else url.path)
+    return LOGIN_PATH if path == "/" else f"{LOGIN_PATH}?{urlencode({'next': path})}"
+
+
+class Admission:
+    """FastAPI dependency that admits callers with at least the role `least`; None admits all."""
+
+    def __init__(self, least: Role | None) -> None:
+        self.least: Final = least
+
+    async def __call__(self, request: Request) -> None:
+        """Check the caller, and store it as ``request.state.caller``.
+
+        Raises:
+            NotLoggedIn: a login is required, and the request has none.
+            NotAllowed: the caller's role is too low.
+            ReadOnly: the route needs users, and none are configured.
+        """
+        gate = gate_of(request)
+        request.state.caller = None
+        if self.least is None:
+            return
+        if gate.is_open:
+            if self.least > Role.VIEWER:
+                raise ReadOnly
+            return
+        caller = await gate.caller_of(request)
+        if caller is None:
+            raise NotLoggedIn(was_shown=False)
+        if caller.role < self.least:
+            raise NotAllowed(caller, self.least)
+        request.state.caller = caller
+
+
+EVERYONE: Final = Admission(None)
+VIEWERS: Final = Admission(Role.VIEWER)
+OPERATORS: Final = Admission(Role.OPERATOR)
+ADMINISTRATORS: Final = Admission(Role.ADMINISTRATOR)

@@ -1,0 +1,119 @@
+"""Sessions of logged-in browsers, in memory, with limits on number and time. Pure.
+
+The caller provides the time. A browser holds a secret of 256 random bits, created at each login.
+Only the hash of this secret is stored, so reading this process's memory does not reveal the secret.
+The hash is the key of the table, so the timing of a lookup reveals nothing about a guess.
+"""
+
+import hashlib
+import math
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from api import limits
+from api.login.roles import Role
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Data with which the broker can later check that a user's login is still valid."""
+
+    asked: str
+    """The user name that was typed; the source may have another name for the user."""
+    address: str
+    """The browser's address with its port, because a user query may depend on the address."""
+    source: str
+    version: str
+    """The broker's version of the user's credentials. It changes when the password changes."""
+
+
+@dataclass(eq=False)
+class Login:
+    """A logged-in browser. Times are seconds of one monotonic clock."""
+
+    username: str
+    role: Role
+    proof: Proof
+    form_token: str
+    """Token that each form of this browser must contain, so that no other site can send a form."""
+    began: float
+    used: float
+    confirmed: float
+    """Time at which the broker last confirmed this version of the credentials."""
+    ends: float
+    """Time at which the user's credential expires, such as a token of an identity provider."""
+
+    def is_over(self, now: float) -> bool:
+        """Return True if the login has expired."""
+        idle_seconds, whole_seconds = now - self.used, now - self.began
+        return now > self.ends or (
+            idle_seconds > limits.LOGIN_IDLE_SECONDS_MAX or whole_seconds > limits.LOGIN_SECONDS_MAX
+        )
+
+
+def secret_text() -> str:
+    """Return 256 random bits as 43 characters that need no escaping anywhere."""
+    return secrets.token_urlsafe(32)
+
+
+class Logins:
+    """All logins of one page, by the hashes of the browsers' secrets."""
+
+    def __init__(self) -> None:
+        # Least recently used first.
+        self._logins: Final[dict[bytes, Login]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of logins, including expired ones that have not been removed yet."""
+        return len(self._logins)
+
+    def begin(
+        self, username: str, role: Role, proof: Proof, now: float, seconds: float | None = None
+    ) -> tuple[str, Login]:
+        """Log a browser in. Return the browser's secret and the login.
+
+        The login ends after `seconds` at the latest, or has no such limit if `seconds` is None. If
+        a limit on logins is reached, the least recently used login ends: a login of the same user
+        if the user's limit is reached, otherwise a login of any user.
+        """
+        for key in [key for key, login in self._logins.items() if login.is_over(now)]:
+            del self._logins[key]
+        own = list(self._of(username))
+        if len(own) >= limits.LOGINS_PER_USER_MAX:
+            del self._logins[own[0]]
+        elif len(self._logins) >= limits.LOGINS_MAX:
+            del self._logins[next(iter(self._logins))]
+        shown = secret_text()
+        ends = math.inf if seconds is None else now + seconds
+        times = {"began": now, "used": now, "confirmed": now, "ends": ends}
+        login = Login(username, role, proof, secret_text(), **times)
+        self._logins[_key_of(shown)] = login
+        return shown, login
+
+    def find(self, shown: str, now: float) -> Login | None:
+        """Return the login for a browser's secret and mark it as used now, or return None."""
+        key = _key_of(shown)
+        login = self._logins.pop(key, None)
+        if login is None or login.is_over(now):
+            return None
+        login.used = now
+        self._logins[key] = login
+        return login
+
+    def end(self, shown: str) -> None:
+        """End the login with a browser's secret, if it exists."""
+        self._logins.pop(_key_of(shown), None)
+
+    def end_user(self, username: str) -> None:
+        """End all logins of a user."""
+        for key in list(self._of(username)):
+            del self._logins[key]
+
+    def _of(self, username: str) -> Iterator[bytes]:
+        return (key for key, login in self._logins.items() if login.username == username)
+
+
+def _key_of(shown: str) -> bytes:
+    return hashlib.sha256(shown.encode("utf-8", "replace")).digest()

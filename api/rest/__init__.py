@@ -1,0 +1,1 @@
+"""The REST interface for programs: one module for each group of routes, and `/metrics`."""

@@ -1,0 +1,262 @@
+"""`/metrics`: the gateway's metrics for Prometheus and OpenMetrics scrapers. Read-only.
+
+The values come from the same overview as those of the REST interface, with the same access rules.
+There are no series per client, topic or device. The number of series depends only on the
+configuration, apart from reasons: at most `METRIC_REASONS_MAX` reasons have a series each.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from api import limits
+from api.alarms.alarm import Alarm
+from api.login.admission import VIEWERS
+from api.models.bridge import BridgeStatus, Port
+from api.models.broker import BrokerStatus
+from api.models.reports import Report
+from api.models.uplink import UplinkStatus
+from api.models.uploader import UploaderStatus
+from api.rest.alarms import watch_of
+from api.rest.metric_families import by, count, counter, first, gauge, histogram, value
+from api.rest.status import observer_of
+from api.status.control_socket import BrokerProblem
+from api.status.observer import Overview
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+metrics = APIRouter(include_in_schema=False, dependencies=[Depends(VIEWERS)])
+"""Router of `/metrics`.
+
+It is not part of the REST interface, which returns JSON (docs/metrics.md).
+"""
+
+_COUNTERS_OF_PORT: Final = {
+    "bytes": "Bytes read.",
+    "frames": "Frames read.",
+    "readings": "Readings taken.",
+    "overruns": "Times that bytes were lost before the bridge could read them.",
+    "resyncs": "Times that frames were read again after damage.",
+    "reopened": "Openings after the first.",
+    "resets": "Openings for silence.",
+    "repeated_starts": "Starts of boards that gave the numbers of an earlier one again.",
+}
+_GAUGES_OF_PORT: Final = {
+    "damaged_share": "Damaged frames of all in the last minutes, 0 to 1.",
+    "damage_warning": "1: that share is too large.",
+    "devices_watched": "Devices to which device_silent_after applies.",
+    "devices_silent": "Those that have sent nothing for longer.",
+}
+_REASONS_OF_PORT: Final = {
+    "damaged": "Frames that were skipped, by reason.",
+    "left_out": "Values of good frames that were not published, by reason.",
+    "refused": "Requests that devices refused, by reason.",
+    "dropped": "Readings that were not taken, by reason.",
+    "line_errors": "What driver or serial server count, by kind.",
+}
+_COUNTERS_OF_UPLINK: Final = (
+    "forwarded", "dropped_qos0", "expired", "refused", "too_large", "looped", "republished",
+)  # fmt: skip
+
+
+@metrics.get("/metrics")
+async def metrics_of_gateway(request: Request) -> Response:
+    """Return the metrics as text, in OpenMetrics format if the scraper accepts it."""
+    # 0.7 MB of memory, which a gateway without a scraper saves.
+    from prometheus_client.exposition import choose_encoder  # noqa: PLC0415
+    from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
+
+    observer = observer_of(request)
+    overview: Overview | None
+    try:
+        overview, is_up = await observer.overview(), True
+    except BrokerProblem:
+        # The last overview has the other processes' reports; report_age_seconds is their age.
+        overview, is_up = observer.last_overview, False
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(overview, watch_of(request).active(), is_up=is_up))
+    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+    return Response(encode(registry), headers={"Content-Type": content_type})
+
+
+class _Collector:
+    """Adapter that provides one overview to the Prometheus library."""
+
+    def __init__(self, overview: Overview | None, alarms: Sequence[Alarm], *, is_up: bool) -> None:
+        self._overview = overview
+        self._alarms = alarms
+        self._is_up = is_up
+
+    def collect(self) -> Iterable["Metric"]:
+        yield value("up", "1: the broker answers.", int(self._is_up))
+        yield _of_alarms(self._alarms)
+        if self._overview is not None:
+            if self._is_up:
+                yield from _of_broker(self._overview.broker)
+            since = 0.0 if self._is_up else self._overview.age_seconds()
+            yield from _of_other_processes(self._overview, since)
+
+
+def _of_alarms(alarms: Sequence[Alarm]) -> "Metric":
+    """Return the number of active alarms by kind and level.
+
+    Subjects are not labels, because there would be a series for each client.
+    """
+    counted = Counter((alarm.id, alarm.level.word) for alarm in alarms)
+    values = [({"id": id, "level": level}, count) for (id, level), count in counted.items()]
+    return gauge("alarm", "Active alarms of a kind; absent: none.", values)
+
+
+def _of_other_processes(overview: Overview, since: float) -> Iterator["Metric"]:
+    """Yield the metric families of the processes that report to the broker.
+
+    `since` is the age of the overview in seconds if the broker no longer responds, otherwise 0.
+    """
+    reports = {"bridge": overview.serial, "upload": overview.upload, "uplink": overview.uplink}
+    yield from _of_reports(reports, since)
+    if overview.serial.status is not None:
+        yield from _of_bridge(overview.serial.status)
+    if overview.upload.status is not None:
+        yield from _of_uploader(overview.upload.status)
+    if overview.uplink.status is not None:
+        yield from _of_uplink(overview.uplink.status)
+
+
+def _of_broker(broker: BrokerStatus) -> Iterator["Metric"]:
+    yield gauge("broker_info", "The broker's version.", [({"version": broker.version}, 1)])
+    yield value("broker_uptime_seconds", "Since the broker started.", broker.uptime_seconds)
+    synchronised = int(broker.clock == "synchronised")
+    yield value("clock_synchronised", "1: by a time server.", synchronised)
+    yield value("connections_open", "Network connections.", broker.connections.open)
+    yield value("connections_limit", "How many there may be.", broker.connections.limit)
+    yield count("connections_accepted", "Connections accepted.", broker.connections.accepted)
+    yield count("connections_refused", "Connections refused.", broker.connections.refused)
+    sessions = broker.sessions
+    yield value("sessions", "Sessions.", sessions.total)
+    yield value("sessions_connected", "Sessions with a connection.", sessions.connected)
+    yield value("sessions_persistent", "Sessions that outlive it.", sessions.persistent)
+    yield value("subscriptions", "Topic filters of all sessions.", broker.subscriptions)
+    yield value("retained_messages", "Retained messages.", broker.retained)
+    for name, counted in (
+        ("received", broker.messages.received),
+        ("sent", broker.messages.sent),
+    ):
+        by_qos = {"0": counted.qos0, "1": counted.qos1, "2": counted.qos2}
+        yield counter(f"messages_{name}", f"PUBLISH packets {name}.", by("qos", by_qos))
+    dropped = by("reason", broker.messages.dropped)
+    yield counter("messages_dropped", "Messages not delivered to a session.", dropped)
+    operations = by("command", broker.operations)
+    yield counter("operations", "What was done at the page.", operations)
+    suppressed = broker.messages.duplicates_suppressed
+    yield count("messages_duplicates_suppressed", "QoS 2 PUBLISH that came again.", suppressed)
+    yield value("queued_messages", "Messages that wait for a session.", broker.queued.messages)
+    yield value("queued_bytes", "Their bytes.", broker.queued.bytes)
+    queued = broker.queued
+    yield value("queue_memory_bytes", "Queues of clean sessions.", queued.memory_bytes)
+    yield value("queue_memory_limit_bytes", "Their limit.", queued.memory_limit_bytes)
+    yield value("queues_slowing", "Queues for which publishers wait.", queued.slowing)
+    yield value("queues_filling", "Queues that are 80 % full.", queued.filling)
+    yield value("inflight_messages", "Sent and not acknowledged.", broker.inflight)
+    yield value("awaiting_release", "QoS 2, received and not released.", broker.awaiting_release)
+    errors = by("kind", broker.errors)
+    yield counter("client_errors", "What clients did wrong, by kind.", errors)
+    yield from _of_journal_and_disk(broker)
+
+
+def _of_journal_and_disk(broker: BrokerStatus) -> Iterator["Metric"]:
+    journal = broker.journal
+    yield count("commits", "Transactions, each with one fsync.", journal.batches)
+    yield value("commit_mean_seconds", "How long one takes.", journal.commit_ms_mean / 1000)
+    yield value("commit_max_seconds", "How long the longest took.", journal.commit_ms_max / 1000)
+    if journal.commit_histogram is not None:
+        yield histogram("commit_seconds", "Commits by duration.", journal)
+    yield count("journal_facts", "Records written to the journal.", journal.facts)
+    yield value("journal_bytes", "Bytes of the journal on disk.", journal.bytes)
+    waiting = max(0, journal.last_sequence - journal.exported_sequence)
+    yield value("journal_events_not_exported", "Events in no segment yet.", waiting)
+    disk = broker.disk
+    if disk is not None:
+        yield value("disk_bytes", "Size of the data directory's file system.", disk.total_bytes)
+        yield value("disk_free_bytes", "What of it is free.", disk.free_bytes)
+        yield value("disk_free_min_bytes", "Below it nothing new is taken.", disk.free_min)
+        yield value("disk_full", "1: nothing new is taken.", int(disk.full))
+        removed = by("kind", disk.removed)
+        yield counter("disk_files_removed", "Files removed for lack of space.", removed)
+
+
+def _of_reports(reports: Mapping[str, Report], since: float) -> Iterator["Metric"]:
+    ages = {
+        name: None if report.age_seconds is None else report.age_seconds + since
+        for name, report in reports.items()
+    }
+    yield gauge("report_age_seconds", "Age of a process's report.", by("process", ages))
+
+
+def _of_bridge(bridge: BridgeStatus) -> Iterator["Metric"]:
+    outbox = bridge.outbox
+    yield value("bridge_connected", "1: the bridge has the broker.", int(bridge.mqtt.connected))
+    yield value("outbox_readings", "Readings that wait.", outbox.waiting)
+    yield value("outbox_inflight", "Readings under way.", outbox.in_flight)
+    yield count("outbox_published", "Readings that the broker has.", outbox.published)
+    yield value("outbox_bytes", "Bytes of the outbox.", outbox.bytes)
+    # Unreadable ports share one name, and a scraper would reject all metrics if a name came twice.
+    by_name = {port.name: port for port in bridge.ports[: limits.METRIC_PORTS_MAX]}
+    ports = list(by_name.values())
+    states = [({"port": each.name}, int(each.state == "open")) for each in ports]
+    yield gauge("port_open", "1: the port is open.", states)
+    silent = [({"port": each.name}, int(each.silent_seconds is not None)) for each in ports]
+    yield gauge("port_silent", "1: no byte for longer than silent_after.", silent)
+    held = [({"port": each.name}, int(bool(each.held))) for each in ports]
+    yield gauge("port_held", "1: not read, because the outbox is full.", held)
+    for name, text in _GAUGES_OF_PORT.items():
+        values = [({"port": each.name}, _number(each, name)) for each in ports]
+        yield gauge(f"port_{name}", text, values)
+    for name, text in _COUNTERS_OF_PORT.items():
+        counts = [({"port": each.name}, _number(each, name)) for each in ports]
+        yield counter(f"port_{name}", text, counts)
+    for name, text in _REASONS_OF_PORT.items():
+        found = [
+            ({"port": each.name, "reason": reason}, count)
+            for each in ports
+            for reason, count in first(getattr(each, name))
+        ]
+        yield counter(f"port_{name}", text, found)
+    for name in ("frame", "reading"):
+        times = [({"port": each.name}, _seconds(each, f"last_{name}_ms")) for each in ports]
+        yield gauge(f"port_last_{name}_timestamp_seconds", f"Time of the last {name}.", times)
+
+
+def _of_uploader(uploader: UploaderStatus) -> Iterator["Metric"]:
+    yield value("upload_open_events", "Events in the open segment.", uploader.open.events)
+    yield value("upload_waiting_segments", "Segments to be sent.", uploader.sealed.count)
+    yield value("upload_waiting_bytes", "Their bytes.", uploader.sealed.bytes)
+    yield count("upload_sent_segments", "Segments sent.", uploader.sent.count)
+    failing = int(uploader.failing_since_ms is not None)
+    yield value("upload_failing", "1: uploading has failed.", failing)
+    last_ms = uploader.last_upload_ms
+    last = None if last_ms is None else last_ms / 1000
+    yield gauge("upload_last_timestamp_seconds", "Time of the last upload.", [({}, last)])
+
+
+def _of_uplink(uplink: UplinkStatus) -> Iterator["Metric"]:
+    sides = {"remote": int(uplink.remote.connected), "local": int(uplink.local.connected)}
+    yield gauge("uplink_connected", "1: connected.", by("side", sides))
+    ways = {"out": uplink.out, "in": uplink.into}
+    waiting = {name: way.waiting for name, way in ways.items()}
+    yield gauge("uplink_waiting", "Messages that wait.", by("direction", waiting))
+    for name in _COUNTERS_OF_UPLINK:
+        counts = {direction: getattr(way, name) for direction, way in ways.items()}
+        yield counter(f"uplink_{name}", f"Messages: {name}.", by("direction", counts))
+
+
+def _number(port: Port, name: str) -> float | None:
+    found = getattr(port, name)
+    return None if found is None else float(found)
+
+
+def _seconds(port: Port, name: str) -> float | None:
+    found = getattr(port, name)
+    return None if found is None else found / 1000

@@ -1,0 +1,220 @@
+"""The REST interface: the status socket's responses as typed JSON. Read-only.
+
+The routes accept only GET and HEAD. ``conditional`` adds ETags, ``problems`` defines the form of
+errors, and ``admission`` controls access.
+
+``/healthz`` reports that this process runs, without querying another process. ``/readyz`` reports
+whether the broker responds.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
+from pydantic import BaseModel
+from starlette.convertors import Convertor, register_url_convertor
+
+from api import limits
+from api.login.admission import EVERYONE, VIEWERS
+from api.models.broker import BrokerStatus
+from api.models.configuration import ShownConfiguration
+from api.models.reports import SerialReport, UplinkReport, UploadReport
+from api.models.session_filters import Search, Sort, State
+from api.models.sessions import SessionDetail, SessionPage
+from api.problems import ADDRESS_TOO_LONG, SESSIONS_REFUSED, described
+from api.rest.query_parameters import refuse_unknown
+from api.status.card import CardReader, CardReport
+from api.status.observer import Observer
+
+_CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
+
+
+class _ClientIdConvertor(Convertor[str]):
+    """URL convertor for a client identifier: the rest of the path, whatever it contains.
+
+    Starlette's own ``path`` stops at a line feed, which a client identifier may contain. For ``a``
+    followed by a line feed, the session of ``a`` would be shown.
+    """
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("client_id", _ClientIdConvertor())
+
+
+class Alive(BaseModel):
+    status: Literal["alive"] = "alive"
+
+
+class Ready(BaseModel):
+    status: Literal["ready"] = "ready"
+    broker_state: str
+
+
+rest = APIRouter(
+    prefix="/api/v1",
+    tags=["gateway"],
+    dependencies=[Depends(VIEWERS), Depends(refuse_unknown)],
+    responses=described(401, 403, 422),
+)
+probes = APIRouter(tags=["probes"], dependencies=[Depends(EVERYONE)])
+
+
+def observer_of(request: Request) -> Observer:
+    """Return this process's observer, which queries the broker."""
+    observer = request.app.state.observer
+    assert isinstance(observer, Observer)
+    return observer
+
+
+def card_of(request: Request) -> CardReport | None:
+    """Read the SD card's report. Return None if this machine does not run from such a card."""
+    reader = request.app.state.card
+    assert isinstance(reader, CardReader)
+    return reader.read()
+
+
+@rest.get("/configuration", responses=described(502, 503), summary="The configuration in force")
+async def configuration(request: Request) -> ShownConfiguration:
+    """Return each key with its value and where it was set. Secrets are masked."""
+    return await observer_of(request).configuration()
+
+
+@rest.get("/status", responses=described(502, 503), summary="The broker's status")
+async def status(request: Request) -> BrokerStatus:
+    """Return the broker's counters since its start, its queues, journal and warnings.
+
+    `time_ms` is the time of the broker's response. The response is at most a quarter of a second
+    old.
+    """
+    return (await observer_of(request).overview()).broker
+
+
+@rest.get(
+    "/sessions",
+    responses={**described(502, 503), **SESSIONS_REFUSED},
+    summary="Sessions that match, page by page",
+)
+async def sessions(
+    request: Request,
+    *,
+    search: Annotated[
+        str, Query(max_length=limits.SEARCH_CHARACTERS_MAX, description="Part of the client id.")
+    ] = "",
+    state: Annotated[
+        State, Query(description="Only sessions in this state; `drops`: that lost messages.")
+    ] = State.ALL,
+    user: Annotated[
+        str, Query(max_length=limits.USERNAME_BYTES_MAX, description="Only those of this user.")
+    ] = "",
+    sort: Annotated[
+        Sort, Query(description="By name, the longest silent first, or the largest number first.")
+    ] = Sort.CLIENT_ID,
+    after: Annotated[
+        str | None,
+        Query(
+            max_length=limits.CLIENT_ID_CHARACTERS_MAX + limits.SORT_CHARACTERS_MAX,
+            description="The `next` of the page before, with the same `sort`.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int,
+        Query(
+            ge=1, le=limits.SESSIONS_PER_REQUEST_MAX, description="Sessions on a page, at the most."
+        ),
+    ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
+) -> SessionPage:
+    """List the sessions, connected or not, by client id or in another order."""
+    wanted = Search(search=search, state=state, user=user, sort=sort)
+    return await observer_of(request).sessions(after=after, limit=limit, chosen=wanted.chosen)
+
+
+@rest.get(
+    "/session",
+    responses=described(404, 502, 503) | ADDRESS_TOO_LONG,
+    summary="One session, whatever its id",
+)
+async def session_by_query(
+    request: Request,
+    client_id: Annotated[
+        str,
+        Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
+    ],
+) -> SessionDetail:
+    """Return a session like `/api/v1/sessions/{client_id}`, also for ids such as `.` and `..`.
+
+    A path cannot contain these ids.
+    """
+    return await observer_of(request).session(client_id)
+
+
+@rest.get(
+    "/sessions/{client_id:client_id}",
+    responses=described(404, 502, 503) | ADDRESS_TOO_LONG,
+    summary="One session",
+)
+async def session(
+    request: Request,
+    client_id: Annotated[
+        str, Path(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION)
+    ],
+) -> SessionDetail:
+    """Return a session with its subscriptions and messages in transit.
+
+    The client id may contain slashes.
+    """
+    return await observer_of(request).session(client_id)
+
+
+@rest.get("/serial", responses=described(502, 503), summary="Serial ports and latest readings")
+async def serial(request: Request) -> SerialReport:
+    """Return the bridge's latest report and its age."""
+    return (await observer_of(request).overview()).serial
+
+
+@rest.get("/upload", responses=described(502, 503), summary="The session log's upload")
+async def upload(request: Request) -> UploadReport:
+    """Return the uploader's latest report and its age."""
+    return (await observer_of(request).overview()).upload
+
+
+@rest.get("/uplink", responses=described(502, 503), summary="The uplink to an upstream broker")
+async def uplink(request: Request) -> UplinkReport:
+    """Return the uplink's latest report and its age. All fields are null if there is no uplink."""
+    return (await observer_of(request).overview()).uplink
+
+
+@rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")
+async def card(request: Request) -> CardReport:
+    """Return the running slot, the last update, the result of gateway.toml, and the card's wear.
+
+    The status is 404 if the gateway does not run from the SD card image, or is still starting.
+    """
+    report = card_of(request)
+    if report is None:
+        raise HTTPException(
+            404, "This gateway does not run from the SD card's image, or its start is not over."
+        )
+    return report
+
+
+@probes.get("/healthz", summary="Does this process live?")
+async def healthz() -> Alive:
+    """Return 200 while this process runs, even if the broker is down."""
+    return Alive()
+
+
+@probes.get("/readyz", responses=described(502, 503), summary="Does the broker answer?")
+async def readyz(request: Request) -> Ready:
+    """Return 200 while the broker responds on its status socket."""
+    return Ready(broker_state=(await observer_of(request).overview()).broker.state)
+
+
+def operation_id_of(route: Any) -> str:
+    """Return the route's function name, from which generated clients derive their method names."""
+    return str(route.name)

@@ -1,0 +1,85 @@
+"""REST routes for topics: listing, and publishing and clearing by operators."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from api import limits
+from api.login.admission import OPERATORS, VIEWERS, Caller
+from api.login.roles import Role
+from api.models.topics import Cleared, ClearRetained, Published, PublishMessage, TopicPage
+from api.problems import ADDRESS_TOO_LONG, described
+from api.rest.actions import carried_out, given_in, takes
+from api.rest.query_parameters import refuse_unknown
+from api.rest.status import observer_of
+
+topics_rest = APIRouter(prefix="/api/v1/topics", tags=["topics"])
+
+_TEXT_MAX: Final = limits.TOPIC_CHARACTERS_MAX
+
+
+async def topics_for(request: Request, wanted: dict[str, object]) -> TopicPage:
+    """Return topics for a request's caller, without payloads for viewers.
+
+    Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
+    request.
+    """
+    caller: Caller | None = request.state.caller
+    page = await observer_of(request).topics(wanted)
+    if caller is None or caller.role >= Role.OPERATOR:
+        return page
+    return page.without_payloads()
+
+
+@topics_rest.get(
+    "",
+    dependencies=[Depends(VIEWERS), Depends(refuse_unknown)],
+    responses=described(401, 403, 422, 502, 503) | ADDRESS_TOO_LONG,
+    summary="Topics with retained and latest messages, page by page",
+)
+async def topics(
+    request: Request,
+    *,
+    search: Annotated[
+        str,
+        Query(max_length=limits.SEARCH_CHARACTERS_MAX, description="Part of the topic."),
+    ] = "",
+    below: Annotated[
+        str, Query(max_length=_TEXT_MAX, description="Only this topic and those below it.")
+    ] = "",
+    retained: Annotated[bool, Query(description="Only topics with a retained message.")] = False,
+    after: Annotated[
+        str, Query(max_length=_TEXT_MAX, description="The `next` of the page before.")
+    ] = "",
+    limit: Annotated[
+        int, Query(ge=1, le=limits.TOPICS_PER_REQUEST_MAX, description="Topics on a page.")
+    ] = limits.TOPICS_PER_REQUEST_DEFAULT,
+) -> TopicPage:
+    """List topics with their retained message, and with the latest message if it is known.
+
+    The latest message is known only if it is in the newest MiB of the journal. A message that is
+    not retained, not logged, and not queued for a persistent session is not in the journal.
+    """
+    wanted = {"search": search, "below": below, "retained": retained, "after": after}
+    return await topics_for(request, {**wanted, "limit": limit})
+
+
+@topics_rest.post(
+    "/publish", summary="Publish a test message", **takes(OPERATORS, PublishMessage, 409)
+)
+async def publish(request: Request) -> Published:
+    """Publish a message as the operator. For operators.
+
+    The message is durable when the response is sent. The access rules of the user and of the
+    listener `@page` apply.
+    """
+    return await carried_out(request, "publish", await given_in(request, PublishMessage), Published)
+
+
+@topics_rest.post(
+    "/clear", summary="Clear a retained message", **takes(OPERATORS, ClearRetained, 404, 409)
+)
+async def clear(request: Request) -> Cleared:
+    """Publish an empty retained message, which clears the topic. For operators."""
+    given = await given_in(request, ClearRetained)
+    return await carried_out(request, "clear_retained", given, Cleared)

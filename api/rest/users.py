@@ -1,0 +1,111 @@
+"""REST routes for users and tokens, for administrators: listing without secrets, changing users.
+
+Tokens are changed with `oncegate api-token`, because the page cannot write their file.
+"""
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from api import limits
+from api.login.admission import ADMINISTRATORS, gate_of
+from api.models.users import (
+    AskedUsers,
+    PasswordSet,
+    ProgramToken,
+    RemoveUser,
+    SetPassword,
+    TokenList,
+    UserPage,
+    UserRemoved,
+)
+from api.problems import ADDRESS_TOO_LONG, described
+from api.rest.actions import carried_out, given_in, takes
+from api.rest.query_parameters import refuse_unknown
+
+users_rest = APIRouter(prefix="/api/v1", tags=["users"])
+
+
+async def users_for(request: Request, asked: AskedUsers) -> UserPage:
+    """Return users with their roles on the page.
+
+    Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
+    request.
+    """
+    page = await carried_out(request, "users", asked, UserPage)
+    roles = gate_of(request).roles
+    users = []
+    for each in page.users:
+        role = roles.of(each.username, ())
+        users.append(each.model_copy(update={"role": None if role is None else role.word}))
+    return UserPage(users=users, next=page.next)
+
+
+def tokens_of(request: Request) -> TokenList:
+    """Return the tokens of programs, without their hashes."""
+    file = gate_of(request).tokens
+    if file is None:
+        return TokenList(tokens=[], problem=None)
+    tokens, problem = file.all(time.monotonic())
+    shown = [ProgramToken(name=each.name, role=each.role.word, made=each.made) for each in tokens]
+    return TokenList(tokens=shown, problem=problem)
+
+
+@users_rest.get(
+    "/users",
+    dependencies=[Depends(ADMINISTRATORS), Depends(refuse_unknown)],
+    responses=described(401, 403, 422, 502, 503) | ADDRESS_TOO_LONG,
+    summary="Users of the broker, page by page",
+)
+async def users(
+    request: Request,
+    *,
+    after: Annotated[
+        str,
+        Query(max_length=limits.USERNAME_BYTES_MAX, description="The `next` of the page before."),
+    ] = "",
+    limit: Annotated[
+        int, Query(ge=1, le=limits.USERS_PER_REQUEST_MAX, description="Users on a page.")
+    ] = limits.USERS_PER_PAGE,
+) -> UserPage:
+    """List the users in the password file, and other users with sessions or retained messages.
+
+    For administrators.
+    """
+    return await users_for(request, AskedUsers(after=after, limit=limit))
+
+
+@users_rest.get(
+    "/tokens",
+    dependencies=[Depends(ADMINISTRATORS), Depends(refuse_unknown)],
+    responses=described(401, 403, 422),
+    summary="Tokens of programs",
+)
+async def tokens(request: Request) -> TokenList:
+    """List the tokens of programs by name, without their secrets. For administrators."""
+    return tokens_of(request)
+
+
+@users_rest.post(
+    "/users/password", summary="Set a password", **takes(ADMINISTRATORS, SetPassword, 409)
+)
+async def set_password(request: Request) -> PasswordSet:
+    """Add a user, or replace the user's password. For administrators, but not for their programs.
+
+    The configuration is reloaded. Status 409 means that the broker may not write the password file.
+    """
+    given = await given_in(request, SetPassword)
+    return await carried_out(request, "set_password", given, PasswordSet)
+
+
+@users_rest.post(
+    "/users/remove", summary="Remove a user", **takes(ADMINISTRATORS, RemoveUser, 404, 409)
+)
+async def remove_user(request: Request) -> UserRemoved:
+    """Remove a user from the password file, and close the user's connections.
+
+    For administrators.
+    """
+    given = await given_in(request, RemoveUser)
+    return await carried_out(request, "remove_user", given, UserRemoved)

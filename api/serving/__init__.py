@@ -1,0 +1,1 @@
+"""Around the endpoints: the bound port, headers of every response, tags, and errors."""

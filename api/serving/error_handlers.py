@@ -1,0 +1,143 @@
+"""Responses to expected errors: a page for people, problem details for programs.
+
+A browser that requests a page gets a page with the cause and the fix. All other clients get
+``application/problem+json``.
+"""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+
+from api import limits
+from api.forms import FormRefused
+from api.login.admission import PROGRAMS, NotAllowed, NotLoggedIn, ReadOnly, login_url_for
+from api.pages.page import html_of
+from api.problems import mend_of, message_of, problem_response, retry_headers_of, status_of
+from api.status.control_socket import BrokerProblem
+from gateway.process.control.messages import Refused
+
+_SEE_DOCS: Final = "See /docs."
+
+
+def wants_page(path: str, headers: Headers) -> bool:
+    """Return True if a request is from a browser that will display the response."""
+    return "text/html" in headers.get("accept", "") and not path.startswith(PROGRAMS)
+
+
+def problem_page(
+    status: int,
+    detail: str,
+    mend: str | None = None,
+    headers: Any = None,
+    *,
+    gateway: str,
+) -> HTMLResponse:
+    """Return an error page with a link to the status page.
+
+    `mend` is the fix, and `gateway` the gateway's name.
+    """
+    text = html_of(
+        "problem.html",
+        title=HTTPStatus(status).phrase,
+        detail=detail,
+        mend=mend,
+        gateway=gateway,
+        caller=None,
+        may_operate=False,
+        may_administer=False,
+    )
+    return HTMLResponse(
+        text, status_code=status, headers={**(headers or {}), **retry_headers_of(status)}
+    )
+
+
+def _response(
+    request: Request, status: int, detail: str, *, mend: str | None = None, headers: Any = None
+) -> Response:
+    if not wants_page(request.url.path, request.headers):
+        return problem_response(status, detail, mend=mend, headers=headers)
+    mend = None if mend == _SEE_DOCS else mend
+    gateway = request.app.state.observer.gateway
+    return problem_page(status, detail, mend, headers, gateway=gateway)
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Register handlers for all expected errors."""
+    _install_those_of_admission(app)
+
+    @app.exception_handler(BrokerProblem)
+    async def broker_problem(request: Request, error: BrokerProblem) -> Response:
+        return _response(request, error.status_code, error.reason, mend=error.mend)
+
+    @app.exception_handler(FormRefused)
+    async def body_refused(request: Request, error: FormRefused) -> Response:
+        return _response(
+            request,
+            error.status_code,
+            str(error),
+            mend="Send it from a page of this gateway, or as JSON with a token; see /docs.",
+            headers={"Connection": "close"},  # do not wait for the rest of the body
+        )
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> Response:
+        return _response(request, status_of(error), error.message, mend=mend_of(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def bad_parameter(request: Request, error: RequestValidationError) -> Response:
+        fault = error.errors()[0]
+        place = ".".join(str(part) for part in fault["loc"])
+        return _response(request, 422, f"{place}: {message_of(fault)}", mend=_SEE_DOCS)
+
+    @app.exception_handler(HTTPException)
+    async def http_error(request: Request, error: HTTPException) -> Response:
+        status = error.status_code
+        return _response(
+            request, status, _detail_of(request, error), mend=_SEE_DOCS, headers=error.headers
+        )
+
+
+def _detail_of(request: Request, error: HTTPException) -> str:
+    """Return why a request was refused, since Starlette only repeats the status phrase."""
+    path = request.url.path[: limits.SHOWN_CHARACTERS_MAX]
+    if error.detail != HTTPStatus(error.status_code).phrase:
+        return str(error.detail)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return f"This gateway has no page {path!a}."
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return f"{path!a} cannot be asked with {request.method[:16]!a}."
+    return str(error.detail)
+
+
+def _install_those_of_admission(app: FastAPI) -> None:
+    @app.exception_handler(NotLoggedIn)
+    async def not_logged_in(request: Request, error: NotLoggedIn) -> Response:
+        login_url = None if error.was_shown else login_url_for(request)
+        if login_url is not None:
+            return RedirectResponse(login_url, status_code=303)
+        return _response(
+            request,
+            401,
+            "This gateway does not know the token." if error.was_shown else "This needs a login.",
+            mend="Send `Authorization: Bearer TOKEN`; `oncegate api-token add` creates one.",
+            headers={"WWW-Authenticate": 'Bearer realm="oncegate"'},
+        )
+
+    @app.exception_handler(NotAllowed)
+    async def not_allowed(request: Request, error: NotAllowed) -> Response:
+        return _response(request, 403, f"{error}.", mend="Ask who configures this gateway.")
+
+    @app.exception_handler(ReadOnly)
+    async def read_only(request: Request, error: ReadOnly) -> Response:
+        return _response(
+            request,
+            403,
+            "Read-only: this page has no users.",
+            mend="Name users in `[api] operators` or `administrators` and restart the page.",
+        )

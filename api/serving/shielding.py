@@ -1,0 +1,121 @@
+"""Protection around all routes: security headers, HEAD requests, and checks of the host name.
+
+Every response of the application, including errors, has the security headers. HEAD gets the same
+response as GET, without the body. The check of the host name prevents DNS rebinding: another site's
+page cannot read this page by resolving its own name to this machine.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Collection
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api import limits
+from api.problems import problem_response
+from api.serving.error_handlers import problem_page, wants_page
+
+_ASSETS: Final = "/assets/"
+"""Path of the style sheet and script, which the page about an unknown host name needs as well."""
+
+# Nothing from other sites, nothing inline, no frames, no forms sent elsewhere, no base element.
+_HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+class Shield:
+    """ASGI middleware that protects all routes. It must be the outermost layer."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
+        self._app = app
+        self._hosts = frozenset(hosts) | own_names()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        head = scope["method"] == "HEAD"
+
+        async def send_shielded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            elif head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        headers = Headers(scope=scope)
+        app: ASGIApp
+        if not scope["path"].startswith(_ASSETS) and not is_own_name(
+            headers.get("host", ""), self._hosts
+        ):
+            app = _misdirected(scope["path"], headers)
+        else:
+            app = self._app
+        await app({**scope, "method": "GET"} if head else scope, receive, send_shielded)
+
+
+def _misdirected(path: str, headers: Headers) -> ASGIApp:
+    """Return an ASGI application that responds with status 421 because of an unknown host name."""
+    name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
+    detail = f"This gateway does not know itself by the name {name!a}."
+    mend = (
+        "Use its address, or add the name to `[api] hosts`. On the gateway itself, use localhost. "
+        "A reverse proxy may send `Host: localhost`."
+    )
+    if wants_page(path, headers):
+        return problem_page(421, detail, mend, gateway=socket.gethostname())
+    return problem_response(421, detail, mend=mend)
+
+
+def own_names() -> frozenset[str]:
+    """Return this machine's own host names, in lower case."""
+    name = socket.gethostname().lower()
+    return frozenset((name, f"{name}.local"))
+
+
+def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
+    """Return True if a Host header is an IP address, localhost, or one of the names in `hosts`.
+
+    An attacker cannot serve a website under any of these names.
+    """
+    if len(host) > limits.HOST_CHARACTERS_MAX:
+        return False
+    name = host.rpartition(":")[0] if _has_port(host) else host
+    if name.startswith("[") and name.endswith("]"):
+        name = name[1:-1]
+    lowered = name.lower().rstrip(".")
+    if lowered == "localhost" or name.lower().endswith(".localhost") or lowered in hosts:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(bind: str) -> bool:
+    """Return True if only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(bind).is_loopback
+    except ValueError:
+        return bind.lower() == "localhost"
+
+
+def _has_port(host: str) -> bool:
+    _, colon, port = host.rpartition(":")
+    return bool(colon) and port.isdecimal() and (host.startswith("[") or host.count(":") == 1)

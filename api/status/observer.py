@@ -1,0 +1,248 @@
+"""Queries to the broker on behalf of all visitors, with a cache of the latest responses.
+
+However many visitors there are, the broker receives the same query at most once in
+``ANSWER_REUSE_SECONDS``. Visitors that arrive meanwhile share the response or the failure.
+Responses are returned as types from ``models``; an invalid response raises ``BrokerProblem``.
+"""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import ValidationError
+
+from api import limits
+from api.models.actions import BanPage
+from api.models.bridge import BridgeStatus
+from api.models.broker import BrokerStatus
+from api.models.configuration import ShownConfiguration
+from api.models.events import EventPage
+from api.models.reports import KeptReport, Report, Reports, SerialReport, UplinkReport, UploadReport
+from api.models.sessions import SessionDetail, SessionPage
+from api.models.topics import TopicPage
+from api.models.uplink import UplinkStatus
+from api.models.uploader import UploaderStatus
+from api.models.values import Reported
+from api.problems import message_of
+from api.status.control_socket import BrokerProblem, ControlSocket
+
+_Answer = TypeVar("_Answer")
+_Model = TypeVar("_Model", bound=Reported)
+_Report = TypeVar("_Report", bound=Report)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """State of the whole gateway at one moment.
+
+    ``answered_at`` is a time of the monotonic clock.
+    """
+
+    broker: BrokerStatus
+    serial: SerialReport
+    upload: UploadReport
+    uplink: UplinkReport
+    """The uplink's report.
+
+    Its time is None if no uplink has reported; most gateways have no uplink.
+    """
+    answered_at: float
+
+    def age_seconds(self) -> float:
+        """Return the seconds since the broker responded."""
+        return time.monotonic() - self.answered_at
+
+
+@dataclass(frozen=True)
+class _Question:
+    task: "asyncio.Task[Any]"
+    asked_at: float
+
+
+class Observer:
+    """Client of the broker that all visitors of this process share. Use it from one event loop."""
+
+    def __init__(self, control_socket: ControlSocket) -> None:
+        self._control_socket: Final = control_socket
+        self._questions: Final[dict[Hashable, _Question]] = {}
+        self.last_overview: Overview | None = None
+
+    async def overview(self) -> Overview:
+        """Return the broker's status and all reports, at most ``ANSWER_REUSE_SECONDS`` old."""
+        return await self._asked_once("overview", self._ask_overview)
+
+    @property
+    def gateway(self) -> str:
+        """The gateway's identifier, or the host name until the broker has responded."""
+        if self.last_overview is None:
+            return socket.gethostname()
+        return self.last_overview.broker.gateway
+
+    async def sessions(
+        self, *, after: str | None, limit: int, chosen: Mapping[str, str] | None = None
+    ) -> SessionPage:
+        """Return a page of sessions. `after` is the `next` of the previous page.
+
+        `chosen` adds members to the broker's command `sessions`, such as filters.
+        """
+        wanted: dict[str, object] = {"limit": limit, **(chosen or {})}
+        if after is not None:
+            wanted["after"] = after
+        return await self._page_of("sessions", wanted, SessionPage)
+
+    async def session(self, client_id: str) -> SessionDetail:
+        """Return one session. Raises Refused if it does not exist."""
+        command: dict[str, object] = {"command": "session", "client_id": client_id}
+        return await self._asked_once(
+            ("session", client_id), lambda: self._ask(command, SessionDetail)
+        )
+
+    async def bans(self, first: int) -> BanPage:
+        """Return a page of bans, starting with the ban at index `first`."""
+        command: dict[str, object] = {"command": "bans", "first": first}
+        return await self._asked_once(("bans", first), lambda: self._ask(command, BanPage))
+
+    async def events(self, wanted: Mapping[str, object]) -> EventPage:
+        """Return events. `wanted` contains members of the broker's command `events`.
+
+        Raises:
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker refused the request.
+        """
+        return await self._page_of("events", wanted, EventPage)
+
+    async def topics(self, wanted: Mapping[str, object]) -> TopicPage:
+        """Return topics. `wanted` contains members of the broker's command `topics`.
+
+        Raises:
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker refused the request.
+        """
+        return await self._page_of("topics", wanted, TopicPage)
+
+    async def configuration(self) -> ShownConfiguration:
+        """Return the configuration that the broker currently uses."""
+        return await self._asked_once(
+            "configuration", lambda: self._ask({"command": "configuration"}, ShownConfiguration)
+        )
+
+    async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
+        """Send the active alarms to the broker, as a payload for each kind, for the bridge to
+        publish.
+
+        Raises:
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker refused the alarms.
+        """
+        await self._control_socket.request({"command": "alarms", "alarms": kinds})
+
+    async def close(self) -> None:
+        """Cancel running queries, and close the connection to the broker."""
+        tasks = [question.task for question in self._questions.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._control_socket.close()
+
+    async def _ask_overview(self) -> Overview:
+        broker = await self._ask({"command": "status"}, BrokerStatus)
+        reports = await self._ask({"command": "reports"}, Reports)
+        self.last_overview = Overview(
+            broker=broker,
+            serial=_report_of(reports.bridge, SerialReport, BridgeStatus, who="bridge"),
+            upload=_report_of(reports.uploader, UploadReport, UploaderStatus, who="uploader"),
+            uplink=_report_of(reports.uplink, UplinkReport, UplinkStatus, who="uplink"),
+            answered_at=time.monotonic(),
+        )
+        return self.last_overview
+
+    async def _page_of(
+        self, command: str, wanted: Mapping[str, object], model: type[_Model]
+    ) -> _Model:
+        """Return a page from the broker. Equal concurrent requests share one response."""
+        request = {"command": command, **wanted}
+        key = (command, json.dumps(request, sort_keys=True))
+        return await self._asked_once(key, lambda: self._ask(request, model))
+
+    async def _ask(self, command: dict[str, object], model: type[_Model]) -> _Model:
+        result = await self._control_socket.request(command)
+        try:
+            return model.model_validate(result)
+        except ValidationError as error:
+            raise BrokerProblem(
+                f"The broker's answer to {command['command']!r} is not what this page expects: "
+                f"{_first_fault_of(error)}.",
+                "The broker and this page are probably of different versions: restart both after "
+                "an update.",
+                status_code=502,
+            ) from error
+
+    async def _asked_once(self, key: Hashable, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        self._forget_old_answers()
+        question = self._questions.get(key)
+        if question is None:
+            if len(self._questions) >= limits.QUESTIONS_MAX:
+                raise BrokerProblem(
+                    f"{limits.QUESTIONS_MAX} different questions to the broker are open already.",
+                    "Ask again in a moment, and less often.",
+                )
+            task = asyncio.ensure_future(ask())
+            task.add_done_callback(_look_at_failure)
+            question = _Question(cast("asyncio.Task[Any]", task), time.monotonic())
+            self._questions[key] = question
+        # The first visitor may disconnect while others wait for the same response.
+        return cast(_Answer, await asyncio.shield(question.task))
+
+    def _forget_old_answers(self) -> None:
+        reusable_from = time.monotonic() - limits.ANSWER_REUSE_SECONDS
+        for key, question in list(self._questions.items()):
+            if question.task.done() and question.asked_at < reusable_from:
+                del self._questions[key]
+
+
+def _look_at_failure(task: "asyncio.Future[Any]") -> None:
+    """Mark a query's failure as retrieved, so that asyncio does not log it.
+
+    The failure is not retrieved elsewhere if all visitors have disconnected.
+    """
+    if not task.cancelled():
+        task.exception()
+
+
+def _report_of(
+    kept: KeptReport | None,
+    report: Callable[..., _Report],
+    model: type[Reported],
+    *,
+    who: str,
+) -> _Report:
+    """Return a process's report in the form for visitors, or an empty report if there is none."""
+    if kept is None:
+        return report(time_ms=None, age_seconds=None, problem=None, status=None)
+    status, problem = _understood(kept.status, model, who=who)
+    return report(
+        time_ms=kept.time_ms, age_seconds=kept.age_seconds, problem=problem, status=status
+    )
+
+
+def _understood(
+    report: dict[str, object], model: type[_Model], *, who: str
+) -> tuple[_Model | None, str | None]:
+    """Return the validated report, or a sentence about why it is invalid.
+
+    The broker stores reports without validating them.
+    """
+    try:
+        return model.model_validate(report), None
+    except ValidationError as error:
+        return None, f"The {who}'s report cannot be read: {_first_fault_of(error)}."
+
+
+def _first_fault_of(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])[: limits.SHOWN_CHARACTERS_MAX]
+    return f"{place or 'the whole'}: {message_of(fault)}"

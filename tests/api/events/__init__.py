@@ -1,1 +1,0 @@
-"""The session log as pages and REST."""

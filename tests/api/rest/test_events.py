@@ -1,0 +1,155 @@
+"""Events for programs, at a real broker."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.requests import ClientDisconnect
+
+from api import limits
+from api.main import create_app
+from api.settings import ApiSettings
+from tests.api.conftest import DEADLINE_SECONDS
+from tests.api.contract_broker import ContractBroker
+from tests.api.exchanges import connected, exactly_once, site_with_exchanges
+from tests.peers.control_server import refusal
+
+
+async def test_events_are_listed_filtered_and_paged(tmp_path: Path) -> None:
+    async with site_with_exchanges(tmp_path, 3) as at, at.program("viewer") as program:
+        every = (await program.get("/api/v1/events?client_id=press")).json()["events"]
+        assert [each["event"] for each in every[::-1]] == [
+            "session_opened",
+            *["message_held", "message_released"] * 3,
+        ]
+        held = (await program.get("/api/v1/events?event=message_held&limit=2")).json()
+        assert [each["packet_id"] for each in held["events"]] == [3, 2]
+        rest = await program.get(f"/api/v1/events?event=message_held&before={held['next']}")
+        assert [each["packet_id"] for each in rest.json()["events"]] == [1]
+        newest = every[0]["sequence"]
+        assert (await program.get(f"/api/v1/events?after={newest}")).json()["events"] == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=1001", "before=-1", "after=x", "clientid=press", "event=" + 65 * "x"],
+)
+async def test_what_is_no_question_is_refused(tmp_path: Path, query: str) -> None:
+    async with site_with_exchanges(tmp_path, 0) as at, at.program("viewer") as program:
+        for path in ("/api/v1/events", "/api/v1/events/stream"):
+            if query.startswith(("limit", "before", "after")) and "stream" in path:
+                continue
+            answer = await program.get(f"{path}?{query}")
+            assert answer.status_code == 422, answer.text
+
+
+async def test_a_stranger_gets_nothing(tmp_path: Path) -> None:
+    async with site_with_exchanges(tmp_path, 0) as at, at.program("viewer") as program:
+        del program.headers["Authorization"]
+        assert (await program.get("/api/v1/events")).status_code == 401
+        assert (await program.get("/api/v1/events/stream")).status_code == 401
+
+
+async def streamed(program: Any, headers: dict[str, str], count: int) -> list[dict[str, Any]]:
+    """The first events of a stream."""
+    found: list[dict[str, Any]] = []
+    async with (
+        asyncio.timeout(DEADLINE_SECONDS),
+        program.stream("GET", "/api/v1/events/stream?client_id=press", headers=headers) as answer,
+    ):
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        async for line in answer.aiter_lines():
+            if line.startswith("data: "):
+                found.append(json.loads(line.removeprefix("data: ")))
+                if len(found) == count:
+                    return found
+    raise AssertionError(found)
+
+
+async def test_a_stream_sends_what_happens_and_continues_where_it_ended(tmp_path: Path) -> None:
+    async with site_with_exchanges(tmp_path, 1) as at, at.program("viewer") as program:
+        every = (await program.get("/api/v1/events?client_id=press")).json()["events"][::-1]
+        after_first = {"Last-Event-ID": str(every[0]["sequence"])}
+        assert await streamed(program, after_first, 2) == every[1:]
+        reading = asyncio.create_task(streamed(program, {}, 2))
+        other, press = await connected(at, "other"), await connected(at, "press")
+        while not reading.done():
+            await exactly_once(other, 1)
+            await exactly_once(press, 9)
+        assert {each["client_id"] for each in reading.result()} == {"press"}
+
+
+async def test_so_many_streams_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "EVENT_STREAMS_MAX", 1)
+    monkeypatch.setattr(limits, "EVENT_STREAM_STEP_SECONDS", 0.01)
+    async with site_with_exchanges(tmp_path, 1) as at, at.program("viewer") as program:
+        async with program.stream("GET", "/api/v1/events/stream") as answer:
+            assert answer.status_code == 200
+            assert (await program.get("/api/v1/events/stream")).status_code == 503
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while not await streams_again(program):  # noqa: ASYNC110 - it has no event
+                await asyncio.sleep(0.01)
+
+
+async def test_a_visitor_who_goes_before_the_first_byte_keeps_no_place(
+    broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENT_STREAMS_MAX", 1)
+    monkeypatch.setattr(limits, "EVENT_STREAM_SECONDS", 0.0)
+    app = create_app(ApiSettings(status_socket=status_socket))
+    async with app.router.lifespan_context(app):
+        for _ in range(2):
+            with pytest.raises(ClientDisconnect):
+                await app(_request_of_a_stream(), _nothing_more, _gone)
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(base_url="http://localhost", transport=transport) as client:
+            assert (await client.get("/api/v1/events/stream")).status_code == 200
+
+
+def _request_of_a_stream() -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/api/v1/events/stream",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+        "client": ("127.0.0.1", 40_000),
+        "server": ("127.0.0.1", 8080),
+    }
+
+
+async def _nothing_more() -> dict[str, Any]:
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def _gone(_: Any) -> None:
+    raise OSError("the visitor is gone")
+
+
+async def streams_again(program: Any) -> bool:
+    """True if a stream may be opened."""
+    async with program.stream("GET", "/api/v1/events/stream") as answer:
+        status_code: int = answer.status_code
+        return status_code == 200
+
+
+async def test_a_stream_ends_by_itself_and_reports_that_the_broker_is_silent(
+    broker: ContractBroker, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENT_STREAM_SECONDS", 0.05)
+    monkeypatch.setattr(limits, "EVENT_STREAM_STEP_SECONDS", 0.02)
+    text = (await client.get("/api/v1/events/stream", headers={"Last-Event-ID": "1"})).text
+    assert "event: message_held" in text
+    broker.instead = lambda _: refusal("bad_request", "not\nso")
+    text = (await client.get("/api/v1/events/stream", headers={"Last-Event-ID": "3"})).text
+    assert text.endswith("\n\n: not so\n\n")
+    broker.silent = True
+    text = (await client.get("/api/v1/events/stream", headers={"Last-Event-ID": "2"})).text
+    assert ": The broker did not answer" in text

@@ -1,0 +1,122 @@
+"""`/metrics`, read back by the parsers of Prometheus' own library."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import httpx
+from prometheus_client.openmetrics.parser import (
+    text_string_to_metric_families as openmetrics_families,
+)
+from prometheus_client.parser import text_string_to_metric_families as prometheus_families
+
+from api import limits
+from tests.api import recorded
+from tests.api.conftest import DEADLINE_SECONDS
+from tests.api.contract_broker import ContractBroker
+
+OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+# A page of 16 ports with every counter is some 500 series; each is about 80 bytes.
+SERIES_MAX = 2000
+PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
+
+
+def series_of(text: str, *, openmetrics: bool = False) -> dict[tuple[str, ...], float]:
+    """The samples by name and labels; each once."""
+    read = openmetrics_families if openmetrics else prometheus_families
+    found: dict[tuple[str, ...], float] = {}
+    for family in read(text):
+        assert family.documentation, family.name
+        for sample in family.samples:
+            key = (sample.name, *(f"{name}={each}" for name, each in sorted(sample.labels.items())))
+            assert key not in found
+            found[key] = sample.value
+    return found
+
+
+async def test_counters_of_broker_bridge_and_uploader_are_read_back(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    answer = await client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    series = series_of(answer.text)
+    status, bridge, uploader = (
+        recorded.status(), recorded.bridge_status(), recorded.uploader_status()
+    )  # fmt: skip
+    assert series["oncegate_connections_open",] == status["connections"]["open"]
+    for qos in "012":
+        received = series["oncegate_messages_received_total", f"qos={qos}"]
+        assert received == status["messages"]["received"][f"qos{qos}"]
+    assert series["oncegate_commits_total",] == status["journal"]["batches"]
+    assert series["oncegate_disk_free_bytes",] == status["disk"]["free_bytes"]
+    assert series["oncegate_outbox_published_total",] == bridge["outbox"]["published"]
+    for port in bridge["ports"]:
+        label = f"port={port['name']}"
+        assert series["oncegate_port_bytes_total", label] == port["bytes"]
+        assert series["oncegate_port_last_frame_timestamp_seconds", label] == (
+            port["last_frame_ms"] / 1000
+        )
+    assert series["oncegate_port_damaged_total", "port=greenhouse", "reason=checksum"] == 2
+    assert series["oncegate_port_left_out_total", "port=greenhouse", "reason=not_measured"] == 4
+    assert series["oncegate_upload_sent_segments_total",] == uploader["sent"]["count"]
+    assert series["oncegate_report_age_seconds", "process=bridge"] == 0.6
+
+
+async def test_a_scraper_that_accepts_openmetrics_gets_the_same(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    plain = series_of((await client.get("/metrics")).text)
+    answer = await client.get("/metrics", headers={"Accept": OPENMETRICS})
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    assert series_of(answer.text, openmetrics=True) == plain
+
+
+async def test_the_number_of_series_is_bounded_whatever_is_reported(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    bridge = recorded.bridge_status()
+    first = bridge["ports"][0]
+    first["dropped"] = {f"reason {number}": number for number in range(1000)}
+    bridge["ports"] += [{**bridge["ports"][1], "name": 'no "name"\n\\'} for _ in range(5)]
+    bridge["ports"] += [{"name": number} for number in range(5)]
+    broker.reports["bridge"]["status"] = bridge
+    series = series_of((await client.get("/metrics")).text)
+    assert len(series) < SERIES_MAX
+    dropped = [key for key in series if key[0] == "oncegate_port_dropped_total"]
+    assert len(dropped) == limits.METRIC_REASONS_MAX
+    assert ("oncegate_port_bytes_total", 'port=no "name"\n\\') in series
+
+
+async def test_every_family_stands_in_the_page_and_no_other(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    report = {"time_ms": recorded.NOW_MS, "age_seconds": 0.5, "status": recorded.uplink_status()}
+    broker.reports["uplink"] = report
+    text = (await client.get("/metrics")).text
+    families = {family.name for family in prometheus_families(text)}
+    documented = set(re.findall(r"^\| `(oncegate_\w+)`", PAGE.read_text(), re.MULTILINE))
+    assert families == {name.removesuffix("_total") for name in documented}
+
+
+async def scraped(client: httpx.AsyncClient, *, up: int) -> dict[tuple[str, ...], float]:
+    """The series, once the observer's last answer is old enough to be asked for again."""
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while True:
+            series = series_of((await client.get("/metrics")).text)
+            if series["oncegate_up",] == up:
+                return series
+            await asyncio.sleep(limits.ANSWER_REUSE_SECONDS)
+
+
+async def test_without_a_broker_the_scrape_reports_that_it_is_down(
+    url: str, status_socket: Path
+) -> None:
+    async with httpx.AsyncClient(base_url=url) as client:
+        assert await scraped(client, up=0) == {("oncegate_up",): 0}
+        async with ContractBroker(status_socket):
+            await scraped(client, up=1)
+        series = await scraped(client, up=0)
+    names = {name for name, *_ in series}
+    assert "oncegate_outbox_readings" in names
+    assert "oncegate_sessions" not in names
+    assert series["oncegate_report_age_seconds", "process=bridge"] > 0.6
