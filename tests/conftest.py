@@ -45,9 +45,7 @@ hypothesis.settings.load_profile("any time")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--compiled`, which refuses to run against the source, and the options that choose
-    tests.
-    """
+    """Add the options that choose tests, and `--compiled`, which refuses to run on the source."""
     parser.addoption("--compiled", action="store_true", help="refuse to run against the source")
     parser.addoption(
         "--sample",
@@ -121,9 +119,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 @pytest.fixture(scope="session")
 def mariadb(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[MariaDB]":
-    """Return one database server for all tests that need it, because its start takes some
-    seconds.
-    """
+    """Return one database server for all tests, because its start takes some seconds."""
     from tests.peers.mariadb import MariaDB  # noqa: PLC0415 - most tests do without
 
     made = MariaDB(tmp_path_factory.mktemp("mariadb"))

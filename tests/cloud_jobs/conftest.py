@@ -1,7 +1,7 @@
 """One Spark session, one ingestion and one audit for all tests of the room.
 
-A JVM takes longer to start than most tests run, and an ingestion of a hundred rows as long as one
-of a hundred thousand: what can be looked at by many tests is made once.
+Starting a JVM takes longer than most tests, and ingesting a hundred rows as long as a hundred
+thousand. So the tables that many tests read are created once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tests.system.fixtures import gateway
 __all__ = ["gateway"]
 
 SMALL = {
-    # A test ingests a few hundred rows: what Spark prepares for millions of them takes most of the
-    # time. The test that starts the whole job as a process runs it with the job's own settings.
+    # A test ingests a few hundred rows, and most of the time would go into Spark's preparation for
+    # millions of rows. The test that runs the whole job as a process uses the job's own settings.
     "spark.master": "local[2]",
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.stats.collect": "false",
@@ -46,7 +46,7 @@ SMALL = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
-    # No page shows them.
+    # These are for Spark's web pages, which no test reads.
     "spark.sql.ui.retainedExecutions": "1",
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",
@@ -55,11 +55,11 @@ SMALL = {
 }
 FLEET_SEED = 14
 SECONDS_MAX = 900
-"""Of a test: the first one that needs Spark waits for its start and for the ingestion."""
+"""Timeout of a test. The first one that needs Spark also waits for its start and the ingestion."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs Spark: it is left out of `make check`, and its first test waits long."""
+    """Mark tests that need Spark as slow (`make check` omits them), with a long timeout."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.slow)
@@ -73,7 +73,7 @@ def spark() -> Iterator[SparkSession]:
 
 
 class Place:
-    """A landing directory and the tables that are made from it."""
+    """A landing directory, and the tables that the job creates from it."""
 
     def __init__(self, spark: SparkSession, root: Path) -> None:
         self.spark = spark
@@ -85,7 +85,7 @@ class Place:
         return ingest(self.spark, self.settings, lambda _: None, lambda _: None)
 
     def rows(self, table: str, where: str = "true") -> list[Row]:
-        """Rows of a table, with an SQL condition."""
+        """Return the rows of a table that match an SQL condition."""
         read = self.spark.read.format("delta").load(f"{self.settings.tables}/{table}")
         return read.where(where).collect()
 
@@ -97,7 +97,7 @@ def place(spark: SparkSession, tmp_path: Path) -> Place:
 
 @pytest.fixture(scope="session")
 def empty_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tables as a first run makes them: to be copied, because making each is a commit."""
+    """Create the tables as a first run does. Tests copy them, because each creation is a commit."""
     root = tmp_path_factory.mktemp("empty") / "tables"
     making.create(Tables(spark, str(root)))
     return root
@@ -105,25 +105,28 @@ def empty_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 
 @dataclass
 class Ingested:
-    """Three runs of the job: landings, forgeries, cases of the laws and a small fleet; then what
-    heals the landings, with a keys file; then nothing new."""
+    """Three runs of the job.
+
+    The first run ingests landings, forgeries, cases of the laws and a small fleet. The second
+    ingests the segments that heal the landings, with a keys file. The third finds nothing new.
+    """
 
     place: Place
-    """Landing directory and tables after the three runs."""
+    """The landing directory and the tables after the three runs."""
     first: IngestReport
     one_batch: Path
-    """The tables after the first run. The second batch touches the same rows."""
+    """A copy of the tables after the first run. The second batch changes the same rows."""
     healed: IngestReport
     idle: IngestReport
     foreign_topics: list[str]
     fleet: Truth
-    """Of the five gateways `gw-000` to `gw-004`, which have each fault of a fleet."""
+    """The truth for the gateways `gw-000` to `gw-004`, which have every fault of a fleet."""
 
     def gaps(self, report: IngestReport, gateway: str) -> list[Gap]:
         return [gap for gap in report.gaps if gap.gateway == gateway]
 
     def before_the_second_batch(self, root: Path) -> Place:
-        """A copy of the tables after the first run; the landing directory is the same."""
+        """Return a copy of the tables after the first run, with the same landing directory."""
         other = Place(self.place.spark, root)
         shutil.copytree(self.one_batch, other.settings.tables)
         other.settings = replace(self.place.settings, tables=other.settings.tables)
@@ -159,21 +162,23 @@ def ingested(
 
 @pytest.fixture(scope="session")
 def audit(ingested: Ingested) -> dict[str, Any]:
-    """The audit's result over these tables. Gateways do not touch each other: each has a log."""
+    """Audit these tables. Gateways do not affect each other, because each has its own log."""
     place = ingested.place
     return audited(place.spark, place.settings.tables, lambda _: None)
 
 
 @dataclass
 class MadeGold:
-    """Gold tables after each of the two batches, the second of which heals what the first lacked,
-    and after a run that audits them."""
+    """Gold tables after three runs: one for each of the two batches, and one with an audit.
+
+    The second batch heals the gaps of the first.
+    """
 
     place: Place
     results: list[dict[str, Any]]
-    """What each of the three runs returned."""
+    """The result of each of the three runs."""
     between: dict[str, list[Row]]
-    """Tables of BETWEEN after the first run."""
+    """The rows of the tables in BETWEEN after the first run."""
 
 
 BETWEEN = ("qos2_daily", "gateway_health", "gaps")
@@ -195,5 +200,5 @@ def made_gold(ingested: Ingested, tmp_path_factory: pytest.TempPathFactory) -> M
 
 @pytest.fixture(scope="session")
 def golden(made_gold: MadeGold) -> Place:
-    """The gold tables at last."""
+    """The gold tables after all three runs."""
     return made_gold.place

@@ -1,4 +1,4 @@
-"""Jobs that die at a step, in this process: their JVM goes on, as it does on a cluster."""
+"""Jobs that die at a step in this process, while their JVM continues to run as on a cluster."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.cloud_jobs.conftest import Place
 
 
 class Killed(BaseException):
-    """In place of SIGKILL, which test_crash.py sends: nothing of a job handles it."""
+    """Raised instead of the SIGKILL that test_crash.py sends. The job has no handler for it."""
 
 
 def killed_at(step: str, run: Callable[[Callable[[str], None]], object]) -> None:
-    """A run that ends when this step is committed."""
+    """Call `run`, and kill it when this step is committed."""
 
     def die_after(committed: str) -> None:
         if committed == step:

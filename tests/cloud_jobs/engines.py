@@ -1,4 +1,4 @@
-"""A Delta table's rows as other engines than Spark read them, as text that can be compared."""
+"""Rows of a Delta table as engines other than Spark read them, as strings that can be compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deltalake import DeltaTable, QueryBuilder
 
 
 def plain(row: dict[str, Any], columns: list[str]) -> str:
-    """A row as text. Times are compared as moments: engines return them in zones of their own."""
+    """Return a row as a string. Times are converted to UTC, because engines use different zones."""
     values = [row[name] for name in columns]
     moments = [v.astimezone().isoformat() if hasattr(v, "astimezone") else v for v in values]
     return repr(moments)
@@ -31,8 +31,10 @@ def rows_of_deltalake(place: Path) -> list[str]:
 
 
 def rows_of_duckdb(place: Path) -> list[str]:
-    """DuckDB's own reader of the files that the table's log names: its Delta extension has to be
-    downloaded, which no test does."""
+    """Read the files that the table's log names with DuckDB's Parquet reader.
+
+    DuckDB's Delta extension would have to be downloaded, which no test does.
+    """
     files = DeltaTable(str(place)).file_uris()
     if not files:
         return []

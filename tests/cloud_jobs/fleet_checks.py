@@ -1,4 +1,4 @@
-"""Tables against the truth of a fleet: rows as dictionaries, whichever engine has read them."""
+"""Comparison of tables with the truth of a fleet. Rows are dictionaries, read by any engine."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 from tests.instruments.fleet.fleet import Truth
 
 Rows = Callable[[str], list[dict[str, Any]]]
-"""All rows of a table."""
+"""Returns all rows of a table."""
 
 
 def check(rows: Rows, truth: Truth) -> None:
-    """Hold all that the truth names against the tables."""
+    """Compare the tables with everything that the truth lists."""
     _check_rows(rows, truth)
     _check_faults(rows, truth)
     _check_times(rows, truth)
 
 
 def _check_rows(rows: Rows, truth: Truth) -> None:
-    """What was sent and has landed is a row, once."""
+    """Check that everything that was sent and has landed is exactly one row."""
     events = [(row["gateway"], row["boot"], row["sequence"]) for row in rows("events")]
     assert len(events) == len(set(events))
     assert set(events) == truth.events
@@ -40,7 +40,7 @@ def _check_rows(rows: Rows, truth: Truth) -> None:
 
 
 def _check_faults(rows: Rows, truth: Truth) -> None:
-    """What was not sent, or not as it had to be, is named."""
+    """Check that all gaps, refused segments, duplicates and violations are in the tables."""
     gaps = rows("gaps")
     assert {
         (row["gateway"], row["from_sequence"], row["to_sequence"])

@@ -1,8 +1,8 @@
-"""Forged segments beside real ones, in two landings, and the keys file that comes with the second.
+"""Forged segments next to real ones, in two landings, and the keys file for the second landing.
 
-A signing gateway, `forged`, whose next segment lands in four forged forms before the real one does;
-then its key is lost, and the new one is added to the keys file. The key of each gateway is new in
-the batch in which what is refused by it lands.
+`forged` is a gateway that signs. Its next segment lands in four forged versions before the real
+one. Then its key is lost, and its new key is added to the keys file. The key of each gateway is
+first seen in the batch in which the forged segments of this gateway land.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KEY, OTHER, NEW, THIRD = map(public_key_of, (SEED, OTHER_SEED, NEW_SEED, THIRD_S
 
 
 def forged(log: LogWriter, *, seed: bytes | None, **footer: object) -> Segment:
-    """Other events in place of the ones that `log` writes next."""
+    """Return a segment with other events in place of those that `log` writes next."""
     return sealed(
         numbered([opened(7, "forger")], log.sequence),
         first_sequence=log.sequence,
@@ -45,7 +45,7 @@ def forged(log: LogWriter, *, seed: bytes | None, **footer: object) -> Segment:
 def forged_session(
     log: LogWriter, *, segment: int, first: int, previous: str | None = None
 ) -> Segment:
-    """A session of a stranger and a reading, in place of what the gateway writes."""
+    """Return a segment with a stranger's session and reading in place of the gateway's events."""
     payload = payload_of(666.0, sequence=first)
     events = [opened(7, "forger"), published(900 + first, payload)]
     return sealed(
@@ -55,7 +55,7 @@ def forged_session(
 
 
 def backdated(log: LogWriter) -> Segment:
-    """Unsigned, as an older number, with the events that come next."""
+    """Return an unsigned segment, number 1, with the event numbers that `log` writes next."""
     return sealed(
         numbered([opened(8, "forger")], log.sequence),
         first_sequence=log.sequence,
@@ -66,7 +66,10 @@ def backdated(log: LogWriter) -> Segment:
 
 
 class Forgeries:
-    """What lands in a directory; `keys` is the keys file, which is there from the second on."""
+    """Forged and real segments that land in a directory.
+
+    `keys` is the keys file of the second landing.
+    """
 
     def __init__(self, landing: Path) -> None:
         self.landing = landing
@@ -88,7 +91,7 @@ class Forgeries:
             forged(log, seed=SEED, signature="00" * 64),
             backdated(log),
         )
-        # Into the folder of another gateway; in its own place the same file is taken.
+        # The file lands in another gateway's folder. In its own folder the same file is accepted.
         self._moved = log.seal(readings(2, first=2))
         land(landing / "forged-2", self._moved)
         log.seed = NEW_SEED
@@ -97,7 +100,8 @@ class Forgeries:
     def land_second(self) -> None:
         assert self._moved is not None
         (self.landing / "forged-2" / self._moved.name).unlink()
-        # By a key that the batch before took on first use.
+        # The segment is signed with a key other than the one that the previous batch trusted on
+        # first use.
         by_stranger = forged(self._third, seed=OTHER_SEED)
         land(self.landing, self._moved, by_stranger, self._third.seal(readings(1)))
         self.keys.write_text(f"forged {KEY}\nforged {NEW} new card\n")

@@ -21,7 +21,7 @@ from cloud_jobs.settings import IngestSettings
 
 
 def attached_session() -> SparkSession:
-    """The session of the test's own JVM: starting one for each kill would take minutes."""
+    """Return a session on the test's own JVM. Starting a JVM for each kill would take minutes."""
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     jvm = gateway.jvm
     java_context = jvm.org.apache.spark.api.java.JavaSparkContext(

@@ -1,7 +1,7 @@
-"""What lands in the tests of the ingestion: one gateway for each thing that can be wrong or odd.
+"""Segments for the tests of the ingestion: one gateway for each fault or special case.
 
-All land together because a run costs seconds and a segment nothing; gateways do not touch each
-other, which is itself a thing to prove.
+All of them land together, because a run costs seconds and a segment almost nothing. Gateways must
+not affect each other, which these tests prove as well.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def log_of(gateway: str) -> LogWriter:
 
 
 def land_damaged(landing: Path) -> list[Segment]:
-    """Ten faults of gateway `damaged`. Returns what heals all of them."""
+    """Land gateway `damaged` with ten faults. Return the segments that heal them."""
     log = log_of("damaged")
     for number in range(8):
         log.seal([opened()] if number == 0 else readings(5, first=5 * number))
@@ -84,7 +84,7 @@ def land_damaged(landing: Path) -> list[Segment]:
     (landing / cut.name).write_bytes(cut.content[: len(cut.content) // 2])
     flipped[len(flipped) // 2] ^= 0x10
     (landing / whole[4].name).write_bytes(flipped)
-    # Doubled: under another name, and in another directory. Renamed: another gateway's name.
+    # Duplicates: under another name, and in another directory. Renamed: another gateway's name.
     (landing / "copy.jsonl.zst").write_bytes(whole[1].content)
     land(landing / "again", whole[3])
     (landing / whole[5].name.replace("damaged", "renamed")).write_bytes(whole[5].content)
@@ -101,7 +101,7 @@ def land_damaged(landing: Path) -> list[Segment]:
 
 
 def land_halves(landing: Path) -> list[Segment]:
-    """Held and released in different segments; the middle one comes later."""
+    """Land held and released events in two segments. Return a third, which lands later."""
     log = log_of("halves")
     log.seal([held(1, payload_of(1.0, sequence=1)), held(2, payload_of(2.0, sequence=2))])
     log.seal([released(1), held(3, payload_of(3.0, sequence=3))])
@@ -133,7 +133,7 @@ def senml_events() -> list[Event]:
 
 
 def land_elsewhere(landing: Path) -> list[str]:
-    """Readings in other topics than their own, and some in their own. Returns the other topics."""
+    """Land readings in wrong topics, and some in their own. Return the wrong topics."""
     board = payload_of(1.0)
     latitude = payload_of(48.1, device="gps", name="gga/latitude", unit="lat")
     foreign = [
@@ -156,7 +156,7 @@ def land_elsewhere(landing: Path) -> list[str]:
 
 
 def land_repeats(landing: Path) -> list[Segment]:
-    """One reading in four messages, in the last with another value."""
+    """Land a reading twice. Return a segment with it twice more, last with another value."""
     same, other = payload_of(1.0, sequence=1), payload_of(9.0, sequence=1)
     log = log_of("repeats")
     land(landing, log.seal([published(1, same), published(2, same)]))
@@ -164,7 +164,7 @@ def land_repeats(landing: Path) -> list[Segment]:
 
 
 def flooded() -> list[Segment]:
-    """A segment of thousands of malformed lines and of payloads that are no SenML."""
+    """Return a segment of thousands of malformed lines and of payloads that are not SenML."""
     events = [published(k, "no senml") for k in range(1, FLOOD_PAYLOADS + 1)]
     lines: list[Event | bytes] = [b"{}\n"] * FLOOD_LINES
     lines += numbered(events, FLOOD_LINES + 1)
@@ -172,8 +172,10 @@ def flooded() -> list[Segment]:
 
 
 def repeated_starts() -> list[Segment]:
-    """A board that began its numbers again, twice, on a gateway whose clock is in 1970; and a
-    sensor with a time of 1e12 s."""
+    """Return the segment of a board that restarted its sequence numbers twice.
+
+    The gateway's clock is in 1970. The last reading has a time of 1e12 s.
+    """
     payloads = [
         payload_of(1.0 + n, boot=3 + n * 2**32, sequence=1, time=float(n)) for n in range(3)
     ]
@@ -184,7 +186,7 @@ def repeated_starts() -> list[Segment]:
 
 
 def far_ahead() -> Segment:
-    """A gateway whose clock shows the last days of any calendar."""
+    """Return a segment of a gateway whose clock is at the end of the year 9999."""
     events = numbered([opened()], 1, 253_402_300_799_000 - 2 * 86_400_000)
     return sealed(events, first_sequence=1, gateway="ahead", store=_store("ahead"))
 
@@ -206,7 +208,7 @@ def land_contradiction(landing: Path) -> None:
 
 
 def land_session(landing: Path) -> list[Segment]:
-    """The life of a session, whose middle comes last."""
+    """Land the beginning and the end of a session. Return the middle, which lands last."""
     log = log_of("session")
     life = [
         [opened(), *readings(2), closed()],
@@ -236,7 +238,7 @@ def land_broken_chain(landing: Path) -> None:
 
 
 def land_new_database(landing: Path) -> list[Segment]:
-    """A gateway that lost its database counts from one again, and then loses a segment."""
+    """Land a gateway that lost its database and counts from 1 again. Return a lost segment."""
     log = log_of("rebuilt")
     land(landing, log.seal([opened(), closed()]))
     log.store, log.boot, log.sequence = "0123456789abcdef", "fedcba9876543210", 1
@@ -247,8 +249,10 @@ def land_new_database(landing: Path) -> list[Segment]:
 
 
 def land_overlapping(landing: Path) -> list[Segment]:
-    """Halves of deliveries in two segments of a landing, and in two landings: of gateway `once`,
-    and the same of `twice`, whose events land twice, in segments of another name."""
+    """Land deliveries that are split between segments and landings. Return the last segments.
+
+    Gateway `twice` has the events of `once`, but they land twice, in segments with other names.
+    """
     once, twice = LogWriter("once"), LogWriter("twice")
 
     def of_both(segment: int, *events: Event) -> list[Segment]:
@@ -270,7 +274,7 @@ def land_golden(landing: Path) -> None:
 
 
 def land_all(landing: Path) -> tuple[list[Segment], list[str]]:
-    """Land everything. Returns what heals it later, and the topics of `land_elsewhere`."""
+    """Land everything. Return the segments that land later, and the topics of `land_elsewhere`."""
     later = [
         *land_damaged(landing),
         *land_halves(landing),

@@ -1,4 +1,4 @@
-"""Verbs of the job in processes of their own, as an operator starts them, and what kills them."""
+"""Commands of the job in separate processes, as an operator starts them, and how to kill them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXECUTOR = b"CoarseGrainedExecutorBackend"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a verb ended."""
+    """The exit code, the result and the output of a command."""
 
     code: int
     result: dict[str, Any]
@@ -37,21 +37,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Kill:
-    """A death at the first line of progress that has this text."""
+    """A kill at the first progress line that contains this string."""
 
     line: str
     of: Callable[[int], None]
 
 
 def everything(pid: int) -> None:
-    """Driver and executors die."""
+    """Kill the driver and its executors."""
     os.killpg(pid, signal.SIGKILL)
 
 
 def executor(pid: int) -> None:
-    """One executor dies; the driver goes on."""
+    """Kill one executor. The driver continues."""
     for process in Path("/proc").iterdir():
-        # Any process may end meanwhile.
+        # Any process may exit meanwhile.
         with contextlib.suppress(OSError, ValueError):
             is_ours = os.getpgid(int(process.name)) == pid
             if is_ours and EXECUTOR in (process / "cmdline").read_bytes():
@@ -62,7 +62,7 @@ def executor(pid: int) -> None:
 def submitted(
     directory: Path, master: str, verb: Sequence[str], *, kill: Kill | None = None, **conf: str
 ) -> Outcome:
-    """Run a verb by spark-submit with the .zip and the script of `make cloud-dist`."""
+    """Run a command with spark-submit, from the .zip and the script of `make cloud-dist`."""
     package, script = write(directory / "dist")
     jars = ",".join(str(cache_directory(None) / "jars" / name) for name in JARS)
     command: list[str | Path] = [
@@ -83,7 +83,7 @@ def submitted(
 def started(
     verb: Sequence[str], settings: Mapping[str, str], *, kill: Kill | None = None
 ) -> Outcome:
-    """Run a verb with a JVM of its own, as `oncegate` does on one machine."""
+    """Run a command with its own JVM, as `oncegate` does on one machine."""
     words = {"spark.driver.defaultJavaOptions": f"'{SHORT_RUN}'", **settings}
     submit = " ".join(f"--conf {key}={value}" for key, value in words.items())
     command = [sys.executable, "-m", "cloud_jobs.command", *verb]

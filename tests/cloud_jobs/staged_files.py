@@ -1,4 +1,4 @@
-"""Segments as a batch's staged files, without a landing directory."""
+"""Segments as the staged files of a batch, without a landing directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = "/landed"
 
 
 def landed(*segments: Segment) -> pa.Table:
-    """Path, length and content of files in the folder `gw`."""
+    """Return path, length and content of the segments' files in the folder `gw`."""
     rows = [
         {"path": f"file:{SOURCE}/gw/{one.name}", "length": len(one.content), "content": one.content}
         for one in segments
@@ -23,11 +23,11 @@ def landed(*segments: Segment) -> pa.Table:
 
 
 def staged_rows(*segments: Segment) -> list[pa.RecordBatch]:
-    """One row of STAGED a batch."""
+    """Return one row of STAGED per segment."""
     return list(judging(SOURCE)(iter(landed(*segments).to_batches())))
 
 
 def staged_table(tables: Tables, *segments: Segment, name: str = "_staging/00000001") -> Staged:
-    """The same rows, staged."""
+    """Return the staged rows as a table."""
     assert stage(tables, name, tables.spark.createDataFrame(landed(*segments)), SOURCE)
     return staged_files(tables, name)

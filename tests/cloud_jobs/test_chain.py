@@ -1,5 +1,8 @@
-"""The life of tables in one chain: ingest, gold, report, requeue, compact, vacuum, and what other
-engines read then. Two landings, the second of which changes what the first one showed."""
+"""A chain of all commands on one set of tables, which other engines then read.
+
+The commands are ingest, gold, report, requeue, compact and vacuum. Of two landings, the second
+changes the results of the first.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ def test_the_page_has_the_gaps_and_what_was_refused(golden: Place) -> None:
 def test_tables_that_were_maintained_are_read_by_other_engines_and_take_what_is_known_now(
     golden: Place, ingested: Ingested, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Of each kind one: a day that was rewritten, rows that were merged, rows that were updated.
+    # One table of each kind: days that are replaced, rows that are merged, rows that are updated.
     monkeypatch.setattr(maintenance, "NAMES", ("gateway_health", "qos2_messages", "quarantine"))
     place = ingested.before_the_second_batch(tmp_path)
     shutil.copytree(golden.settings.tables, place.settings.tables, dirs_exist_ok=True)
@@ -111,6 +114,6 @@ def test_tables_that_were_maintained_are_read_by_other_engines_and_take_what_is_
     for name, rows in expected.items():
         assert rows_of_deltalake(Path(tables.path(name))) == rows, name
         assert rows_of_duckdb(Path(tables.path(name))) == rows, name
-    # This job knows its format.
+    # This version of the job knows the segment's format.
     assert place.run().segments_ingested == 1
     assert len(place.rows("events", "gateway = 'tail'")) == 2

@@ -1,4 +1,4 @@
-"""The verbs for spark-submit: their options, results and exit codes."""
+"""The commands for spark-submit: their options, results and exit codes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A job that dies, wherever it dies, leaves tables that the next run makes whole.
+"""A job that dies at any step leaves tables that the next run completes.
 
-Each test goes on from the tables that have one batch, with a second one landed, and must end with
-the tables of the runs that were not disturbed (`ingested`).
+Each test starts with the tables after one batch and with a second batch landed. It must end with
+the same tables as the undisturbed runs (`ingested`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TIMES_OF_RUNNING = {"verified_at", "finished_at", "added_at"}
 
 
 def snapshot(place: Place) -> dict[str, list[str]]:
-    """All tables, but for the times at which the job ran."""
+    """Return all tables, without the times at which the job ran."""
     found = {}
     for name, schema in TABLES.items():
         columns = [column for column in schema.fieldNames() if column not in TIMES_OF_RUNNING]
@@ -53,12 +53,12 @@ def process(place: Place, *arguments: str, **environment: str) -> subprocess.Pop
 
 
 class Killed(BaseException):
-    """In place of SIGKILL, for a job in this process: nothing of the job handles it."""
+    """Raised instead of a SIGKILL for a job in this process. The job has no handler for it."""
 
 
 @pytest.fixture(scope="module")
 def ended(ingested: Ingested) -> dict[str, list[str]]:
-    """The tables of the runs that were not disturbed."""
+    """The tables after the undisturbed runs."""
     return snapshot(ingested.place)
 
 
@@ -67,7 +67,10 @@ def silent(_: str) -> None:
 
 
 def kill_in_this_process(place: Place, step: str) -> None:
-    """A job that ends when this step is committed. The JVM goes on, as it does on a cluster."""
+    """Run the job until this step is committed.
+
+    The JVM continues to run, as it does on a cluster.
+    """
 
     def die_after(committed: str) -> None:
         if committed == step:
@@ -80,7 +83,7 @@ def kill_in_this_process(place: Place, step: str) -> None:
 
 
 def kill_process(place: Place, step: str) -> None:
-    """The same with a process of its own, on this test's JVM, and SIGKILL."""
+    """Run the job in a separate process on this test's JVM, and kill it after this step."""
     gateway = place.spark.sparkContext._gateway
     assert gateway is not None
     shared_jvm = {
@@ -94,7 +97,7 @@ def kill_process(place: Place, step: str) -> None:
 
 
 def kill_with_its_jvm(place: Place, line: str) -> None:
-    """The job as it is run on one machine; both processes are killed when it prints this line."""
+    """Run the job as on one machine. Kill it and its JVM when it prints this line."""
     with process(place, JDK_JAVA_OPTIONS=SHORT_RUN) as job:
         assert job.stdout is not None
         for printed in job.stdout:
@@ -106,8 +109,11 @@ def kill_with_its_jvm(place: Place, line: str) -> None:
 def test_a_job_that_is_killed_and_one_that_is_overtaken_end_with_the_tables_of_an_undisturbed_one(
     ingested: Ingested, ended: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    """The shortest of such histories: one job is killed when its rows are in the tables and its
-    segments are not, while another that has come as far is held up, and a third finishes."""
+    """The shortest history of this kind has three jobs.
+
+    The first job is held up after its step `events`. Meanwhile a second job is killed when its rows
+    are in the tables but its segments are not, and a third one finishes.
+    """
     place = ingested.before_the_second_batch(tmp_path)
     tables = Tables(place.spark, place.settings.tables)
 
@@ -126,11 +132,11 @@ def test_a_job_that_is_killed_and_one_that_is_overtaken_end_with_the_tables_of_a
 def test_jobs_that_are_killed_after_every_step_end_with_the_tables_of_an_undisturbed_one(
     ingested: Ingested, ended: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    """A job is killed after each step, and one in the middle of a step with its JVM.
+    """Kill jobs after each step, and one in the middle of a step together with its JVM.
 
-    On an object store there is no lock, so two runs can meet: all kills behind the step `events`
-    happen to other jobs, while one that has come as far is held up. It goes on when they have done
-    everything. A job killed after its last step, `sweep`, is one that has done everything.
+    An object store has no lock, so two runs can meet. All kills after the step `events` happen to
+    other jobs, while one job is held up at this step. It continues when the others have finished. A
+    job that is killed after its last step, `sweep`, has finished.
     """
     place = ingested.before_the_second_batch(tmp_path)
     tables = Tables(place.spark, place.settings.tables)
@@ -139,7 +145,7 @@ def test_jobs_that_are_killed_after_every_step_end_with_the_tables_of_an_undistu
     def be_overtaken(step: str) -> None:
         if step != "events":
             return
-        # What this one has written of `sensor_readings` is not committed.
+        # The rows that this job has written to `sensor_readings` are not committed.
         kill_with_its_jvm(place, "sensor readings")
         kill_process(place, others[0])
         for other in others[1:]:

@@ -1,4 +1,4 @@
-"""The .zip has all of the package, and is the same for the same sources."""
+"""The .zip contains the whole package, and is identical for identical sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_zip_is_a_whole_package_beside_its_script(tmp_path: Path) -> None:
         "import sys; sys.path.insert(0, sys.argv[1]); import cloud_jobs.limits, cloud_jobs.places;"
         "import zipfile; print(cloud_jobs.__file__, len(zipfile.ZipFile(sys.argv[1]).namelist()))"
     )
-    # -S: the package of this checkout is not importable there.
+    # With -S, the package of this checkout cannot be imported.
     found = subprocess.run(
         [sys.executable, "-I", "-S", "-c", program, str(archive)],
         check=True, capture_output=True, text=True,

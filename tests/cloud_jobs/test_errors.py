@@ -1,4 +1,4 @@
-"""A failure of Spark in one line, whatever it carries."""
+"""A failure of Spark is reported in one line, whatever its message contains."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""A simulated fleet with faults, ingested in several runs with kills between: the tables show the
-fleet's truth, and every fault is named in them, wherever Spark runs and the tables are."""
+"""A simulated fleet with faults, ingested in several runs that are killed in between.
+
+The tables must show the fleet's truth and name every fault, wherever Spark and the tables are.
+"""
 
 from __future__ import annotations
 
@@ -40,16 +42,19 @@ LINES = {
                "counting"),
     "gold": tuple(f"step {number + 1} of {len(PHASES)}" for number in range(len(PHASES))),
 }  # fmt: skip
-"""Of progress: what has begun at each is not committed when the process dies at it."""
+"""Progress lines by command.
+
+A process that dies at one has not committed the step that it begins.
+"""
 ENDED, GAPS = 0, 4
-"""Exit codes of a run that ends: gaps are among the faults."""
+"""Exit codes of a run that completes. GAPS is the code if events are missing."""
 
 
 def test_a_small_fleet_with_every_fault_is_in_the_tables_as_it_was(
     golden: Place, ingested: Ingested
 ) -> None:
     def rows(name: str) -> list[dict[str, Any]]:
-        # A duplicate is of no gateway.
+        # A duplicate has no gateway.
         mine = "gateway LIKE 'gw-00_'"
         if name == "segments":
             mine += " OR name LIKE 'copy-of-gw-00_%'"
@@ -59,7 +64,7 @@ def test_a_small_fleet_with_every_fault_is_in_the_tables_as_it_was(
 
 
 def live(place: Place, *, gateways: int, landings: int) -> Truth:
-    """Land a fleet; each run is killed once, at a step that the seed chooses."""
+    """Land a fleet, and kill each run once, at a step that the seed chooses."""
     fleet = fleet_of(SEED, gateways=gateways, landings=landings)
     source = random.Random(SEED)  # noqa: S311 - the same deaths in every run
     for number in range(landings):
@@ -87,7 +92,7 @@ Run = Callable[[list[str], Kill | None], Outcome]
 
 
 def run_with_deaths(run: Run, verb: list[str], source: random.Random) -> None:
-    """Kill a run at a line that the seed chooses; the next one ends what it began."""
+    """Kill a run at a line that the seed chooses, and complete its work with a second run."""
     line = source.choice(LINES[verb[0]])
     assert run(verb, Kill(line, everything)).code not in (ENDED, GAPS)
     found = run(verb, None)
@@ -113,7 +118,7 @@ def test_on_a_cluster_drivers_and_executors_die_and_the_tables_are_the_same(
         if number % 2 == 0:
             run_with_deaths(run, ingest, source)
             continue
-        # The driver goes on, with another executor.
+        # The driver continues with another executor.
         found = run(ingest, Kill(source.choice(LINES["ingest"]), executor))
         assert found.code in (ENDED, GAPS), found.printed
     run_with_deaths(run, ["gold", "--tables", tables], source)

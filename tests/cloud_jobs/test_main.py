@@ -1,4 +1,4 @@
-"""The job's composition root: one run at a time, and failures of Spark in one line."""
+"""The job's main module: one run at a time, and failures of Spark in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that has nothing to ingest is found out without a JVM, and reports what Spark reports."""
+"""A run without new segments is detected without a JVM, and reports the same as with Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cloud_jobs.conftest import Ingested
 
 @pytest.fixture
 def settings(ingested: Ingested, tmp_path: Path) -> IngestSettings:
-    """Landed files and tables of every kind of fault, after a run that found nothing new."""
+    """Landed files and tables with every kind of fault, after a run that found nothing new."""
     there = ingested.place.settings
     found = replace(there, source=str(tmp_path / "landed"), tables=str(tmp_path / "tables"))
     shutil.copytree(there.source, found.source)

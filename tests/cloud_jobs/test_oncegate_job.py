@@ -1,4 +1,4 @@
-"""The script of `make cloud-dist` runs the package in the .zip beside it."""
+"""The script of `make cloud-dist` runs the package from the .zip next to it."""
 
 from __future__ import annotations
 

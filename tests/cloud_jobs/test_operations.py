@@ -1,4 +1,4 @@
-"""The verbs' composition root: one writer, and tables that have to be there."""
+"""The main module of the other commands: one writer at a time, and tables that must exist."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def test_a_writer_beside_another_is_refused(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_without_tables_it_says_what_to_run(place: Place) -> None:
+def test_without_tables_the_error_names_the_command_to_run(place: Place) -> None:
     with pytest.raises(IngestError, match="run `oncegate ingest` first"):
         gold(place.settings.tables, lambda _: None, is_audited=False)
 

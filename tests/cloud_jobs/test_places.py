@@ -1,4 +1,4 @@
-"""Which places are directories of this machine."""
+"""The paths and URLs that are directories of this machine."""
 
 from __future__ import annotations
 

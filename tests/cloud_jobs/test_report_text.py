@@ -1,4 +1,4 @@
-"""The report that a person sees."""
+"""A run's report as text for the operator."""
 
 from __future__ import annotations
 

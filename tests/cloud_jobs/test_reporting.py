@@ -1,4 +1,4 @@
-"""What a run's report shows is what stands in the tables."""
+"""A run's report shows the same counts as the tables."""
 
 from __future__ import annotations
 

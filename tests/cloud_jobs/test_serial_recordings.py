@@ -1,4 +1,4 @@
-"""Recordings of real receivers, through pseudo-terminals and the whole gateway, into the tables."""
+"""Recordings of real receivers, played through the whole gateway into the tables."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ LINES_MAX = 250
 
 
 def sentences_of(recording: bytes) -> list[str]:
-    """The sentences whose checksum holds, between their `$` and their `*`."""
+    """Return the sentences with a valid checksum, without their `$` and their `*`."""
     return [
         match[1].decode()
         for match in re.finditer(rb"\$([^$\r\n]*)\*([0-9A-F]{2})", recording)
@@ -40,7 +40,7 @@ def _other_digit(digit: re.Match[bytes]) -> bytes:
 
 
 def _with_damage(recording: bytes) -> tuple[bytes, int]:
-    """The recording with one digit changed in every tenth sentence, and how many those are."""
+    """Return the recording with a changed digit in every tenth sentence, and their number."""
     lines = recording.splitlines(keepends=True)
     whole = [index for index, line in enumerate(lines) if sentences_of(line)]
     chosen = whole[::DAMAGED_EVERY]
@@ -51,9 +51,9 @@ def _with_damage(recording: bytes) -> tuple[bytes, int]:
 
 @pytest.fixture
 def recordings() -> dict[str, bytes]:
-    """The beginnings of the recordings beside the checkout, by the name of their port.
+    """The beginnings of the recordings next to the checkout, by the name of their port.
 
-    They have every kind of sentence; tests/bridge/test_captures.py replays the whole recordings.
+    They contain every kind of sentence. tests/bridge/test_captures.py replays the whole recordings.
     """
     folder = Path(__file__).resolve().parents[3] / "shared" / "captures" / "nmea"
     if not folder.is_dir():
@@ -66,13 +66,13 @@ def recordings() -> dict[str, bytes]:
 
 @pytest.fixture
 def new_terminal() -> Iterator[Callable[[], tuple[int, str]]]:
-    """Makes pseudo-terminals: the end of the receiver, and the path that the bridge opens."""
+    """Return a function that creates pseudo-terminals: the receiver's end and the bridge's path."""
     open_ends: list[int] = []
 
     def make() -> tuple[int, str]:
         ours, theirs = os.openpty()
         open_ends.extend((ours, theirs))
-        # Nothing may be echoed or translated before the bridge sets its own mode.
+        # Bytes must not be echoed or translated before the bridge sets its own mode.
         tty.setraw(theirs)
         return ours, os.ttyname(theirs)
 
@@ -88,7 +88,7 @@ def _write_all(terminal: int, data: bytes) -> None:
 
 
 def _ports_when(gateway: WholeGateway, condition: Callable[[dict[str, Any]], bool]) -> Any:
-    """The bridge's ports by name, once its report satisfies the condition."""
+    """Return the bridge's ports by name, once its report satisfies the condition."""
     deadline = time.monotonic() + REPLAY_DEADLINE_SECONDS
     while True:
         status = gateway.bridge_status()
@@ -138,7 +138,7 @@ async def test_every_valid_sentence_is_once_in_the_broker_the_log_and_the_table(
     readings = await readings_of_ledger(gateway.data_directory)
     _are_the_sentences(readings, expected)
     assert deliveries_of(gateway.data_directory).released.total() == total
-    # A sentence is one payload of several records, and each record is a row.
+    # A sentence is one payload with several records, and each record is a row.
     rows = report.tables["sensor_readings"].rows
     assert rows == sum(len(reading.records) for reading in readings)
     assert (report.tables["quarantine"].rows, report.gaps) == (0, [])

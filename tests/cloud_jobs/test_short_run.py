@@ -1,4 +1,4 @@
-"""Which runs have a JVM that is made for little."""
+"""The runs for which the JVM is started with settings for little work."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ LOG = "tables/batches/_delta_log"
 
 @pytest.fixture
 def settings(tmp_path: Path) -> IngestSettings:
-    """A landing directory that has been ingested, with much in it."""
+    """A landing directory with many segments that have been ingested."""
     (tmp_path / "landed" / "gw").mkdir(parents=True)
     found = IngestSettings(source=str(tmp_path / "landed"), tables=str(tmp_path / "tables"))
     land(found, "old.zst", 2 * SHORT_RUN_BYTES_MAX, LAST_RUN - 1)

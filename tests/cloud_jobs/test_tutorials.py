@@ -1,4 +1,4 @@
-"""The tutorials that need Spark can be followed: their commands work, and print what is shown."""
+"""The tutorials that need Spark: their commands work, and print what the pages show."""
 
 import shutil
 from collections.abc import Iterator

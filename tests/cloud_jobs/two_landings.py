@@ -1,4 +1,4 @@
-"""Two landings of gateways whose second one changes what the first one showed."""
+"""Two landings of gateways. The second landing changes the results of the first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.laws.events import held as law_held
 from tests.laws.events import released as law_released
 
 CONTENTS = ("began", "events", "records", "outline")
-"""Columns of a staged file that a refused one lacks."""
+"""Columns of a staged file that are null for a refused one."""
 DAY_MS = 86_400_000
 FIRST = datetime.date(2025, 11, 21)
 """The day of TIME_MS."""
@@ -30,7 +30,10 @@ def day(number: int) -> datetime.date:
 
 
 def two_starts() -> tuple[Segment, Segment]:
-    """A gateway that is off for three days; its second start lands later."""
+    """Return the two starts of a gateway that was off for three days.
+
+    The second one lands later.
+    """
     log = log_of("off")
     one = log.seal([opened(1)])
     log.boot, log.time_ms = "fedcba9876543210", TIME_MS + 3 * DAY_MS
@@ -38,7 +41,7 @@ def two_starts() -> tuple[Segment, Segment]:
 
 
 def late_half() -> tuple[Segment, Segment]:
-    """A delivery that began on one day and ended on the next, which landed first."""
+    """Return the two halves of a delivery over two days. The second half lands first."""
     log = log_of("half")
     one = log.seal([*begin(law_held(1)), *one_batch(law_released(1), queued(1, 0))])
     log.time_ms = TIME_MS + DAY_MS
@@ -46,14 +49,17 @@ def late_half() -> tuple[Segment, Segment]:
 
 
 def later_format() -> tuple[Segment, Segment]:
-    """A gateway whose second segment is of a format that an earlier job does not know."""
+    """Return two segments of a gateway.
+
+    An earlier version of the job does not know the second's format.
+    """
     log = log_of("tail")
     return log.seal([opened(1)]), log.seal([opened(2)])
 
 
 @contextmanager
 def earlier_job() -> Iterator[None]:
-    """The job of a version that does not know the format of `later_format`'s second segment."""
+    """Patch the job as a version that does not know `later_format`'s second segment."""
     _, unknown = later_format()
 
     def refusing(source: str) -> Mapped:
@@ -63,7 +69,7 @@ def earlier_job() -> Iterator[None]:
         (row,) = batch.to_pylist()
         if row["name"] != unknown.name:
             return batch
-        # What is refused has no contents.
+        # A refused file has no contents.
         nothing = dict.fromkeys(CONTENTS)
         return pa.RecordBatch.from_pylist([row | nothing | {"reason": "version"}], ARROW_STAGED)
 
@@ -73,7 +79,10 @@ def earlier_job() -> Iterator[None]:
 
 
 def numbered_readings() -> tuple[Segment, Segment, Segment]:
-    """A sensor's numbers 1, 2 | 3 | 4, 7: the middle lands later, 5 and 6 never were."""
+    """Return readings 1, 2 | 3 | 4, 7 of a sensor.
+
+    The middle lands later; 5 and 6 never existed.
+    """
     log = log_of("sensor")
 
     def of(*numbers: int) -> Segment:
@@ -84,9 +93,10 @@ def numbered_readings() -> tuple[Segment, Segment, Segment]:
 
 
 def late_clock(gateway: str, time_ms: int) -> tuple[Segment, Segment]:
-    """A message that was taken while the clock showed `time_ms`; the clock was set later.
+    """Return a message recorded while the clock showed `time_ms`, and the later step of the clock.
 
-    The gateway never writes times before those of its last run: `step_ms` is of the clock alone.
+    A gateway never writes times before those of its last run, so `step_ms` is that of the clock
+    alone.
     """
     log = log_of(gateway)
     log.clock, log.time_ms = "unsynchronised", time_ms
@@ -96,7 +106,7 @@ def late_clock(gateway: str, time_ms: int) -> tuple[Segment, Segment]:
 
 
 def two_landings() -> tuple[list[Segment], list[Segment]]:
-    """What lands first, and what lands then."""
+    """Return the segments of the first landing and those of the second."""
     (off, on), (begun, ended) = two_starts(), late_half()
     one, middle, last = numbered_readings()
     unset, is_set = zip(late_clock("clock", 0), late_clock("floor", TIME_MS - 9_000), strict=True)

@@ -63,8 +63,9 @@ def in_the_journal(event: dict[str, object]) -> dict[str, Value]:
 
 
 def written_again(path: Path, directory: Path) -> Path:
-    """Write the same events with the gateway's writer, signed if the original is. Return the
-    path.
+    """Write the same events with the gateway's writer, signed if the original is.
+
+    Return the path.
     """
     header, *events, footer = lines_of(path)
     assert isinstance(footer["first_sequence"], int)

@@ -122,9 +122,7 @@ class ByteClient(Connection):
         return await self._read_until(is_wanted)
 
     def has_waiting(self) -> bool:
-        """Return True if a packet arrived, while another one was awaited, and has not been read
-        yet.
-        """
+        """Return True if a packet arrived while another was awaited and is still unread."""
         return bool(self._waiting)
 
     async def expect_closed(self) -> list[Received]:
@@ -203,8 +201,9 @@ class ByteClient(Connection):
         return message
 
     async def take_payloads_until(self, last: bytes) -> list[bytes]:
-        """Take messages up to the message with the payload `last`. Return the payloads before
-        it.
+        """Take messages up to the message with the payload `last`.
+
+        Return the payloads before it.
         """
         payloads: list[bytes] = []
         while (payload := (await self.take()).payload) != last:

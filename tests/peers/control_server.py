@@ -43,9 +43,7 @@ class ControlServer:
         await self.stop()
 
     async def start(self) -> None:
-        """Listen. As every broker does at its start, remove the socket that the last broker
-        left.
-        """
+        """Remove the socket that the last broker left, as every broker does, and listen."""
         self.path.unlink(missing_ok=True)
         # A broker that dies does not remove its socket; asyncio would from Python 3.13 on.
         leaving: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
@@ -68,8 +66,9 @@ class ControlServer:
         return [request for request in self.requests if request["command"] == command]
 
     def answer_of(self, request: dict[str, Any]) -> bytes:
-        """Return the line that answers a request, or nothing for silence. Tests override this
-        script.
+        """Return the line that answers a request, or nothing for silence.
+
+        Tests override this script.
         """
         return result({})
 

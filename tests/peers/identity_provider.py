@@ -46,8 +46,9 @@ def signer(name: str = "first") -> Signer:
 
 
 class IdentityProvider:
-    """A server for discovery and keys. It counts requests, and a test can make it answer
-    wrongly.
+    """A server for discovery and keys.
+
+    It counts requests, and a test can make it answer wrongly.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
@@ -72,8 +73,9 @@ class IdentityProvider:
         self._thread.start()
 
     def token(self, *, by: Signer | None = None, seconds: float = 60, **claims: object) -> str:
-        """Return a token for AUDIENCE that is valid for `seconds`. A claim that is None is left
-        out.
+        """Return a token for AUDIENCE that is valid for `seconds`.
+
+        A claim that is None is left out.
         """
         by = by or self.signers[0]
         now = time.time()

@@ -50,9 +50,7 @@ class Will:
 
 @dataclass(frozen=True)
 class Received:
-    """A received packet: the low half of its first byte, and all bytes after the remaining
-    length.
-    """
+    """A received packet: the low half of its first byte, and all bytes after the length."""
 
     kind: Kind
     flags: int
@@ -119,8 +117,9 @@ class Received:
 
 
 def string(text: str | bytes) -> bytes:
-    """Return a UTF-8 string with its two-byte length. Bytes are not checked, so they may be
-    invalid.
+    """Return a UTF-8 string with its two-byte length.
+
+    Bytes are not checked, so they may be invalid.
     """
     encoded = text if isinstance(text, bytes) else text.encode()
     return len(encoded).to_bytes(2, "big") + encoded

@@ -113,8 +113,9 @@ class PacketClient(Connection):
         return data_of(packet)
 
     async def log_in(self, scram: ScramClient, *, client_id: str = "c") -> None:
-        """Send CONNECT and take every step of SCRAM. The broker must prove that it knows the
-        user.
+        """Send CONNECT and take every step of SCRAM.
+
+        The broker must prove that it knows the user.
         """
         self.connect(scram.first(), client_id=client_id)
         self.auth(0x18, scram.final(await self.challenge()))

@@ -138,9 +138,7 @@ class Publisher(ResumingClient):
         return self._is_stopping and not self._unfinished
 
     async def resume(self, client: ByteClient) -> None:
-        """Resend unacknowledged PUBLISH and PUBREL packets in their original order
-        [MQTT-4.4.0-1].
-        """
+        """Resend unacknowledged PUBLISH and PUBREL packets in order [MQTT-4.4.0-1]."""
         for packet_id, message in self._unfinished.items():
             if message.is_received:
                 await client.acknowledge(Kind.PUBREL, packet_id)

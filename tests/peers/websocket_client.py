@@ -67,8 +67,9 @@ class WebSocketClient(ByteClient):
         return first & 0x0F, await self.read(length)
 
     async def packet_in_frames(self) -> bytes:
-        """Return the next MQTT packet from binary frames. The packet must be shorter than 128
-        bytes.
+        """Return the next MQTT packet from binary frames.
+
+        The packet must be shorter than 128 bytes.
         """
         while len(self._in_frames) < 2 or len(self._in_frames) < 2 + self._in_frames[1]:
             opcode, payload = await self.frame()

@@ -1,4 +1,4 @@
-"""The law `fan_out`: whom a topic reaches, by Spark's own implementation of topic filters."""
+"""The law `fan_out`: sessions that a topic reaches, by Spark's implementation of filters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ REACHED = {
 
 @pytest.fixture(scope="module")
 def reached(spark: SparkSession) -> set[tuple[str, str]]:
-    """All pairs in one query: pair n is the session and the release n, of a gateway of its own."""
+    """Return the pairs of filter and topic that match.
+
+    One query answers all pairs: pair n is session n and release n of a gateway of its own.
+    """
     subscribed = [
         ("gw", str(n), "subscribed", n, 1, topic_filter, 1)
         for n, (topic_filter, _) in enumerate(REACHED)

@@ -1,4 +1,4 @@
-"""A finding and the breaks of the log: a violation, inconclusive, or nothing."""
+"""A finding and the log's breaks decide between violation, inconclusive and no exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What never arrived is a gap, until it lands."""
+"""Events that have not arrived are a gap until they land."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws over packet identifiers: what an exception names."""
+"""The laws on packet identifiers: which events an exception names."""
 
 from __future__ import annotations
 

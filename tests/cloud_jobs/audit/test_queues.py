@@ -1,4 +1,4 @@
-"""The law `delivery` over queues: what an exception names."""
+"""The law `delivery` on queues: which events an exception names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every case of the table of laws, judged in Spark: one ingestion and one audit of all of them."""
+"""All cases of the laws (tests/laws/cases.py), judged in Spark with one ingestion and one audit."""
 
 from __future__ import annotations
 

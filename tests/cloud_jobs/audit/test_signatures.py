@@ -1,4 +1,4 @@
-"""Which key vouches for which segments, and the segments that none vouches for."""
+"""The segments that each key vouches for, and the segments for which no key does."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def segment(number: int, public_key: str | None, state: str = "ingested") -> dic
 def tables(
     spark: SparkSession, empty_tables: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Tables:
-    """Unsigned 1 and 4 around the first signed one, 3; 5 is of a key that was withdrawn."""
+    """The tables of a gateway with unsigned segments 1 and 4 around its first signed one, 3.
+
+    Segment 5 is signed with a key that was withdrawn.
+    """
     root = shutil.copytree(empty_tables, tmp_path_factory.mktemp("signed") / "tables")
     tables = Tables(spark, str(root))
     segments = [

@@ -1,4 +1,4 @@
-"""The simulated fleet and its report, written once for all tests that only look at them."""
+"""The simulated fleet and its report, written once for all tests that only read them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cloud_jobs.fleet_report.simulated_fleet import NOW, write_simulated_f
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """Tables, and the report made of them."""
+    """The tables, and the report written from them."""
 
     root: Path
     folder: Path
@@ -24,7 +24,7 @@ class Fleet:
     written: Written
 
     def page_of(self, gateway: str) -> str:
-        """The text of a gateway's page; its id is the first part of its file's name."""
+        """Return the text of a gateway's page. Its file name begins with the gateway's id."""
         (path,) = (self.folder / "gateways").glob(f"{gateway}-*.html")
         return path.read_text()
 

@@ -1,7 +1,7 @@
-"""Gold tables of a fleet of a thousand gateways with every kind of trouble, without Spark.
+"""Gold tables of a thousand gateways with every kind of fault, written without Spark.
 
-`python -m tests.cloud_jobs.fleet_report.large_fleet DIR [GATEWAYS [QUANTITIES]]` writes them for a
-measurement of `oncegate report --tables DIR`.
+`python -m tests.cloud_jobs.fleet_report.large_fleet DIR [GATEWAYS [QUANTITIES]]` writes the tables.
+They serve to measure `oncegate report --tables DIR`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Row = dict[str, Any]
 NOW = datetime.datetime(2026, 1, 30, 12, tzinfo=datetime.UTC)
 DAYS = [NOW.date() - datetime.timedelta(days=n) for n in reversed(range(30))]
 QUARTER_DAYS = 2
-"""Days by quarter of an hour: as many as the pages of a thousand gateways show."""
+"""Days with rows per quarter of an hour: as many as the pages of a thousand gateways show."""
 KINDS = ("temperature", "humidity", "pressure", "voltage")
 HOSTILE = '<img src=x onerror="document.title=1">' + "W" * 60
 
 
 def write_large_fleet(root: Path, gateways: int, quantities: int = 0) -> None:
-    """Write the tables that the report reads, with `quantities` sensors' quantities a gateway."""
+    """Write the tables that the report reads, with `quantities` measured quantities per gateway."""
     source = random.Random(8)  # noqa: S311 - the same report in every run
     names = [f"site-{n // 40:02d}-gw-{n:04d}" for n in range(gateways - 1)] + [HOSTILE]
     rows: dict[str, list[Row]] = {
@@ -56,7 +56,7 @@ def write_large_fleet(root: Path, gateways: int, quantities: int = 0) -> None:
 def _add_readings(
     table: Path, names: list[str], quantities: int, day: datetime.date, *, slots: int
 ) -> None:
-    """Add one row a series and slot of a day: four quantities a device, values like a sensor's."""
+    """Add one row per series and time slot of a day, with four quantities per device."""
     if not quantities:
         return
     schema = to_arrow_schema(SCHEMAS[table.name], timezone="UTC")

@@ -1,7 +1,7 @@
-"""Gold tables of a fleet of fifty gateways over a month, with one fault of each kind planted.
+"""Gold tables of fifty gateways over a month, with one planted fault of each kind.
 
-`python -m tests.cloud_jobs.fleet_report.simulated_fleet DIR` writes them, with a file of names, for
-`oncegate report --tables DIR --names DIR/names.csv`.
+`python -m tests.cloud_jobs.fleet_report.simulated_fleet DIR` writes them and a file of names.
+`oncegate report --tables DIR --names DIR/names.csv` reads both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DAY: Final = datetime.timedelta(days=1)
 HOUR: Final = datetime.timedelta(hours=1)
 QUARTER: Final = datetime.timedelta(minutes=15)
 SCHEMAS: Final = GOLD_TABLES | {"quarantine": QUARANTINE}
-"""By table: those that the report reads."""
+"""The rows of each table that the report reads."""
 SITES: Final = ("Bakery North", "Bakery South", "Cold store", "Waterworks", "Depot <east> & yard")
 _KINDS: Final = (
     ("board-{n:08x}", "temperature", "Cel", 4.0, 3.0, 60),
@@ -45,7 +45,7 @@ _KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """The gateways that have the faults, one a kind."""
+    """The gateways with planted faults, one per kind of fault."""
 
     silent_sensor: str = "gw-0003"
     silent_gateway: str = "gw-0007"
@@ -59,7 +59,7 @@ class Planted:
     damage: str = "gw-0038"
     old_version: str = "gw-0041"
     new_gateway: str = "gw-0049"
-    """Installed two days ago: no fault."""
+    """A gateway that was installed two days ago, which is not a fault."""
 
 
 PLANTED: Final = Planted()
@@ -98,9 +98,9 @@ def write_simulated_fleet(
 
 
 def write_tables(root: Path, rows: dict[str, list[Row]], *, has_sensors: bool = True) -> None:
-    """Write the tables that the report reads; those without rows are empty.
+    """Write the tables that the report reads. Tables without rows are empty.
 
-    Without sensors they are those of a version that had none.
+    Without `sensors`, the tables are those of a version that had no sensor tables.
     """
     for name, schema in SCHEMAS.items():
         is_sensors = name in SENSOR_TABLES
@@ -202,7 +202,7 @@ def _row(
     begin: datetime.datetime,
     length: datetime.timedelta,
 ) -> Row:
-    """Return one row of an interval, but for the columns that name it."""
+    """Return one row of an interval, without the columns that identify the interval."""
     pattern, quantity, unit, _, _, interval = kind
     device = _device(pattern, _number(gateway))
     last_time = begin + length - datetime.timedelta(seconds=min(interval, 600))
@@ -258,7 +258,7 @@ def _sensor_quarters(
 
 
 def _end(gateway: str, kind: tuple[Any, ...]) -> datetime.datetime:
-    """Return when a series ends: a planted one five hours before its gateway."""
+    """Return the end of a series: the gateway's, or 5 hours earlier for the silent sensor."""
     is_silent = gateway == PLANTED.silent_sensor and kind[0] == "board-{n:08x}"
     return _last_event(gateway) - datetime.timedelta(hours=5 if is_silent else 0)
 

@@ -1,4 +1,4 @@
-"""The list of what needs attention: each fault that was planted in a fleet is in it, once."""
+"""The list of what needs attention has each fault that was planted in a fleet exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots as text: what they show, and that what a gateway chose cannot leave its place."""
+"""Charts as text: their contents, and gateways' strings that cannot escape into the page."""
 
 from cloud_jobs.fleet_report.charts import Series, chart, duration, number
 

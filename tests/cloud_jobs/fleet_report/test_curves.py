@@ -1,4 +1,4 @@
-"""Curves as a page's script reads them."""
+"""Curves in the format that a page's script reads."""
 
 from __future__ import annotations
 

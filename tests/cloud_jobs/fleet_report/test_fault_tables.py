@@ -1,4 +1,4 @@
-"""Tables of faults: words for an operator, and text that cannot leave its place."""
+"""Tables of faults: words for an operator, and strings that cannot escape into the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAP = {"gateway": "hall", "kind": "sensor", "segment": None, "missing": 3, "day"
        "detail": "<script>"}  # fmt: skip
 
 
-def test_a_gap_says_what_is_missing_and_how_many_more_there_are() -> None:
+def test_a_table_of_gaps_states_what_is_missing_and_how_many_gaps_there_are() -> None:
     drawn = gaps_table([GAP], 7, str)
     assert "7 gaps now; the largest 1 are shown." in drawn
     assert "sensor readings" in drawn

@@ -1,4 +1,4 @@
-"""The report's folder: all pages and links, replaced as a whole, and nothing else is replaced."""
+"""The report's folder: pages and links, replaced as a whole without touching other files."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_run_that_fails_leaves_the_earlier_report(
     fleet_of(tmp_path / "t", "hall")
     write(tmp_path / "t", report)
     before = (report / "index.html").read_bytes()
-    # Longer than a file's name may be: the disk refuses it.
+    # This name is longer than the file system allows.
     monkeypatch.setattr(folder_module, "file_of", lambda _gateway: "x" * 300)
     with pytest.raises(OSError, match="name too long"):
         write(tmp_path / "t", report)
@@ -122,7 +122,7 @@ def test_a_gateway_with_many_gaps_shows_the_largest_and_counts_all(
     assert "no 3" not in text
 
 
-def test_many_gateways_are_read_in_parts_and_progress_is_told(
+def test_many_gateways_are_read_in_parts_and_progress_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folder_module, "GATEWAYS_PER_READ_MAX", 2)

@@ -1,4 +1,4 @@
-"""The page of a gateway: sensors, curves and faults, safe against names."""
+"""The page of a gateway: sensors, curves and faults, and names that are escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cloud_jobs.fleet_report.test_sensors import row
 
 
 def page_of(root: Path, rows: dict[str, list[dict[str, Any]]], **options: Any) -> str:
-    """The only gateway's page of a fleet of one."""
+    """Write the report of a fleet with one gateway. Return the text of the gateway's page."""
     write_tables(root, rows, **options)
     folder = root / "report"
     write_report(str(root), folder, days=30, names=NO_NAMES, now=NOW, progress=lambda *_: None)

@@ -1,4 +1,4 @@
-"""The map of gateways by days."""
+"""The heat map of gateways by days."""
 
 import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The file of names: what it gives, and what each mistake in it is answered with."""
+"""The file of names: the names that it defines, and the error for each mistake in it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Opening the gold tables: those of an earlier version, and those that do not exist."""
+"""Opening gold tables: those of an earlier version, and tables that do not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as a document: whole, closed to the network, and safe against names."""
+"""The page as a document: complete, without access to the network, and with escaped names."""
 
 import dataclasses
 import datetime
@@ -38,7 +38,7 @@ def test_a_gap_of_a_hostile_gateway_is_text_and_nothing_is_loaded() -> None:
     assert "<img" not in page
     assert "&lt;script&gt;" in page
     assert "default-src 'none'" in page
-    # The name of SVG's namespace is no address that anything is loaded from.
+    # The name of SVG's namespace is not an address from which anything is loaded.
     assert "://" not in page.replace('"http://www.w3.org/2000/svg"', "")
 
 

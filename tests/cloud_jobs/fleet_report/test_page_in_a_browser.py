@@ -1,4 +1,4 @@
-"""The pages as a real browser shows them: light, dark, and on a phone; curves, links and CSV."""
+"""The pages as a real browser shows them: light, dark, on a phone; curves, links and CSV."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.cloud_jobs.fleet_report.simulated_fleet import PLANTED
 GATEWAYS = 1_000
 WIDTHS = (1_280, 390)
 CONTRAST_MIN = 4.5
-"""WCAG 2.1, 1.4.3: of text."""
+"""Minimum contrast ratio of text (WCAG 2.1, 1.4.3)."""
 
 LOWEST_CONTRAST = """(() => {
   const channel = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
@@ -61,7 +61,7 @@ SAVED = """(() => {
   const make = URL.createObjectURL.bind(URL);
   URL.createObjectURL = (blob) => { window.saved.push(blob); return make(blob); };
 })()"""
-"""Keeps what the page saves, so that a test can read it."""
+"""A script that records what the page saves, so that a test can read it."""
 FIGURES = "[...document.querySelectorAll('.curve')].filter(f => f.offsetParent)"
 ROWS_SHOWN = "[...document.querySelectorAll('#gateways tbody tr')].filter(r => r.offsetParent)"
 

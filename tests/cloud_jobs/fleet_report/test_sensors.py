@@ -1,4 +1,4 @@
-"""Sensors read from the gold tables: sums, and which of them are silent."""
+"""Sensors read from the gold tables: totals, and which sensors are silent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def row(name: str = "kettle/temperature", device: str | None = "kettle", **columns: Any) -> Row:
-    """One row of `sensor_days`: 61 readings within an hour that ended 2 minutes ago."""
+    """Return one row of `sensor_days`: 61 readings within an hour that ended 2 minutes ago."""
     last = columns.pop("last_time", NOW - 2 * MINUTE)
     return {
         "gateway": "hall", "device": device, "name": name, "unit": "Cel", "day": DAY,

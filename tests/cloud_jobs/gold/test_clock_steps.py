@@ -1,4 +1,4 @@
-"""Corrections of one start's segments, from the steps of its clock."""
+"""Corrections to the times in one boot's segments, from the recorded steps of its clock."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Days that are put in place of those before."""
+"""Daily rows that replace earlier rows of the same days."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row a gateway and day, of everything that has landed of that day."""
+"""One row per gateway and day, from all events of this day that have landed."""
 
 from tests.cloud_jobs.conftest import Place
 

@@ -1,4 +1,4 @@
-"""A message that did not reach a session is counted alike by log, audit, gold tables and report."""
+"""Log, audit, gold tables and report count the same number of dropped messages."""
 
 from collections import Counter
 from datetime import UTC, datetime

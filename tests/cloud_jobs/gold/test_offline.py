@@ -1,4 +1,4 @@
-"""Seconds offline by day, from the starts alone."""
+"""Seconds offline per day, from the gateway's starts alone."""
 
 from __future__ import annotations
 

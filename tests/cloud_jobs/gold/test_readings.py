@@ -1,4 +1,4 @@
-"""Readings at the times at which they were taken, as far as the tables know them."""
+"""Readings at the times at which they were measured, as far as the tables have these times."""
 
 from __future__ import annotations
 
@@ -78,5 +78,5 @@ def test_numbers_sums_and_booleans_are_numbers_and_texts_are_cut(spark: SparkSes
 
 
 def naive(time: datetime) -> datetime:
-    """A time as `collect` returns it: local, and tests run in whatever zone there is."""
+    """Return a time as `collect` returns it: local, in whatever zone the tests run."""
     return datetime.fromtimestamp(time.timestamp())  # noqa: DTZ006

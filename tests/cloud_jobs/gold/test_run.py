@@ -1,4 +1,4 @@
-"""A run of `gold`: what it takes, once, and what stands then."""
+"""A run of `gold`: the batches that it processes, once each, and the tables afterwards."""
 
 import shutil
 from collections import Counter
@@ -44,7 +44,7 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
     place = ingested.before_the_second_batch(tmp_path)
     for step in ("begin", "clock_corrections", "qos2_messages", "gateway_health"):
         killed_at(step, lambda die: made_gold(place, die))
-        # What has landed meanwhile is not of that run.
+        # Segments that landed meanwhile are not part of this run.
         shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
     result = gold(place.spark, place.settings.tables, lambda _: None)
     assert (result["batches"], result["through_batch"], result["is_audited"]) == (2, 2, True)

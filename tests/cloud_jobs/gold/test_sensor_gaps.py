@@ -1,4 +1,4 @@
-"""Holes in the sensors' own numbers."""
+"""Gaps in the sequence numbers of sensors."""
 
 from __future__ import annotations
 

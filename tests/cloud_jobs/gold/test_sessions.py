@@ -1,4 +1,4 @@
-"""Each session is one row, by the latest of its events."""
+"""Each session is one row with the state after its latest event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where written times leap because the clock was set."""
+"""Leaps of the recorded times, which appear where the clock was set."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def steps(spark: SparkSession, *written: Written) -> list[tuple[int, int]]:
     [
         ([(10, "u", None), (90_020, "s", 90_000)], [(2, 90_000)]),
         ([(10, "u", None), (90_020, "u", None), (90_900, "s", 90_000)], [(2, 90_000)]),
-        # The time of the last run was a floor: 60 of the 90 seconds were written already.
+        # The last run's time was a floor, so 60 of the 90 seconds had already been written.
         ([(60_000, "u", None), (90_020, "s", 90_000)], [(2, 30_020)]),
         ([(90_000, "u", None), (30, "s", -90_000)], [(2, -90_000)]),
-        # An hour in which nothing was written, and no step.
+        # An hour in which nothing was written is not a step.
         ([(10, "u", None), (3_600_000, "s", None)], []),
-        # The floor was ahead of the clock, which needed no step.
+        # The floor was ahead of the clock, so there is a leap without a recorded step.
         ([(90_000, "u", None), (500, "s", None)], [(2, -89_500)]),
     ],
     ids=["step", "recorded later", "floor", "back", "idle", "floor without a step"],

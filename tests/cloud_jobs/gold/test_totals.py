@@ -1,4 +1,4 @@
-"""Tables that grow: each batch adds its events once, in whatever order they land."""
+"""Tables of totals: each batch adds its events once, in whatever order they land."""
 
 from tests.cloud_jobs.conftest import Place
 

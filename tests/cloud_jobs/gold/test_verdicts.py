@@ -1,4 +1,4 @@
-"""Verdicts of single messages and deliveries, by the cases that both audits share."""
+"""Verdicts on single messages and deliveries, with the cases that both audits share."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from tests.cloud_jobs.conftest import Place
 from tests.laws.cases import CASES, Case
 
 OF_LOWER_QOS = {"published-twice"}
-"""Cases of messages that are no rows: `audit_daily` alone has their verdict."""
+"""Cases on messages that have no row: only `audit_daily` has their verdict."""
 
 
 @pytest.fixture(scope="module")
 def verdicts(golden: Place) -> list[tuple[str, str | None]]:
-    """The gateway and the verdict of each message and each delivery."""
+    """Return the gateway and the verdict of each message and each delivery."""
     tables = (golden.rows(name) for name in ("qos2_messages", "qos2_deliveries"))
     return [(row["gateway"], row["verdict"]) for rows in tables for row in rows]
 

@@ -1,4 +1,4 @@
-"""Payloads for tests: SenML, what is nearly SenML, and what tries to be more than one payload."""
+"""Payloads for tests: SenML, almost SenML, and attempts to smuggle in a second payload."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HOSTILE = [
     '[{}]',
     '[{"n":"\ufeff\u2028\U0010ffff","v":1}]',
 ]  # fmt: skip
-"""Each is one payload."""
+"""Hostile payloads: invalid JSON, invalid SenML, and attempts to smuggle in a second payload."""
 
 _USUAL = {
     "text": ["", "a", "d", "q", "d/q", "d/q/x", "ü"],
@@ -84,7 +84,7 @@ _some_others = st.lists(st.sampled_from(["t", "u"]), max_size=2, unique=True)
 
 @st.composite
 def _usual_records(draw: st.DrawFn) -> list[str]:
-    """Make the fields of a record that breaks no rule, mostly."""
+    """Draw the fields of a record, which mostly breaks no rule."""
     fields = [draw(_field(name)) for name in draw(_some_bases) + draw(_some_others)]
     fields.append(draw(_field("n", st.sampled_from(['"d/q"', '"d/q"', '"d/q/x"', '"a"', '""']))))
     fields += [draw(_one_of(["v", "v", "vs", "vb", "vd", "s"]))]
@@ -102,7 +102,7 @@ _odd_records = st.tuples(_usual_records(), _typed | _odd).map(lambda both: both[
 
 @st.composite
 def payloads(draw: st.DrawFn) -> str:
-    """Make a payload: most break no rule, others have records of any kind or a piece of another."""
+    """Draw a payload. Most break no rule; others have odd records or a piece of another payload."""
     how = draw(st.sampled_from(["usual", "usual", "usual", "odd", "broken"]))
     record = _odd_records | _typed if how == "odd" else _usual_records()
     records = draw(st.lists(record, min_size=how == "usual", max_size=3))

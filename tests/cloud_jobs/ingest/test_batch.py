@@ -39,7 +39,7 @@ def test_of_two_runs_that_begin_one_batch_the_second_is_refused(place: Place) ->
 
 
 class Killed(BaseException):
-    """In place of SIGKILL: nothing of the job handles it."""
+    """Raised instead of a SIGKILL. The job has no handler for it."""
 
 
 @pytest.mark.long
@@ -52,7 +52,7 @@ def test_a_batch_is_finished_by_the_keys_with_which_it_began(place: Place) -> No
     making.create(tables)
 
     def die_after(step: str) -> None:
-        # What tells that the keys are decided is the commit: nothing of this batch is in a table.
+        # Only the commit shows that the keys are decided: no table has rows of this batch.
         if step == "events":
             raise Killed
 

@@ -1,4 +1,4 @@
-"""Events are appended as they are where no file overlaps, and looked up where one does."""
+"""Events are appended without a lookup, except where files overlap."""
 
 from __future__ import annotations
 

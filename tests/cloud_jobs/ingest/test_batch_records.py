@@ -1,4 +1,4 @@
-"""Of a gateway the same rows are made, whether its files are taken as they are or read again."""
+"""A gateway with overlapping segments gets the same rows as a gateway without."""
 
 from __future__ import annotations
 

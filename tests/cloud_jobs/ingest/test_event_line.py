@@ -1,4 +1,4 @@
-"""One line as an event: checked against the contract's fields, and nothing of it lost."""
+"""One line as an event: checked against the contract's fields, and complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each event is one row with its time and how good that is."""
+"""Each event is one row with its time and the quality of this time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_rows_have_the_quality_of_their_time_and_no_time_breaks_a_table(ingested
     (ahead,) = rows("events", "gateway = 'ahead'")
     (segment,) = rows("segments", "gateway = 'ahead'")
     tomorrow = segment.verified_at.astimezone(UTC).date() + timedelta(days=1)
-    # The segment is read a moment before its row is written: midnight may lie between.
+    # The segment is read a moment before its row is written, so midnight may lie between.
     assert ahead.time.year == 9999
     assert tomorrow - timedelta(days=1) <= ahead.day <= tomorrow
 

@@ -1,4 +1,4 @@
-"""A file's records and outline are worked out of its lines."""
+"""A file's records and outline are derived from its lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The zstd frame of a segment: what is unpacked, and what is refused before that."""
+"""The zstd frame of a segment: which frames are unpacked, and which are refused before that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forged segments beside real ones: the tables hold what the gateway signed, and nothing else."""
+"""Forged segments next to real ones: the tables have only what the gateway signed."""
 
 from __future__ import annotations
 

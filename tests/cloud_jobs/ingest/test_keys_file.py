@@ -1,4 +1,4 @@
-"""The file of `--keys`: what it may say, and one line for each mistake."""
+"""The file of `--keys`: its valid lines, and one error line per mistake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that a run holds give the answers of Spark, and are released where they may be old."""
+"""Rows held in memory give Spark's results, and are released when they may be outdated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are looked at, and that their names are taken as they are."""
+"""The files that a run reads, and file names that are used unchanged."""
 
 from __future__ import annotations
 

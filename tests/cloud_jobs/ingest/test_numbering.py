@@ -1,4 +1,4 @@
-"""Numbers are counted from the first."""
+"""Rows are numbered consecutively from the first number."""
 
 from __future__ import annotations
 

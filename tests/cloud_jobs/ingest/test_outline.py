@@ -1,4 +1,4 @@
-"""An outline comes back from its text as it was, and is small or none."""
+"""An outline survives the conversion to text and back. It is small, or there is none."""
 
 from __future__ import annotations
 

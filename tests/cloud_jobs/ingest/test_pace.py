@@ -1,4 +1,4 @@
-"""The rate is of the whole run, and the rest is estimated by it."""
+"""The rate is an average over the whole run, and the remaining time is estimated from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused is named with its reason, and a flood of it fills no table."""
+"""Refused segments and payloads are recorded with a reason, in a limited number of rows."""
 
 from __future__ import annotations
 

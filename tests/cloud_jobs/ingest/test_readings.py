@@ -1,4 +1,4 @@
-"""Each reading is one row, whatever sends it again."""
+"""Each reading is one row, however often it is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was refused is looked at again when its bytes, its folder or the keys have changed."""
+"""A refused file is read again when its bytes, its folder or the keys have changed."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def write(place: Place, name: str, content: bytes) -> str:
 
 
 def in_quarantine(path: str, reason: str = "cut", **columns: Any) -> dict[str, Any]:
-    """A landed file, as `segments` has it."""
+    """Return a refused file with the columns of `segments`."""
     known = {"gateway": "gw-1", "public_key": "k1", "refused_path": path}
     return {"path": path, "reason": reason, **known, **columns}
 
 
 def refuse(tables: Tables, batch: int, name: str, size: int, content: bytes | None) -> None:
-    """A row of `quarantine`."""
+    """Add a row to `quarantine`."""
     sha256 = None if content is None else hashlib.sha256(content).hexdigest()
     row = {"batch": batch, "kind": "segment", "segment_name": name, "file_bytes": size}
     tables.add_rows("quarantine", [row | {"file_sha256": sha256}], batch=batch)
@@ -77,7 +77,7 @@ def test_a_key_that_was_added_and_another_folder_let_it_be_looked_at(
     assert still_refused(tables, files, {}) == {path}
     tables.add_rows("gateway_keys", [key | {"is_withdrawn": False}], batch=2)
     assert still_refused(tables, files, {}) == set()
-    # A gateway that the keys file names has the keys that stand there, and no others.
+    # If the keys file names a gateway, only the keys in this file are valid for the gateway.
     assert still_refused(tables, files, {"gw-1": Pinned(("k2",))}) == {path}
     misplaced = in_quarantine(path, WRONG_PREFIX)
     assert still_refused(tables, [misplaced], {}) == {path}

@@ -1,4 +1,4 @@
-"""Run after run: what is new, once."""
+"""Several runs in a row: each ingests only what is new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that are parsed as a whole become what they are one by one."""
+"""Parsing all lines of a segment together gives the same events as parsing each line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.contract.segments import Event, Segment, json_line, numbered, opened,
 
 
 def both_ways(name: str, content: bytes) -> None:
-    """Hold the columns against the lines."""
+    """Compare the columns of a segment with its lines parsed one by one."""
     by_line = verify(name, content, len(content))
     verdict, columns = verify_in_columns(name, content, len(content))
     good = [line for line in by_line.lines if line.reason is None]

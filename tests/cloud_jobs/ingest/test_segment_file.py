@@ -1,4 +1,4 @@
-"""Verifying a segment: what is trusted, what is refused, and with which reason."""
+"""Verification of a segment: which segments are trusted, and why others are refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def good() -> Segment:
 
 
 def renamed_for(content: bytes) -> Segment:
-    """These bytes under the name that good() would have with them."""
+    """Return a segment with these bytes, named as `good()` names one."""
     name = segment_name(
         content, gateway="gw-1", boot="0f3a5c7e9b1d2f40", segment=1, first=5, last=11
     )
@@ -90,7 +90,7 @@ def test_every_flipped_bit_of_a_segment_is_refused() -> None:
             assert verify(whole.name, bytes(content), len(content)).reason is not None
 
 
-# Without a deadline: a JVM is busy beside it.
+# No deadline, because a JVM may be using the processor.
 @given(st.binary(max_size=300), st.text(max_size=80))
 def test_no_bytes_and_no_name_make_the_verifier_raise(content: bytes, name: str) -> None:
     assert verify(name, content, len(content)).reason is not None

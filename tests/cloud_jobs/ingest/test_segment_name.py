@@ -1,4 +1,4 @@
-"""A segment's name, and what is none."""
+"""The name of a segment, and names that are not valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each file was found to be."""
+"""The state of each file after verification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTHING = Ledger(frozenset(), {}, {})
 
 
 def staged(name: str, sha256: str, reason: str | None = None, folder: str = "") -> dict[str, Any]:
-    """A judged file."""
+    """Return a verified file."""
     own = {"name": name, "file_sha256": sha256, "file_bytes": 3, "reason": reason}
     return own | {"path": f"{folder}/{name}", "detail": reason, "gateway": "gw-1", "boot": "b"}
 

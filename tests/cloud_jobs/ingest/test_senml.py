@@ -65,7 +65,7 @@ NOW = datetime(2025, 1, 1, 1, 1, 1, 345_678, tzinfo=UTC)
 
 
 def delivered(messages: Sequence[Message]) -> pa.RecordBatch:
-    """Return rows of DELIVERED, with these payloads, topics and times."""
+    """Return rows of DELIVERED with these payloads, topics and times."""
     same = dict.fromkeys(ARROW_DELIVERED.names) | {"gateway": "gw", "store": "s", "client_id": "c"}
     rows = [
         same | {"message": number, "payload": payload, "topic": topic, "time": time}
@@ -76,7 +76,7 @@ def delivered(messages: Sequence[Message]) -> pa.RecordBatch:
 
 @pytest.mark.parametrize("others", [1, 1000])
 def test_states_of_bridge_and_ports_are_no_refused_readings(others: int) -> None:
-    """Operators may have their topic below `sensors/`, among the payloads that are logged."""
+    """Operators may choose a topic below `sensors/`, where payloads are logged."""
     pack = '[{"n":"gps/lat","v":1}]'
     states: list[Message] = [
         ("online", "sensors/state", NOW),
@@ -92,14 +92,14 @@ def test_states_of_bridge_and_ports_are_no_refused_readings(others: int) -> None
 
 
 def both_ways(messages: Sequence[Message]) -> None:
-    """Hold the records that are read together against those read one by one."""
+    """Compare records that are parsed together with records that are parsed one by one."""
     batch = delivered(messages)
     with patch.object(senml, "_MANY", 0):
         together = records_of_batch(batch)
     with patch.object(senml, "_MANY", len(messages) + 1):
         one_by_one = records_of_batch(batch)
     assert together.schema == one_by_one.schema
-    # Texts: zeros of either sign are equal.
+    # As strings, because 0.0 and -0.0 compare as equal.
     assert repr(together.to_pylist()) == repr(one_by_one.to_pylist())
 
 

@@ -1,4 +1,4 @@
-"""Payloads as gateways send them are read together; all others are left out, and harm no other."""
+"""Payloads in the gateways' format are parsed together; others are left out without harm."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READ_TOGETHER = [
 def read(
     payloads: list[str | None], topics: list[str | None] | None = None
 ) -> list[tuple[object, ...]]:
-    """Return rows of RESOLVED."""
+    """Return rows of RESOLVED with these payloads."""
     batches = records_in_columns(
         pa.array(payloads, pa.string()),
         pa.array(topics or [TOPIC] * len(payloads), pa.string()),

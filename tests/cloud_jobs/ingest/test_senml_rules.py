@@ -1,4 +1,4 @@
-"""Records in columns keep the rules of SenML; a pack that breaks one is left out as a whole."""
+"""Records in columns keep the rules of SenML: a pack that breaks one is left out as a whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fields = dict[str, Any]
 
 
 def rows_of(*packs: list[Fields], topic: str | None = None) -> list[Fields]:
-    """Return rows of RESOLVED: the packs are of messages 10, 11 ..., delivered after 5 s."""
+    """Return rows of RESOLVED. The packs are messages 10, 11 ..., each delivered after 5 s."""
     batch = resolved(
         counted(len(packs), 10),
         pa.array(packs),

@@ -1,4 +1,4 @@
-"""Whose key signed a segment, and that nothing else than the segment itself passes for it."""
+"""The key that signed a segment, and manipulated segments that no key has signed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def signed(
 
 
 def with_text(text: bytes) -> Segment:
-    """These lines in a frame of their own, under the name of `signed()` with the right sha256."""
+    """Return these lines in a new frame, with the name of `signed()` and the right sha256."""
     content = compressed(text)
     name = segment_name(
         content, gateway="gw-1", boot="0f3a5c7e9b1d2f40", segment=1, first=5, last=11
@@ -54,7 +54,7 @@ TEXT = zstd.decompress(signed().content)
 
 
 def keys_found(segment: Segment) -> set[str | None]:
-    """What the two readers make of a segment: its key, or `refused`."""
+    """Return the result of each of the two readers for a segment: its key, or `refused`."""
     verdict = judged(segment)
     found: set[str | None] = {"refused" if verdict.reason else verdict.public_key}
     name = segment_name_of(segment.name)

@@ -1,4 +1,4 @@
-"""Only gateways of which nothing can be in a batch twice are plain, and halves find each other."""
+"""A gateway is plain if no event can be twice in a batch, and halves of messages are joined."""
 
 from __future__ import annotations
 

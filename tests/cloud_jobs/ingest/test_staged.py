@@ -1,4 +1,4 @@
-"""What workers make of staged files, without those that were refused since."""
+"""Rows that workers read from staged files, without files that were refused later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture(scope="module")
 def files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Staged:
-    """Files of two days, one without readings, and one that is refused."""
+    """Files of two days: one without readings, and one that is refused."""
     began = 1_763_715_138_250
     segments = [
         sealed(numbered([opened(), *readings(3)], 1), first_sequence=1),

@@ -1,4 +1,4 @@
-"""A file is one staged row, and its rows of `events` come back from it as they were."""
+"""A file is one staged row, from which its rows of `events` are restored unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def events_of(batches: list[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def test_files_are_judged_one_by_one_and_their_events_come_back_with_what_the_file_says() -> None:
+def test_files_are_judged_one_by_one_and_their_events_are_restored_with_the_header_s_fields() -> (
+    None
+):
     first = sealed(numbered([opened(), *readings(2)], 1), first_sequence=1)
     second = sealed(numbered(readings(1), 6), first_sequence=6, segment=2, clock="unknown")
     batches = staged_rows(first, second)

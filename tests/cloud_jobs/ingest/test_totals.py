@@ -1,4 +1,4 @@
-"""What batches counted is what stands in the tables."""
+"""The totals of all batches equal the counts in the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose segment a file is, judged without Spark."""
+"""Trust in segments by their keys and their chain, decided without Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY, OTHER, NEXT = "aa" * 32, "bb" * 32, "cc" * 32
 def file(
     segment: int, public_key: str | None = KEY, *, gateway: str = "gw-1", folder: str = ""
 ) -> SignedFile:
-    """A file of ten events a segment."""
+    """Return a file with the ten events that belong to its segment number."""
     name = f"{gateway}.{segment}.{public_key}"
     first, last = 10 * segment - 9, 10 * segment
     return SignedFile(
@@ -40,7 +40,7 @@ def reasons(files: list[SignedFile], known: list[GatewayKey]) -> dict[int, str]:
 def judged(
     files: list[SignedFile], known: list[GatewayKey], pinned: dict[str, Pinned] | None = None
 ) -> tuple[dict[int, str], list[GatewayKey]]:
-    """The refusals of a batch, and `gateway_keys` behind it."""
+    """Return the refusals of a batch, and `gateway_keys` after the batch."""
     table = {(row.gateway, row.public_key): row for row in known}
     table |= {(row.gateway, row.public_key): row for row in new_keys(files, known, pinned or {})}
     return reasons(files, list(table.values())), list(table.values())
@@ -63,7 +63,7 @@ def test_unsigned_segments_are_taken_until_there_is_a_key_and_then_none_is() -> 
 
 
 def chained(number: int, public_key: str | None = None, **changes: Any) -> SignedFile:
-    """A file whose header names the one with the number before it."""
+    """Return a file whose header names the segment before it."""
     names = {"sha256": f"sha {number}", "previous_sha256": f"sha {number - 1}"}
     return replace(file(number, public_key), **names | changes)
 
@@ -85,7 +85,7 @@ def test_a_segment_in_the_tables_vouches_for_the_one_before_it_and_of_no_other_g
     _, table = judged([chained(4, KEY)], [])
     assert refusals_of([chained(3), chained(2)], table, [("gw-1", "sha 3")]) == []
     assert len(refusals_of([chained(3), chained(2)], table, [("gw-2", "sha 3")])) == 2
-    # Segment 3 has not come: nothing leads to segment 2.
+    # Segment 3 has not arrived, so no chain leads to segment 2.
     assert len(refusals_of([chained(2)], table, [("gw-1", "sha 3")])) == 1
 
 
@@ -102,7 +102,7 @@ def test_pinned_keys_are_the_gateway_s_only_ones() -> None:
     found, table = judged(files, [], pinned)
     assert found == {3: "foreign_key", 4: "unsigned"}
     assert {(row.public_key, row.source) for row in table} == {(KEY, PINNED), (NEXT, PINNED)}
-    # They hold without the file too.
+    # The keys stay valid without the file.
     assert judged(files, table) == (found, table)
 
 
@@ -113,7 +113,7 @@ def test_a_pinned_key_replaces_the_first_one() -> None:
     )
     assert found == {2: "unsigned", 5: "foreign_key", 6: "unsigned"}
     assert {row.public_key: row.is_withdrawn for row in table} == {OTHER: True, KEY: False}
-    # Added again: the mend for a key that was removed by mistake.
+    # Added again, which is the fix for a key that was removed by mistake.
     found, table = judged([file(5, OTHER)], table, {"gw-1": Pinned((OTHER, KEY))})
     assert found == {}
     assert not any(row.is_withdrawn for row in table)

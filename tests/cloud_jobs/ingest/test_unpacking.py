@@ -1,4 +1,4 @@
-"""Arrow streams come back as the rows that went into them, with all columns."""
+"""Arrow streams are decoded into the same rows that were encoded, with all columns."""
 
 from __future__ import annotations
 

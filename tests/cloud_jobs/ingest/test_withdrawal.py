@@ -1,4 +1,4 @@
-"""Events taken unsigned, which may be forged, are withdrawn with the gateway's first key."""
+"""Unsigned events, which may be forged, are withdrawn when the gateway's first key arrives."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ def clients(place: Place) -> set[str]:
 
 
 def test_real_events_win_over_forged_ones_that_came_first(place: Place) -> None:
-    """Gateway `new` signs all its segments, `old` only from the third on: each has a forged
-    segment in the tables before its own come."""
+    """Gateway `new` signs all its segments, `old` only from the third on.
+
+    For each gateway, a forged segment is in the tables before the real segments arrive.
+    """
     new, old = LogWriter("new", seed=SEED), LogWriter("old", store="00" * 8)
     first = old.seal([opened(1, "real"), *readings(2)])
     land(place.landing, first, forged_session(new, segment=1, first=1))
@@ -53,7 +55,7 @@ def test_real_events_win_over_forged_ones_that_came_first(place: Place) -> None:
     }
     refused = place.rows("quarantine")
     assert Counter((row.kind, row.reason) for row in refused) == {("segment", "unsigned"): 2}
-    # The forged files still lie in the landing directory.
+    # The forged files are still in the landing directory.
     assert place.run().batches == 0
 
 
@@ -65,7 +67,7 @@ def test_forged_segments_go_when_a_key_is_pinned_and_a_killed_run_is_continued(
     land(place.landing, log.seal([opened(1, "early"), *readings(1)]))
     place.run()
     log.seed = SEED
-    # Nothing leads to the segment before: it is not the one that the header names.
+    # The chain does not include the segment before: the header names another one.
     log.previous_sha256 = "ab" * 32
     land(place.landing, log.seal(readings(1, first=2)))
     tables = Tables(place.spark, place.settings.tables)

@@ -1,4 +1,4 @@
-"""Compaction: many small files become one, and what has few is left alone."""
+"""Compaction: many small files become one, and tables with few files are not rewritten."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Refused segments that are looked at again."""
+"""Refused segments that are queued for verification again."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""An object store with the S3 protocol on the loopback, with faults: moto in a process of its own.
+"""An object store with the S3 protocol and with faults on loopback: moto in a separate process.
 
-A proxy stands before it, so that answers can be late, failures, or cut off in their middle. Clients
-of S3 have to try such requests again.
+A proxy in front of it can delay responses, fail requests, or cut responses off. S3 clients must
+retry these requests.
 """
 
 from __future__ import annotations
@@ -26,29 +26,32 @@ BUCKET = "fleet"
 
 
 class Fault(enum.Enum):
-    """What happens to a request."""
+    """The failure of a request."""
 
     BUSY = "503"
     BROKEN = "500"
     CUT = "cut"
-    """It is done, and half of its answer arrives: the client cannot know whether it was done."""
+    """The request is done, but only half of the response arrives.
+
+    The client cannot know the result.
+    """
     LOST = "lost"
-    """The connection ends without an answer, and nothing is done."""
+    """The connection ends without a response, and the request is not done."""
 
 
 class Store:
-    """The server's address, and its faults, which may be changed at any time."""
+    """The server's address and its faults, which tests may change at any time."""
 
     def __init__(self, port: int) -> None:
         self.moto_port = port
         self.fail_every = 0
-        """Every so manieth request fails; 0: none."""
+        """Every n-th request fails; 0 means none."""
         self.faults: tuple[Fault, ...] = (Fault.BUSY,)
-        """How they fail, in turn."""
+        """The failures, used alternately."""
         self.delay_seconds = 0.0
         self.failures = 0
         self.on_put: Callable[[str], Fault | None] = lambda _: None
-        """Called with the key of each PUT before it is done; returns how it fails."""
+        """Called with the key of each PUT before it is done. Returns the failure, if any."""
         self._requests = itertools.count(1)
         handler = type("Handler", (_Handler,), {"store": self})
         self.proxy = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -63,7 +66,7 @@ class Store:
         return self.faults[self.failures % len(self.faults)]
 
     def fault_of(self, command: str, path: str) -> Fault | None:
-        """Return how a request fails, None where it does not."""
+        """Return the failure of a request, or None if it succeeds."""
         found = self.on_put(path.removeprefix(f"/{BUCKET}/")) if command == "PUT" else None
         return found or self._turn()
 
@@ -76,7 +79,7 @@ class Store:
     def put(self, key: str, content: bytes) -> None:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.moto_port}/{BUCKET}/{key}", data=content, method="PUT",
-            # Who gives no name may not replace an object; moto looks at no signature.
+            # An anonymous request may not replace an object; moto does not check the signature.
             headers={"Content-Type": "application/octet-stream", "Authorization": "AWS any:any"},
         )  # fmt: skip
         urllib.request.urlopen(request, timeout=120).close()  # noqa: S310
@@ -128,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = connection.getresponse()
         content = answer.read()
         if fault is Fault.CUT and self.command == "HEAD":
-            # It has no body that could be cut, and a wrong length would be no broken connection.
+            # A HEAD response has no body to cut, and a wrong length would not break the connection.
             self.close_connection = True
             return
         self.send_response_only(answer.status, answer.reason)
@@ -147,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _forward
 
     def log_message(self, *_: object) -> None:
-        """Requests are not printed."""
+        """Do not print requests."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Segments and tables in an object store, which is slow and fails now and then."""
+"""Segments and tables in an object store that is slow and sometimes fails."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_answer_that_is_cut_off_behind_a_commit_makes_it_neither_lost_nor_dou
         assert cut
         store.on_put = lambda _: None
         if found.code != 0:
-            # It ended with what to do.
+            # The run ended with instructions for the operator.
             assert "run it again" in found.printed, found.printed
         result = run(store, *VERB)
         assert result["tables"]["events"]["rows"] == 1

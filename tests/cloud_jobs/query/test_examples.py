@@ -1,4 +1,4 @@
-"""The examples of docs/query.md run as they are written."""
+"""The examples in docs/query.md run as they are written."""
 
 import re
 from pathlib import Path

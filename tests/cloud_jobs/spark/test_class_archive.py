@@ -1,4 +1,4 @@
-"""A second JVM takes its classes from the archive that the first one wrote, where it is whole."""
+"""A second JVM loads its classes from the archive that the first one wrote, if it is complete."""
 
 from __future__ import annotations
 

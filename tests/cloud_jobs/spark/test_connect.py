@@ -1,4 +1,4 @@
-"""The job through Spark Connect: no JVM in its process, no Delta plugin in the server."""
+"""The job with Spark Connect: no JVM in its process, and no Delta plugin in the server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ START_SECONDS_MAX = 300
 
 @contextmanager
 def server(directory: Path) -> Iterator[int]:
-    """A server of Spark Connect with Delta Lake on the loopback; its port."""
+    """Yield the port of a Spark Connect server with Delta Lake on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

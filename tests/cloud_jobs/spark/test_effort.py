@@ -1,4 +1,4 @@
-"""Settings for small batches hold as long as the batch, and the session's own ones after it."""
+"""Settings for small batches apply during the batch; then the session's own are restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that are held as values."""
+"""Small tables whose rows are literal values in a query."""
 
 import pytest
 from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""The jars are used when all of them have the right bytes, and fetched again when not."""
+"""The jars are used if all of them have the right bytes; otherwise they are downloaded again."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_of_two_first_starts_together_one_fetches_and_the_other_waits_for_its_ja
             found.get(timeout=0.2)
         jar.parent.mkdir()
         jar.write_bytes(b"a")
-        # A start that comes now needs no permission to use what is there.
+        # A start needs no permission to use jars that have been downloaded.
         start()
         assert found.get() == [jar]
     second.join()

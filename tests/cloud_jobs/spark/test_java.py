@@ -1,4 +1,4 @@
-"""Which Java is taken for Spark: JAVA_HOME's or PATH's where it is usable, else one of Debian's."""
+"""The choice of Java for Spark: from JAVA_HOME or PATH if it is usable, else one of Debian's."""
 
 import os
 from pathlib import Path
@@ -10,11 +10,11 @@ from cloud_jobs.spark.java import JAVA_VERSIONS, _java_version, choose_java
 
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that is first in PATH; a `java` in it answers with what a test writes."""
+    """Prepend a directory to PATH and return it. A test writes a `java` script into it."""
     directory = tmp_path / "bin"
     directory.mkdir()
     monkeypatch.setenv("PATH", f"{directory}:{os.environ['PATH']}")
-    # Set, so that what the command sets is taken back after the test.
+    # Set here so that the change by the command is undone after the test.
     monkeypatch.setenv("JAVA_HOME", "")
     return directory / "java"
 

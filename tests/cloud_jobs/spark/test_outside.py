@@ -1,4 +1,4 @@
-"""What was set before the program began is found, and only that."""
+"""Settings that were set before the program began are found, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each jar of the object store is pinned, and PySpark's own ones are not among them."""
+"""Each jar for the object store is pinned, and none of them is one of PySpark's own."""
 
 from __future__ import annotations
 

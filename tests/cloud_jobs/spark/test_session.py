@@ -1,4 +1,4 @@
-"""The Spark session: the caller's where there is one, else one of our own, or one line why not."""
+"""The Spark session: the caller's if there is one, else a new one, or one line with the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def refusal_of(cache: Path, **environment: str) -> str:
-    """What a process without an active session prints when it cannot start one."""
+    """Return the output of a process that has no active session and cannot start one."""
     program = (
         "import sys; from pathlib import Path\n"
         "from cloud_jobs.errors import IngestError\n"

@@ -1,4 +1,4 @@
-"""What is done beside each other."""
+"""Functions that run concurrently."""
 
 from threading import Barrier
 

@@ -1,4 +1,4 @@
-"""The tables of other versions, and writes that are repeated."""
+"""Tables of other versions, and writes that are repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract's page and the job's table of fields."""
+"""The contract's page and the job's table of fields agree."""
 
 from __future__ import annotations
 

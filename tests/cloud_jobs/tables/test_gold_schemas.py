@@ -1,4 +1,4 @@
-"""The page of the tables has every column, with its type, in the tables' order."""
+"""The page on tables lists every column, with its type, in the order of the tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNITS = {"_ms": "milliseconds", "_seconds": "seconds", "_bytes": "bytes"}
 
 
 def rows(section: str) -> list[tuple[str, str, str]]:
-    """Column, type and unit of each column of a section."""
+    """Return the name, type and unit of each column in a section."""
     found = []
     for line in section.splitlines():
         if line.startswith("| `"):

@@ -1,4 +1,4 @@
-"""Queries in memory answer as those of the tables do."""
+"""Queries on rows in memory give the same results as queries on tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables are made once, and those with other columns are left alone."""
+"""Tables are created once, and tables with other columns are not changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_tables_with_other_columns_are_not_touched(spark: SparkSession, tmp_path
 
 
 def small(spark: SparkSession, root: Path, version: int) -> Tables:
-    """Two tables of a version, of which the first lacks columns."""
+    """Create two tables of a version. The first lacks columns."""
     tables = Tables(spark, str(root), {"segments": SEGMENTS, "gateway_keys": GATEWAY_KEYS})
     rows = spark.createDataFrame([], SEGMENTS).drop("folder", "public_key")
     rows.write.format("delta").save(tables.path("segments"))

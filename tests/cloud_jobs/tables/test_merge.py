@@ -1,4 +1,4 @@
-"""Texts become SQL as they are."""
+"""Strings are quoted in SQL so that their value does not change."""
 
 from __future__ import annotations
 

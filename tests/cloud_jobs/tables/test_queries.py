@@ -1,4 +1,4 @@
-"""The queries of docs/formats/tables.md run as they stand there, and read what they have to."""
+"""The queries in docs/formats/tables.md run as they are written, and read only what they need."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LAST_VALUE, DAY_OF_A_DEVICE, ALL_GAPS, CORRECTED = re.findall(
     r"```sql\n(.*?)```", PAGE.read_text(), re.DOTALL
 )
 SKIPPING = "spark.databricks.delta.stats.skipping"
-"""Off in these tests, which are small, and on where the job runs."""
+"""Delta skips files by their statistics: off in the small tests of this room, on in the job."""
 FIRST = date(2025, 12, 31)
 
 
 @pytest.fixture(scope="module")
 def views(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Readings of 2025-12-31 to 2026-01-02, two a day and sensor, each day in a file of its own."""
+    """Readings of 2025-12-31 to 2026-01-02: two per day and sensor, one file per day."""
     root = tmp_path_factory.mktemp("queries")
     values = {"gateway": "gw-1", "name": "t", "unit": "Cel", "boot": "b", "clock": "unknown"}
     rows = [
@@ -50,7 +50,7 @@ def views(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def days_read(found: DataFrame) -> set[str]:
-    """The partitions of the files that a query reads."""
+    """Return the partitions of the files that a query reads."""
     return {match[1] for name in found.inputFiles() if (match := re.search("day=([0-9-]+)", name))}
 
 

@@ -1,4 +1,4 @@
-"""The tables' columns: keys where Delta keeps statistics, and one table for two readers."""
+"""The tables' columns: keys get Delta's statistics, and two readers share a schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cloud_jobs.tables.schemas import (
 )
 
 STATISTICS_COLUMNS = 32
-"""Of a file Delta keeps the least and the greatest value of so many columns."""
+"""Delta keeps minimum and maximum values per file for this many columns, counted from the first."""
 
 KEYS = {
     "segments": ("name", "state", "gateway", "batch"),

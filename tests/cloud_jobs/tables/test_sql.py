@@ -1,4 +1,4 @@
-"""Queries get the names and the literals of the engine that answers them."""
+"""Queries use the names and the literals of the engine that runs them."""
 
 from __future__ import annotations
 

@@ -80,8 +80,9 @@ class ForeignClient(Protocol):
         """Return the next message."""
 
     async def lost(self) -> int | None:
-        """Wait until the broker ends the connection. Return its reason code, or None if it sent
-        none.
+        """Wait until the broker ends the connection.
+
+        Return its reason code, or None if it sent none.
         """
 
     async def cut(self) -> None:

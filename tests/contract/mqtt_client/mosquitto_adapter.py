@@ -85,9 +85,7 @@ class MosquittoAdapter:
             return await self._messages.get()
 
     async def lost(self) -> int | None:
-        """Raise NotImplementedError: mosquitto_sub reconnects by itself, so the adapter cannot wait
-        for its end.
-        """
+        """Raise NotImplementedError, because mosquitto_sub reconnects by itself."""
         raise NotImplementedError
 
     async def cut(self) -> None:

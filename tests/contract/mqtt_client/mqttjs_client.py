@@ -25,8 +25,9 @@ PROGRAM = Path(__file__).with_name("mqttjs") / "program.mjs"
 
 
 class MqttJsProgram:
-    """The running program. This class sends it requests and passes its events on to their
-    clients.
+    """The running program.
+
+    This class sends it requests and passes its events on to their clients.
     """
 
     def __init__(self, process: Process) -> None:
@@ -149,8 +150,9 @@ class MqttJsClient:
     async def publish(
         self, topic: str, payload: bytes, *, qos: int, retain: bool = False, **properties: Any
     ) -> None:
-        """Publish and take every step of the QoS. Properties have the names that the library
-        uses.
+        """Publish and take every step of the QoS.
+
+        Properties have the names that the library uses.
         """
         options: dict[str, Any] = {"qos": qos, "retain": retain}
         if properties:
@@ -170,8 +172,9 @@ class MqttJsClient:
         return Message(reported["topic"], payload, reported["qos"], reported["retain"])
 
     async def lost(self) -> int | None:
-        """Wait until the broker ends the connection. Return its reason code, or None if it sent
-        none.
+        """Wait until the broker ends the connection.
+
+        Return its reason code, or None if it sent none.
         """
         async with asyncio.timeout(DEADLINE_SECONDS):
             await self._closed.wait()

@@ -44,9 +44,7 @@ def _expected(subscription_qos: int, count: int, of: Iterable[int]) -> dict[int,
 
 
 async def _taken(subscriber: ForeignClient, count: int) -> dict[int, list[object]]:
-    """Return the next messages by the QoS of their publication. Order is only kept within each
-    QoS.
-    """
+    """Return the next messages by the QoS of their publication, in order within each QoS."""
     taken: dict[int, list[object]] = defaultdict(list)
     for _ in range(count):
         message = await subscriber.take()
@@ -210,8 +208,9 @@ async def test_a_second_client_with_the_same_identifier_takes_over(kind: Kind, c
 
 
 async def _play_until_all_came(cast: Cast, middle: asyncio.Barrier) -> None:
-    """Publish and receive at QoS 2. With messages in flight, wait at `middle` for all other
-    clients.
+    """Publish and receive at QoS 2.
+
+    With messages in flight, wait at `middle` for all other clients.
     """
     topic = cast.topic("x")
     payloads = [b"%d" % number for number in range(60)]

@@ -1,1 +1,1 @@
-"""An honest client beside each attack, measured: `make hostile`. No test asserts a time."""
+"""Measurements of an honest client next to each attack: `make hostile`. No test asserts a time."""

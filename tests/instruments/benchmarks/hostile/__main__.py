@@ -1,10 +1,10 @@
-"""`make hostile`: an honest client beside each attack, or beside those that are named.
+"""`make hostile`: measure an honest client next to each attack, or next to the attacks named.
 
     python -m tests.instruments.benchmarks.hostile [--code PATH] [--rounds N]
         [--directory PATH] [ATTACK ...]
 
-The exit code is 1 where a row does not hold, 2 where nothing could be measured: the broker did not
-start, or the machine is so busy that the row without an attack does not hold either.
+The exit code is 1 if a row exceeds its limits. It is 2 if nothing could be measured: the broker did
+not start, or the machine is so busy that even the row without an attack exceeds its limits.
 """
 
 import argparse
@@ -40,17 +40,17 @@ ROUNDS: Final = 3
 AGAIN_MINUTES: Final = 20.0
 EXIT_TERMINATED: Final = 128 + signal.SIGTERM
 REFRESHES_A_SECOND: Final = 1
-"""Of the progress bar: it runs in the process whose latencies are measured."""
+"""Refreshes of the progress bar, which runs in the process whose latencies are measured."""
 
 
 def main() -> int:
-    """Measure, tell, write."""
+    """Measure, print the rows and write the document. Return the exit code."""
     arguments = _arguments()
     console = Console(highlight=False)
     directory: Path = arguments.directory
     directory.mkdir(parents=True, exist_ok=True)
     plan = Plan(attack=arguments.seconds, rate=arguments.rate)
-    # Ended by a signal, it still ends its broker and its attackers.
+    # On SIGTERM the program still ends its broker and its attackers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
     wanted = {CONTROL.__name__, *arguments.attack} if arguments.attack else set(BY_NAME)
     chosen = [attack for attack in ATTACKS if attack.__name__ in wanted]
@@ -123,7 +123,7 @@ def _build_of(code: Path, directory: Path) -> str:
 
 
 class _Siege:
-    """All rows, one after the other; what is calm is learnt from all of them."""
+    """All rows, measured one after the other. Calm latencies are learned from all of them."""
 
     def __init__(self, arguments: argparse.Namespace, plan: Plan) -> None:
         self._code: Path = arguments.code
@@ -134,12 +134,12 @@ class _Siege:
         self._rounds: list[list[Row]] = []
 
     def rows(self) -> list[Row]:
-        """Every row, judged by what is known to be calm now."""
+        """Return every row, judged by the calm latencies known so far."""
         floor = floor_of([row for rounds in self._rounds for row in rounds])
         return [merged_of(rounds, floor) for rounds in self._rounds]
 
     def measure(self, attack: type[Attack]) -> Row:
-        """A row; again where it does not hold."""
+        """Measure a row, and repeat it if it exceeds its limits."""
         rounds: list[Row] = []
         self._rounds.append(rounds)
         while len(rounds) < self._rounds_most:

@@ -1,4 +1,4 @@
-"""Attacks on who may connect: passwords, proofs, tokens, and what rules forbid."""
+"""Attacks on authentication and authorization: passwords, SCRAM exchanges, tokens, access rules."""
 
 import json
 from itertools import cycle
@@ -11,14 +11,14 @@ from tests.instruments.benchmarks.hostile.packets import authentication, connect
 from tests.peers.mqtt_bytes import connect, publish, subscribe
 
 GUESSERS: Final = 5
-"""Addresses from which passwords are guessed: more would be slowed as well, each for itself."""
+"""Addresses from which passwords are guessed. The broker slows each address down separately."""
 SCRAM_ADDRESS: Final = 20
 TOKEN_ADDRESS: Final = 10
 EXCHANGES: Final = 560
 
 
 class OpenExchanges(Attack):
-    """Proofs that are begun and never given."""
+    """SCRAM exchanges that are begun and never completed."""
 
     name = "SCRAM exchanges left open"
     sentence = (
@@ -29,7 +29,7 @@ class OpenExchanges(Attack):
     counters = ("server_busy",)
 
     async def run(self, hand: Hand) -> None:
-        """Begin, and leave it."""
+        """Begin an exchange on each connection, and leave it open."""
         async for number in hand.paced(300, 1_000, whole=True):
             address = SCRAM_ADDRESS + (number - EXCHANGES if number > EXCHANGES else 0)
             wire = await hand.stranger(hand.target.guarded_port, address=address)
@@ -41,7 +41,7 @@ class OpenExchanges(Attack):
 
 
 class WrongPasswords(Attack):
-    """Each costs the broker some 50 ms of a core, and the client 29 bytes."""
+    """Wrong passwords. Each costs the broker some 50 ms of a core, and the client 29 bytes."""
 
     name = "wrong passwords"
     sentence = (
@@ -52,7 +52,7 @@ class WrongPasswords(Attack):
     counters = ("login_delayed",)
 
     async def run(self, hand: Hand) -> None:
-        """Ask, and do not wait."""
+        """Send each password without waiting for a response."""
         async for number in hand.paced(600, 2_000):
             wire = await hand.stranger(hand.target.guarded_port, address=number % GUESSERS)
             if wire is not None:
@@ -62,7 +62,7 @@ class WrongPasswords(Attack):
 
 
 class WrongTokens(Attack):
-    """Tokens of an identity provider that prove nothing."""
+    """Invalid tokens of an identity provider."""
 
     name = "tokens that prove nothing"
     sentence = (
@@ -74,7 +74,7 @@ class WrongTokens(Attack):
     counters = ("bad_user_name_or_password", "not_authorized")
 
     async def run(self, hand: Hand) -> None:
-        """Show one after the other."""
+        """Send one token after the other."""
         tokens = cycle(json.loads((Path(hand.target.folder) / "tokens.json").read_text()))
         async for number in hand.paced(100):
             address = TOKEN_ADDRESS + number % GUESSERS
@@ -85,7 +85,7 @@ class WrongTokens(Attack):
 
 
 class Forbidden(Attack):
-    """What rules deny, again and again."""
+    """Requests that access rules deny, repeated many times."""
 
     name = "what rules forbid"
     sentence = (
@@ -95,7 +95,7 @@ class Forbidden(Attack):
     counters = ("publish_not_authorized",)
 
     async def run(self, hand: Hand) -> None:
-        """Ask for it."""
+        """Publish and subscribe to forbidden topics."""
         wires: list[Wire] = [await hand.client(f"forbidden{each}") for each in range(10)]
         async for number in hand.paced(250):
             topic = f"forbidden/{number}"

@@ -1,4 +1,4 @@
-"""What an attack is, and the hand that opens its connections and counts its bytes."""
+"""The base class of attacks, and `Hand`, which opens an attack's connections and counts bytes."""
 
 import asyncio
 import contextlib
@@ -15,40 +15,40 @@ from tests.instruments.benchmarks.hostile.memory import Allowance
 from tests.peers.mqtt_bytes import connect
 
 PATIENCE_SECONDS: Final = 10.0
-"""How long an attacker waits for an answer that it needs to go on."""
+"""Timeout for a response that an attacker needs to continue."""
 
 SMALL_BUFFER_BYTES: Final = 4_096
 
 ADDRESSES: Final = 250
-"""From so many addresses attackers come, by what the PROXY header says."""
+"""The number of attackers' addresses in the PROXY headers."""
 
 HEAD_BYTES: Final = 64
-"""What is kept of the beginning of an answer."""
+"""Bytes stored from the beginning of a response."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where a broker and its page listen, all of it on this machine."""
+    """The ports and paths of a broker and its page, all of them on this machine."""
 
     port: int
     password_port: int
-    """A listener that lets nobody in without a user name."""
+    """A listener that demands a user name."""
     proxy_port: int
-    """What the network reaches, through a proxy that names the addresses: for strangers."""
+    """A listener for strangers from the network, behind a proxy that names their addresses."""
     guarded_port: int
-    """The same, and nobody is let in without a user name."""
+    """A listener behind a proxy that demands a user name."""
     websocket_port: int
     tls_port: int
     certificates_port: int
-    """TLS that demands a client's certificate."""
+    """A TLS listener that demands a client certificate."""
     page_port: int
     unix_path: str
     folder: str
-    """Where tokens and certificates for the attackers are: `site`."""
+    """The folder with tokens and certificates for the attackers, written by `site`."""
 
 
 class Wire(asyncio.Protocol):
-    """One connection of an attacker: it sends what it is told and looks at no answer."""
+    """A connection of an attacker, which sends bytes and only counts the bytes that arrive."""
 
     def __init__(self, hand: "Hand", *, reads: bool) -> None:
         self._hand = hand
@@ -58,19 +58,19 @@ class Wire(asyncio.Protocol):
         self.answered = asyncio.Event()
         self.closed = asyncio.Event()
         self.head = b""
-        """The first bytes that came."""
+        """The first received bytes."""
         self.received: bytearray | None = None
-        """What came, for those who set it; None: it is only counted."""
+        """All received bytes if a caller has set a buffer. None only counts them."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open."""
+        """Register the open connection."""
         self.transport = cast(asyncio.Transport, transport)
         self._hand.wires.add(self)
         if not self._reads:
             self.transport.pause_reading()
 
     def data_received(self, data: bytes) -> None:
-        """Something came; it is counted and dropped."""
+        """Count received bytes."""
         self._hand.received_bytes += len(data)
         if len(self.head) < HEAD_BYTES:
             self.head += data[: HEAD_BYTES - len(self.head)]
@@ -79,7 +79,7 @@ class Wire(asyncio.Protocol):
         self.answered.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
+        """Note the end of the connection."""
         self._hand.wires.discard(self)
         self._hand.closed += not self._was_cut
         self.closed.set()
@@ -92,54 +92,56 @@ class Wire(asyncio.Protocol):
             self.transport.write(data)
 
     async def answer(self) -> None:
-        """Wait until something came, the end included."""
+        """Wait until bytes arrive or the connection ends, at most PATIENCE_SECONDS."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.answered.wait(), PATIENCE_SECONDS)
         self.answered.clear()
 
     def cut(self) -> None:
-        """End the connection without a word."""
+        """Cut the connection without a DISCONNECT."""
         self._was_cut = True
         self.transport.abort()
 
 
 class Hand:
-    """Opens connections to the target until the time is over, and counts what it did."""
+    """Opens connections to the target during a limited time, and counts what it did."""
 
     def __init__(self, target: Target, seconds: float, share: float = 1.0) -> None:
-        """`share` of what an attack does by itself, where others attack at the same time."""
+        """`share` is the fraction of the attack's usual work, if other attacks run as well."""
         self.target = target
         self.seconds = seconds
         self.share = share
         self.wires: set[Wire] = set()
-        """Those that are open."""
+        """The open connections."""
         self._sources = numbers_from()
         self.closed = 0
         """Connections that the other end closed."""
         self.answers: Counter[str] = Counter()
         self.connections = 0
         self.refused = 0
-        """Connections that the kernel or the broker did not take."""
+        """Connections that the kernel or the broker did not accept."""
         self.sent_bytes = 0
         self.received_bytes = 0
         self.steps = 0
         self._end = 0.0
 
     def begin(self, after: float = 0.0) -> None:
-        """The time counts from now, of which the attack lets some pass; what was prepared does
-        not count."""
+        """Start the attack's time, of which the attack waits `after` seconds.
+
+        Reset all counters.
+        """
         self.connections = self.refused = self.steps = self.closed = 0
         self.answers.clear()
         self.sent_bytes = self.received_bytes = 0
         self._end = time.monotonic() + self.seconds
 
     def leave(self) -> None:
-        """Cut whatever is open."""
+        """Cut all open connections."""
         for wire in list(self.wires):
             wire.cut()
 
     def figures(self) -> dict[str, int]:
-        """What was done."""
+        """Return the counters by name."""
         return {
             **self.answers,
             "closed": self.closed,
@@ -151,15 +153,15 @@ class Hand:
         }
 
     def some(self, count: int) -> int:
-        """The attack's share of so many, at least one."""
+        """Return the attack's share of `count`, at least 1."""
         return max(1, round(count * self.share))
 
     async def paced(
         self, rate: float, count: int | None = None, *, whole: bool = False
     ) -> AsyncIterator[int]:
-        """Numbers at a rate a second, until the time is over or there were so many.
+        """Yield numbers at a rate per second, until the time is over or `count` is reached.
 
-        `whole`: at this rate whatever the attack's share, to meet a limit.
+        With `whole`, the rate is not reduced to the attack's share, so that it reaches a limit.
         """
         rate = rate if whole else rate * self.share
         began, number = time.monotonic(), 0
@@ -171,15 +173,16 @@ class Hand:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
 
     async def rest(self) -> None:
-        """Keep what is open until the time is over."""
+        """Keep the connections open until the time is over."""
         await asyncio.sleep(max(0.0, self._end - time.monotonic()))
 
     async def open(
         self, port: int | None = None, *, reads: bool = True, source: str = ""
     ) -> Wire | None:
-        """A TCP connection; None where it was refused. One that does not read has small buffers.
+        """Open a TCP connection, or return None if it is refused.
 
-        `source` is the own address, one of loopback.
+        `source` is the local address, one of loopback. A connection that does not read has small
+        buffers.
         """
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if source:
@@ -190,7 +193,7 @@ class Hand:
         return await self._open(sock, address, reads=reads)
 
     async def open_unix(self, name: bytes | None) -> Wire | None:
-        """A connection to the Unix socket, from a socket that has this name."""
+        """Connect to the Unix socket, from a socket that has this name."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         if name is not None:
             sock.bind(name)
@@ -215,7 +218,7 @@ class Hand:
     async def stranger(
         self, port: int | None = None, *, address: int | None = None, reads: bool = True
     ) -> Wire | None:
-        """A connection from the network, from one of ADDRESSES in turn, or this one of them."""
+        """Open a connection from the network, with `address` or the next of ADDRESSES addresses."""
         wire = await self.open(port or self.target.proxy_port, reads=reads)
         if wire is not None:
             number = next(self._sources) if address is None else address
@@ -223,11 +226,17 @@ class Hand:
         return wire
 
     async def client(self, client_id: str, *, reads: bool = True, clean: bool = True) -> Wire:
-        """A client of MQTT 3.1.1 from the network. Raises OSError where there is no connection."""
+        """Connect a client of MQTT 3.1.1 from the network.
+
+        Raises OSError if there is no connection.
+        """
         return await self.connected(connect(client_id, clean=clean), reads=reads)
 
     async def connected(self, packet: bytes, *, reads: bool = True) -> Wire:
-        """The same with a CONNECT of the caller's."""
+        """Open a connection from the network and send `packet`, a CONNECT.
+
+        Raises ConnectionRefusedError if there is no connection.
+        """
         wire = await self.stranger(reads=reads)
         if wire is None:
             raise ConnectionRefusedError("the broker takes no connection")
@@ -238,21 +247,24 @@ class Hand:
 
 
 class Attack(ABC):
-    """One way to hurt others; `prepare` happens before the calm is measured."""
+    """An attack on other clients. `prepare` runs before the calm latencies are measured."""
 
     name: ClassVar[str]
     sentence: ClassVar[str]
-    """What it does, with its rate, for the document."""
+    """The attack and its rate in a sentence, for the document."""
 
     allowance: ClassVar[Allowance] = Allowance()
-    """What the limits let it cost, beside what the broker needs in any case."""
+    """The memory that the limits allow for this attack, beyond the broker's usual memory."""
 
     counters: ClassVar[tuple[str, ...]] = ()
-    """One of these has to rise in the broker's status or in the attackers' own figures, because a
-    limit answers. Empty: the attack is work that the broker does, a slice at a time."""
+    """Names of counters, one of which must rise because a limit stops the attack.
 
-    async def prepare(self, hand: Hand) -> None:  # noqa: B027 - most find nothing there
-        """Put into the broker what the attack finds there."""
+    The counters are in the broker's status or in the attackers' own figures. An attack without any
+    is work that the broker does one slice at a time.
+    """
+
+    async def prepare(self, hand: Hand) -> None:  # noqa: B027 - most attacks prepare nothing
+        """Prepare the broker's state, such as retained messages."""
 
     @abstractmethod
     async def run(self, hand: Hand) -> None:

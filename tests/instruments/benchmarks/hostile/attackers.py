@@ -1,15 +1,15 @@
-"""All attacks, and the process in which they run: not the honest client's, nor the broker's.
+"""All attacks, and the separate process that runs them.
 
     python -m tests.instruments.benchmarks.hostile.attackers NAME,NAME... SECONDS SHARE TARGET
 
-The parent writes lines and reads answers:
+The parent writes lines and reads responses:
 
-    prepare   puts into the broker what the attacks find there; answered with `ready`
-    attack    all of them attack at the same time, one begins after the other; answered with what
-              each has done, as JSON
-    leave     cuts all connections that are open; answered with `gone`
+    prepare    prepare the broker's state for the attacks; the response is `ready`
+    attack     run all attacks concurrently, each starting after the one before;
+               the response is a JSON object of their figures
+    leave      cut all open connections; the response is `gone`
 
-The process ends with its standard input.
+The process ends when its standard input is closed.
 """
 
 import asyncio
@@ -83,32 +83,32 @@ BY_NAME: Final = {attack.__name__: attack for attack in ATTACKS}
 
 
 def target_text(target: Target) -> str:
-    """A target as the last argument of the command."""
+    """Return a target as the last argument of the command."""
     return json.dumps(asdict(target))
 
 
 BEGINNINGS: Final = 0.4
-"""Within this part of the time all of them begin, one after the other."""
+"""The fraction of the time within which all attacks start, one after the other."""
 
 
 class Attackers:
-    """Some attacks, each with connections and figures of its own."""
+    """Some attacks, each with its own connections and figures."""
 
     def __init__(self, names: list[str], seconds: float, share: float, target: Target) -> None:
         self._seconds = seconds
         self._attacks = [(BY_NAME[name](), Hand(target, seconds, share)) for name in names]
 
     async def prepare(self) -> None:
-        """Put into the broker what they find there."""
+        """Prepare the broker's state for all attacks."""
         prepared = set()
         for attack, hand in self._attacks:
-            # Several find the same there.
+            # Several attacks share one preparation.
             if type(attack).prepare not in prepared:
                 prepared.add(type(attack).prepare)
                 await attack.prepare(hand)
 
     async def attack(self) -> dict[str, dict[str, int | str | None]]:
-        """Attack; what each of them did, and what kept it from going on."""
+        """Run all attacks. Return the figures of each, and the error that stopped it or None."""
         pause = BEGINNINGS * self._seconds / len(self._attacks)
         problems = await asyncio.gather(
             *(
@@ -131,13 +131,13 @@ class Attackers:
         return None
 
     def leave(self) -> None:
-        """Cut what is open."""
+        """Cut all open connections."""
         for _, hand in self._attacks:
             hand.leave()
 
 
 async def obey(attackers: Attackers) -> None:
-    """Do what standard input says until it ends."""
+    """Run the commands from standard input until it is closed."""
     loop = asyncio.get_running_loop()
     lines = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)

@@ -1,4 +1,4 @@
-"""The broker under attack: a process of its own with every kind of listener, and its figures."""
+"""The broker under attack: a separate process with every kind of listener, and its measurements."""
 
 import os
 import socket
@@ -19,14 +19,17 @@ from tests.system.broker_process import (
 )
 
 CLEAR_HIGH_WATER: Final = "5"
-"""Written to clear_refs: the kernel sets VmHWM back to what is resident now (proc(5))."""
+"""Written to clear_refs, so that the kernel resets VmHWM to the resident memory (proc(5))."""
 
 
 class BesiegedBroker(BrokerProcess):
-    """`oncegate broker` with listeners for everybody; `gateway` is imported from `code`."""
+    """`oncegate broker` with every kind of listener.
+
+    `gateway` is imported from the folder `code`.
+    """
 
     def __init__(self, code: Path, data_directory: Path, *, mqtt: str = "", more: str = "") -> None:
-        """`mqtt` and `more` are settings in `[mqtt]`, and sections, beside those of `site`."""
+        """`mqtt` has settings for `[mqtt]`, and `more` sections, both added to those of `site`."""
         self._code = code
         super().__init__("", data_directory=data_directory)
         self.target = Target(
@@ -52,11 +55,11 @@ class BesiegedBroker(BrokerProcess):
         return {"PYTHONPATH": f"{self._code}:{self._code / 'firmware-bridge'}"}
 
     def spawn(self, environment: Mapping[str, str] | None = None) -> None:
-        """Start it on the code that is to be measured."""
+        """Start the broker on the code that is measured."""
         super().spawn({**(environment or {}), **self._environment})
 
     def start_page(self) -> None:
-        """Start the status page of this broker, and wait until it answers."""
+        """Start the broker's status page, and wait until it accepts connections."""
         with (self.directory / "page.log").open("ab") as log:
             self._page = subprocess.Popen(
                 [*oncegate_command(), "api", "--config", str(self._configuration)],
@@ -76,11 +79,11 @@ class BesiegedBroker(BrokerProcess):
 
     @property
     def page_is_running(self) -> bool:
-        """Whether the page's process is alive."""
+        """True while the page's process is alive."""
         return self._page is not None and self._page.poll() is None
 
     def page_log(self) -> str:
-        """What the page wrote so far."""
+        """Return what the page has written to its log."""
         return (self.directory / "page.log").read_text(errors="replace")
 
     def remove(self) -> None:
@@ -91,7 +94,7 @@ class BesiegedBroker(BrokerProcess):
         super().remove()
 
     def memory(self) -> dict[str, int]:
-        """Resident memory now and at its highest since `forget_high_water`, in bytes."""
+        """Return resident memory in bytes: now, and the most since `forget_high_water`."""
         status = Path(f"/proc/{self.process_id}/status").read_text()
         fields = dict(line.split(":", 1) for line in status.splitlines())
         return {
@@ -100,16 +103,16 @@ class BesiegedBroker(BrokerProcess):
         }
 
     def forget_high_water(self) -> None:
-        """Begin to look for the highest memory anew."""
+        """Restart the measurement of the most resident memory."""
         Path(f"/proc/{self.process_id}/clear_refs").write_text(CLEAR_HIGH_WATER)
 
     def processor_seconds(self) -> float:
-        """What the process used so far, all of its threads."""
+        """Return the processor seconds that all threads of the process have used."""
         fields = Path(f"/proc/{self.process_id}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def counted(self) -> dict[str, int]:
-        """What the broker counts of mistakes, refusals and drops."""
+        """Return the broker's counts of protocol errors, refused connections and drops."""
         status: dict[str, Any] = self.ask("status")
         dropped = {
             f"dropped: {name}": count for name, count in status["messages"]["dropped"].items()
@@ -122,8 +125,7 @@ class BesiegedBroker(BrokerProcess):
 def besieged(
     code: Path, data_directory: Path, *, mqtt: str = "", more: str = ""
 ) -> Iterator[BesiegedBroker]:
-    """A broker and its page that run for as long as the block lasts; its data stay until the
-    caller's end."""
+    """Yield a running broker with its page. The caller removes the data directory."""
     broker = BesiegedBroker(code, data_directory, mqtt=mqtt, more=more)
     try:
         broker.start()

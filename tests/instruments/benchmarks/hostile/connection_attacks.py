@@ -1,4 +1,4 @@
-"""Attacks by those whom the broker does not know yet: before and in CONNECT, and around it."""
+"""Attacks by clients that the broker has not authenticated: before, in and around CONNECT."""
 
 import asyncio
 import os
@@ -22,18 +22,18 @@ PACKET_BYTES: Final = 2 * 2**20 - 32
 """Just below the default of `max_packet_size`."""
 
 ONE: Final = 7
-"""All of a storm from one address."""
+"""The one address from which a storm of connections comes."""
 
 MISTAKES: Final = (
     *((4, packet) for packet in MALFORMED),
     *((vector.version, vector.wire) for vector in VECTORS if vector.sender == "client"),
-    # In place of a CONNECT: 0.
+    # Version 0 means that the packet replaces the CONNECT.
     *((0, vector.wire) for vector in CONNECTS),
 )
 
 
 class Nothing(Attack):
-    """The control: whatever it shows is the instrument's and the machine's own noise."""
+    """The control row. It shows the noise of the instrument and the machine."""
 
     name = "nothing"
     sentence = "No attack at all: how far apart two calm stretches are on this machine."
@@ -44,7 +44,7 @@ class Nothing(Attack):
 
 
 class NeverConnect(Attack):
-    """Open sockets and nothing else."""
+    """Open sockets that send nothing."""
 
     name = "never CONNECT"
     sentence = "2,000 connections, 1,000 a second, that never send a byte."
@@ -52,14 +52,14 @@ class NeverConnect(Attack):
     counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
-        """Open and hold."""
+        """Open connections and keep them open."""
         async for _ in hand.paced(1_000, 2_000):
             await hand.stranger()
         await hand.rest()
 
 
 class ByteByByte(Attack):
-    """CONNECT in the smallest pieces that there are."""
+    """CONNECT in pieces of one byte."""
 
     name = "CONNECT byte by byte"
     sentence = "200 connections that send a CONNECT of 60 bytes, one byte each 40 ms."
@@ -76,14 +76,14 @@ class ByteByByte(Attack):
 
 
 class PartialPackets(Attack):
-    """As much in the decoders as a packet may have."""
+    """Unfinished packets that fill the decoders to the largest packet size."""
 
     name = "unfinished packets"
     sentence = "32 clients that each send a PUBLISH of 2 MiB without its last byte."
     allowance = Allowance(connections=32, bounds=("unfinished packets",))
 
     async def run(self, hand: Hand) -> None:
-        """Send all but the end, and wait."""
+        """Send packets without their last byte, and wait."""
         packet = unfinished(publish("attack/partial", bytes(PACKET_BYTES)))
         wires = []
         async for number in hand.paced(32, 32):
@@ -94,7 +94,7 @@ class PartialPackets(Attack):
 
 
 class PartialConnects(Attack):
-    """The same before anybody is let in."""
+    """Unfinished CONNECT packets, before any authentication."""
 
     name = "unfinished CONNECT"
     sentence = "200 connections, 100 a second, that send 195 kB of a CONNECT of 327 kB."
@@ -102,19 +102,19 @@ class PartialConnects(Attack):
     counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
-        """Send all but the end, and wait."""
+        """Send packets without their end, and wait."""
         field = "x" * 65_000
         whole = connect(field, username=field, password=field.encode())
         async for _ in hand.paced(100, 200):
             wire = await hand.stranger()
             if wire is not None:
-                # Its remaining length is that of a packet with five such fields.
+                # This is the remaining length of a packet with five such fields.
                 wire.send(b"\x10\x8f\xfb\x13" + whole[4:])
         await hand.rest()
 
 
 class MalformedStorm(Attack):
-    """Mistakes of every kind."""
+    """Malformed packets of every kind."""
 
     name = "malformed packets"
     sentence = (
@@ -125,7 +125,7 @@ class MalformedStorm(Attack):
     counters = ("field_truncated",)
 
     async def run(self, hand: Hand) -> None:
-        """Connect, send one, and let the broker close."""
+        """Connect, send one malformed packet, and let the broker close."""
         mistakes = cycle(MISTAKES)
         async for number in hand.paced(200):
             wire = await hand.stranger()
@@ -136,7 +136,7 @@ class MalformedStorm(Attack):
 
 
 class WebSocketHosts(Attack):
-    """Names of hosts that take long to look at."""
+    """Host headers that take long to parse."""
 
     name = "odd Host headers"
     sentence = (
@@ -157,7 +157,7 @@ class WebSocketHosts(Attack):
     )
 
     async def run(self, hand: Hand) -> None:
-        """Ask, and let the broker answer."""
+        """Send handshakes without waiting for their responses."""
         hosts = cycle(self.hosts)
         async for _ in hand.paced(20):
             host = next(hosts)
@@ -167,7 +167,7 @@ class WebSocketHosts(Attack):
 
 
 class ProxyHeaders(Attack):
-    """Everything but what a proxy says."""
+    """Invalid and forged headers of the PROXY protocol."""
 
     name = "PROXY headers"
     sentence = (
@@ -178,7 +178,7 @@ class ProxyHeaders(Attack):
     counters = ("proxy_header",)
 
     async def run(self, hand: Hand) -> None:
-        """Send one and keep the connection."""
+        """Send one header on each connection, and keep the connection open."""
         whole = proxy_header(b"\xff\xfe\x01/\x9b[31m")
         headers = cycle(
             [
@@ -206,7 +206,7 @@ class ProxyHeaders(Attack):
 
 
 class UnixNames(Attack):
-    """Peers of the Unix socket with names of their own."""
+    """Clients of the Unix socket that have bound unusual names."""
 
     name = "Unix peers without a name in UTF-8"
     sentence = (
@@ -217,7 +217,7 @@ class UnixNames(Attack):
     counters = ("unexpected_packet",)
 
     async def run(self, hand: Hand) -> None:
-        """Connect from each of these names."""
+        """Connect from sockets with abstract names, paths and no name, alternately."""
         folder = os.fsencode(os.path.dirname(hand.target.unix_path))
         made: list[bytes] = []
         try:
@@ -236,7 +236,7 @@ class UnixNames(Attack):
 
 
 class ConnectStorm(Attack):
-    """Connections that come and go."""
+    """Short connections at a high rate."""
 
     name = "connections that come and go"
     sentence = (
@@ -247,7 +247,7 @@ class ConnectStorm(Attack):
     counters = ("max_connection_rate_per_address",)
 
     async def run(self, hand: Hand) -> None:
-        """Open and cut."""
+        """Open connections, and cut all but the last ten."""
         ended: list[Wire] = []
         async for number in hand.paced(500, 1_500, whole=True):
             wire = await hand.stranger(address=ONE)
@@ -263,7 +263,7 @@ class ConnectStorm(Attack):
 
 
 class SlowUpgrades(Attack):
-    """Handshakes of WebSocket that never end."""
+    """WebSocket handshakes that never end."""
 
     name = "WebSocket handshakes byte by byte"
     sentence = "100 connections that send a WebSocket handshake, one byte each 100 ms."
@@ -281,7 +281,7 @@ class SlowUpgrades(Attack):
 
 
 class IdleHoard(Attack):
-    """Connections of one address that want nothing but their places."""
+    """Idle connections from one address, which use up its allowed number."""
 
     name = "idle connections without keep-alive"
     sentence = (

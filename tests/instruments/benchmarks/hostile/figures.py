@@ -1,4 +1,4 @@
-"""Latencies, their percentiles, and whether a row stays within what was required: pure."""
+"""Latencies, their percentiles, and the check against the required limits, as pure functions."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,18 +7,18 @@ from statistics import median
 from typing import Final
 
 RATIO_MOST: Final = 2.0
-"""What an attack may do to an honest client's latency, at p50 and at p99."""
+"""The largest allowed ratio of an honest client's latency under attack to calm, at p50 and p99."""
 
 SERIES: Final = ("QoS 1 acknowledged", "QoS 1 received", "QoS 2 acknowledged", "QoS 2 received")
-"""Publish to PUBACK or PUBCOMP, and publish to the subscriber."""
+"""Latencies from publishing to PUBACK or PUBCOMP, and from publishing to the subscriber."""
 
 PERCENTILES: Final = (50, 99)
 
 
 def percentile_of(values: Sequence[float], percentile: float) -> float:
-    """The smallest value that at least so many percent are not above (nearest rank).
+    """Return the smallest value that at least `percentile` percent do not exceed (nearest rank).
 
-    Raises ValueError where there is none.
+    Raises ValueError if there are no values.
     """
     if not values:
         raise ValueError("there is no percentile of nothing")
@@ -27,11 +27,11 @@ def percentile_of(values: Sequence[float], percentile: float) -> float:
 
 
 Latencies = Mapping[str, Sequence[float]]
-"""Seconds, by the names of SERIES."""
+"""Latencies in seconds, by the names of SERIES."""
 
 
 def percentiles_of(latencies: Latencies) -> dict[str, dict[str, float]]:
-    """Percentiles in milliseconds of each series: {"QoS 1 received": {"p50": 1.2, ...}, ...}."""
+    """Return percentiles in ms for each series: {"QoS 1 received": {"p50": 1.2, ...}, ...}."""
     return {
         name: {f"p{each}": 1000 * percentile_of(values, each) for each in PERCENTILES}
         for name, values in latencies.items()
@@ -44,7 +44,7 @@ Percentiles = Mapping[str, Mapping[str, float]]
 def ratios_of(
     calm: Percentiles, during: Percentiles, floor: Percentiles | None = None
 ) -> dict[str, dict[str, float]]:
-    """How many times the calm figure each one is, or the figure in `floor` where that is larger."""
+    """Return the ratio of each figure to the calm one, or to the one in `floor` if it is larger."""
     least = calm if floor is None else floor
     return {
         name: {
@@ -56,7 +56,7 @@ def ratios_of(
 
 
 def medians_of(rounds: Sequence[Percentiles]) -> dict[str, dict[str, float]]:
-    """Each figure as the median over the rounds."""
+    """Return the median of each figure over the rounds."""
     first = rounds[0]
     return {
         name: {each: median(one[name][each] for one in rounds) for each in first[name]}
@@ -65,14 +65,14 @@ def medians_of(rounds: Sequence[Percentiles]) -> dict[str, dict[str, float]]:
 
 
 def worst_of(ratios: Percentiles, each: str) -> tuple[str, float]:
-    """The series that fared worst at one percentile, and its ratio."""
+    """Return the series with the largest ratio at one percentile, and this ratio."""
     name = max(ratios, key=lambda name: ratios[name][each])
     return name, ratios[name][each]
 
 
 @dataclass(frozen=True)
 class Conservation:
-    """What became of the honest client's messages and connections."""
+    """Counts of the honest clients' messages and lost connections."""
 
     sent: int = 0
     lost: int = 0
@@ -87,9 +87,9 @@ def failures_of(
     memory_bytes_most: int,
     conservation: Conservation,
 ) -> list[str]:
-    """What a row fell short of, a few words each; empty: it holds.
+    """Return what exceeds its limits in a row, a few words each. The list is empty if nothing does.
 
-    `ratios` is None where some series has no latency at all: nothing of it came through.
+    `ratios` is None if a series has no latency at all, because no message arrived.
     """
     return [
         *(["nothing came through"] if ratios is None else _latency_failures(ratios)),
@@ -115,6 +115,6 @@ def _if(condition: bool, words: str) -> list[str]:
 
 
 def growth_of(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """By how much each counter grew; those that did not are left out."""
+    """Return the growth of each counter, without the counters that did not grow."""
     grown = {name: count - before.get(name, 0) for name, count in after.items()}
     return {name: count for name, count in sorted(grown.items()) if count}

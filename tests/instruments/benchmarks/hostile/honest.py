@@ -1,9 +1,9 @@
 """The honest clients: a publisher at QoS 1, one at QoS 2, and a subscriber, all with sessions.
 
-Each message is due at a moment of a steady rate, and its latency counts from that moment: a broker
-that stands still does not slow the question down. Every client acknowledges what it gets, comes
-back where its connection is cut, and sends again what was not acknowledged, as the standard says.
-What arrives is held against what was sent, one by one.
+Each message is due at a moment of a steady rate, and its latency counts from this moment. So a
+broker that stalls does not reduce the rate of the messages. Every client acknowledges, reconnects
+when its connection is cut, and resends what was not acknowledged, as the standard requires. Every
+received message is compared with the sent ones.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tests.instruments.benchmarks.hostile.honest_clients import (
 
 
 class Honest:
-    """The three of them on one broker; nothing is awaited from one that is not running."""
+    """The three clients on one broker. Waiting stops when the broker is no longer running."""
 
     def __init__(self, port: int, rate: float, is_running: Callable[[], bool]) -> None:
         self.ledger = Ledger()
@@ -39,11 +39,14 @@ class Honest:
             await publisher.open()
 
     async def publish_until(self, end: asyncio.Event) -> dict[str, list[float]]:
-        """Publish at the rate until `end`; the latencies of what was due meanwhile."""
+        """Publish at the rate until `end`.
+
+        Return the latencies of the messages due in this time.
+        """
         self.ledger.latencies = {name: [] for name in SERIES}
         began, sent = time.monotonic(), 0
         while not end.is_set():
-            # The two of them in turn, so that neither rides on the other's commit.
+            # The publishers alternate, so that neither profits from the other's commit.
             for place, publisher in enumerate(self._publishers):
                 due = began + (sent + place / len(self._publishers)) / self._rate
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -53,7 +56,10 @@ class Honest:
         return self.ledger.latencies
 
     async def publish_for(self, seconds: float) -> dict[str, list[float]]:
-        """The same for so long."""
+        """Publish at the rate for some seconds.
+
+        Return the latencies of the messages due in this time.
+        """
         end = asyncio.Event()
         timer = asyncio.get_running_loop().call_later(seconds, end.set)
         try:
@@ -64,7 +70,7 @@ class Honest:
     async def drain(self) -> None:
         """Wait until everything is acknowledged and received, or for DRAIN_SECONDS."""
         deadline = time.monotonic() + DRAIN_SECONDS
-        # Three clients have something to wait for; none of them knows when all are done.
+        # Three clients wait for different events, so none of them knows when all are done.
         while time.monotonic() < deadline and not self._is_done() and self._is_running():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
@@ -78,7 +84,7 @@ class Honest:
             client.leave()
 
     def cut(self) -> None:
-        """Cut all connections that are open: their clients come back."""
+        """Cut all open connections. Their clients reconnect."""
         for client in (self._subscriber, *self._publishers):
             if client.transport is not None:
                 client.transport.abort()

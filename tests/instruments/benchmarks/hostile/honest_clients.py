@@ -1,6 +1,7 @@
-"""One honest client each: it comes back where its connection is cut, and sends again what was not
-acknowledged, as the standard says. Answers leave inside the transport's callback, so that no turn
-of the event loop counts as the broker's.
+"""Honest clients, each with one connection that it reopens when it is cut.
+
+A client resends what was not acknowledged, as the standard requires. It answers inside the
+transport's callback, so that the broker is not charged for a turn of the event loop.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from tests.peers.mqtt_bytes import (
 
 PAYLOAD_BYTES: Final = 64
 WINDOW: Final = 50
-"""Half of what the broker takes by default: an honest client is not the one that is cut."""
+"""Half of what the broker allows by default, so that an honest client is never cut for it."""
 DRAIN_SECONDS: Final = 30.0
 COME_BACK_SECONDS: Final = 0.2
 TOPIC: Final = "sensors/honest/{qos}"
@@ -32,7 +33,7 @@ TOPIC: Final = "sensors/honest/{qos}"
 
 @dataclass(frozen=True)
 class Way:
-    """How a client reaches the broker, and as whom."""
+    """The port, the credentials and the TLS context with which a client connects."""
 
     port: int
     username: str | None = None
@@ -41,41 +42,43 @@ class Way:
 
 
 class Ledger:
-    """What was sent, when it was due, when it was acknowledged and received; times in seconds."""
+    """The times at which messages were due, acknowledged and received, in seconds."""
 
     def __init__(self, due: dict[tuple[int, int], float] | None = None) -> None:
         """`due` is shared by the ledgers of several subscribers."""
         self.due: dict[tuple[int, int], float] = {} if due is None else due
-        """By QoS and number."""
+        """Times by QoS and number."""
         self.received: Counter[tuple[int, int]] = Counter()
         self.acknowledged: set[tuple[int, int]] = set()
         self.latencies: dict[str, list[float]] = {name: [] for name in SERIES}
         self.connections_lost = 0
         self.departures = 0
-        """Connections that the client itself cut: what was in flight may come again at QoS 1, and
-        QoS 0 passes by."""
+        """Connections that the client itself cut.
+
+        After this, QoS 1 messages in flight may be repeated, and QoS 0 messages missed.
+        """
 
     def note(self, name: str, key: tuple[int, int]) -> None:
-        """Something arrived: keep how late it was."""
+        """Record the latency of an arrival."""
         self.latencies[name].append(time.monotonic() - self.due[key])
 
     def take_acknowledgement(self, qos: int, number: int) -> None:
-        """PUBACK or PUBCOMP."""
+        """Record a PUBACK or PUBCOMP."""
         self.acknowledged.add((qos, number))
         self.note(f"QoS {qos} acknowledged", (qos, number))
 
     def take_message(self, payload: bytes) -> None:
-        """The subscriber got a message for the first time or again."""
+        """Record a message that the subscriber received, possibly a repeated one."""
         key = payload[0], int.from_bytes(payload[1:9], "big")
         self.received[key] += 1
         if self.received[key] == 1:
             self.note(f"QoS {key[0]} received", key)
 
     def conservation(self) -> Conservation:
-        """Held against each other.
+        """Compare the sent messages with the received ones.
 
-        At QoS 1 a message may come again with a connection that was lost, which is a failure of its
-        own: it counts as doubled where none was.
+        At QoS 1 a message may be repeated after a lost connection, which is a failure by itself. A
+        repeated message counts as doubled only if no connection was lost.
         """
         again = [key for key, count in self.received.items() if count > 1]
         if self.connections_lost or self.departures:
@@ -90,7 +93,7 @@ class Ledger:
 
 
 class HonestClient(asyncio.Protocol):
-    """One client of MQTT 3.1.1 with a persistent session."""
+    """A client of MQTT 3.1.1 with a persistent session."""
 
     def __init__(self, way: Way, client_id: str, ledger: Ledger) -> None:
         self._way = way
@@ -101,9 +104,12 @@ class HonestClient(asyncio.Protocol):
         self.ledger = ledger
         self.transport: asyncio.Transport | None = None
         self.is_let_in = False
-        """CONNACK has come. Nothing is published before: what is under way goes again behind it."""
+        """CONNACK has arrived.
+
+        Nothing is published before, because unacknowledged messages come first.
+        """
         self.answered = asyncio.Event()
-        """The broker said something; cleared by whoever waits for it."""
+        """Set when the broker has sent something. A waiting caller clears it."""
 
     async def open(self) -> None:
         """Connect, and wait for CONNACK."""
@@ -123,7 +129,7 @@ class HonestClient(asyncio.Protocol):
             self.transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open."""
+        """Send CONNECT on the new connection."""
         self._reader = PacketReader()
         self.answered.clear()
         self.transport = cast(asyncio.Transport, transport)
@@ -132,7 +138,7 @@ class HonestClient(asyncio.Protocol):
         self.transport.write(first)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Come back to the session."""
+        """Reconnect to the session, unless the client has left."""
         self.transport = None
         self.is_let_in = False
         if not self._leaving:
@@ -146,7 +152,7 @@ class HonestClient(asyncio.Protocol):
                 await self._connect()
 
     def data_received(self, data: bytes) -> None:
-        """Take packets; one write for all answers."""
+        """Handle packets, and write all answers together."""
         answers = bytearray()
         for packet in self._reader.feed(data):
             if packet.kind is Kind.CONNACK:
@@ -160,10 +166,10 @@ class HonestClient(asyncio.Protocol):
         self.answered.set()
 
     def _go_on(self) -> None:
-        """Send what waited until now."""
+        """Send the messages that have been waiting. Only publishers have any."""
 
     def _sent_again(self) -> bytes:
-        """What was under way, to be sent behind a CONNACK."""
+        """Return the unacknowledged packets, which are resent after CONNACK."""
         return b""
 
     def _answer_to(self, packet: Received) -> bytes:
@@ -171,7 +177,7 @@ class HonestClient(asyncio.Protocol):
 
 
 class HonestSubscriber(HonestClient):
-    """Takes every message at QoS 2."""
+    """A client that receives every message at QoS 2."""
 
     def __init__(self, way: Way, ledger: Ledger, client_id: str = "honest-subscriber") -> None:
         super().__init__(way, client_id, ledger)
@@ -200,28 +206,28 @@ class HonestSubscriber(HonestClient):
 
 
 class HonestPublisher(HonestClient):
-    """Publishes at one QoS, with at most WINDOW messages under way."""
+    """A client that publishes at one QoS, with at most WINDOW messages in flight."""
 
     def __init__(self, way: Way, qos: int, ledger: Ledger) -> None:
         super().__init__(way, f"honest-publisher-{qos}", ledger)
         self._qos = qos
         self._free = list(range(WINDOW, 0, -1))
         self._under_way: dict[int, int] = {}
-        """Numbers by packet identifier."""
+        """Message numbers by packet identifier."""
         self._released: set[int] = set()
         self._behind: list[int] = []
-        """Numbers that are due and wait for the window."""
+        """Numbers of messages that are due and wait for the window."""
         self._next = 0
 
     def send(self, due: float) -> None:
-        """A message is due; it leaves now, or when the window opens."""
+        """Send a message that is due, or queue it until the window opens."""
         self.ledger.due[self._qos, self._next] = due
         self._behind.append(self._next)
         self._next += 1
         self._go_on()
 
     def is_idle(self) -> bool:
-        """Everything that was due is acknowledged."""
+        """Return True if everything that was due is acknowledged."""
         return not self._behind and not self._under_way
 
     def _go_on(self) -> None:
@@ -244,7 +250,7 @@ class HonestPublisher(HonestClient):
         )
 
     def _sent_again(self) -> bytes:
-        # In the order in which they were sent first [MQTT-4.6.0-1]: a dict keeps it.
+        # In the order in which they were first sent [MQTT-4.6.0-1], which the dict keeps.
         return b"".join(
             acknowledgement(Kind.PUBREL, packet_id)
             if packet_id in self._released

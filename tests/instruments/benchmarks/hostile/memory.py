@@ -1,7 +1,8 @@
-"""How much memory the broker may take beside an attack, from the limits that are configured.
+"""The memory that the broker may use under attack, computed from the configured limits.
 
-Not the worst case of all limits at once. Each attack states which bounds over all clients it
-uses up, and how much it opens of what is bounded for each client only; docs/limits.md has them all.
+It is not the worst case of all limits together. Each attack names the limits over all clients that
+it uses up, and the number of connections and sessions that it opens. docs/limits.md has all of
+them.
 """
 
 from dataclasses import dataclass
@@ -16,17 +17,16 @@ from gateway.broker.server.event_loop.reading import UNREAD_BYTES_MAX
 
 LIMITS: Final = Limits()
 MAX_UNCOMMITTED_BYTES: Final = 16 * 2**20
-"""The default of `[limits] max_uncommitted`; a test holds it to the configuration."""
+"""The default of `[limits] max_uncommitted`, which a test compares with the configuration."""
 
 AT_REST_BYTES: Final = 64 * 2**20
 """The process with the honest clients only: Python, the libraries and SQLite's page cache."""
 
 BATCHES: Final = 2
-"""One is collected while the one before is committed."""
+"""One batch is collected while the previous one is committed."""
 
 WORK_BYTES: Final = 16 * 2**20
-"""What comes and goes within a turn, rows of a checkpoint, and what the allocator does not give
-back."""
+"""Temporary memory within a turn, rows of a checkpoint, and memory that the allocator keeps."""
 
 ALWAYS: Final = {
     "two batches": BATCHES * MAX_UNCOMMITTED_BYTES,
@@ -34,15 +34,17 @@ ALWAYS: Final = {
     "routes": ROUTES_BYTES_MAX,
     "work": WORK_BYTES,
 }
-"""What any client may have the broker take."""
+"""Memory that any client can make the broker use, by reason."""
 
 EXCHANGE_BYTES: Final = 20_000
 PASSWORD_CHECK_BYTES: Final = 20 * 2**20
-"""Argon2id as `oncegate passwd` writes it takes 19 MiB; each check has a thread of its own, whose
-heap keeps as much again."""
+"""Argon2id as `oncegate passwd` configures it uses 19 MiB.
+
+Each check has its own thread, whose heap keeps as much again.
+"""
 
 QUEUES_BYTES: Final = 16 * 2**20
-"""A thousand messages in each of a few queues, as `site` has them."""
+"""A thousand messages in each of a few queues, as `site` configures them."""
 
 BOUNDS: Final = {
     "queues": QUEUES_BYTES,
@@ -55,13 +57,13 @@ BOUNDS: Final = {
     "exchanges": EXCHANGES_MAX * EXCHANGE_BYTES,
     "password checks": PASSWORD_CHECKS_MAX * 2 * PASSWORD_CHECK_BYTES,
 }
-"""Bounds over all clients, which an attack may use up."""
+"""Limits over all clients in bytes, which an attack may use up."""
 
 CONNECTION_BYTES: Final = 10_240
-"""`max_connections` says 100 MB for 10,000."""
+"""The documentation of `max_connections` gives 100 MB for 10,000 connections."""
 
 HANDSHAKE_BYTES: Final = 49_152
-"""What OpenSSL keeps of a connection, and the object around it."""
+"""The memory of OpenSSL for a connection, and of the object around it."""
 
 SLOW_READER_BYTES: Final = LIMITS.max_write_buffer_bytes + FORWARDED_BYTES_MAX
 
@@ -70,21 +72,21 @@ SESSION_BYTES: Final = 3_072
 
 @dataclass(frozen=True)
 class Allowance:
-    """What an attack may have the broker hold, beside what any client may."""
+    """The memory that an attack may add, in units that have a size in this module."""
 
     connections: int = 0
-    """Open at a time."""
+    """Connections that are open at the same time."""
     handshakes: int = 0
-    """Of these connections those with TLS."""
+    """How many of these connections use TLS."""
     slow_readers: int = 0
     sessions: int = 0
-    """Left behind."""
+    """Sessions that the attack leaves behind."""
     bounds: tuple[str, ...] = ()
-    """Keys of BOUNDS."""
+    """Keys of BOUNDS that the attack uses up."""
 
 
 def extra_parts(allowance: Allowance) -> dict[str, int]:
-    """What an attack may cost beside the rest, in bytes, by reason."""
+    """Return the additional memory that an attack may use, in bytes by reason."""
     parts = {
         "connections": allowance.connections * CONNECTION_BYTES,
         "TLS": allowance.handshakes * HANDSHAKE_BYTES,
@@ -96,5 +98,5 @@ def extra_parts(allowance: Allowance) -> dict[str, int]:
 
 
 def allowed_bytes(allowance: Allowance) -> int:
-    """All that the process may take."""
+    """Return the memory in bytes that the process may use in all."""
     return AT_REST_BYTES + sum(ALWAYS.values()) + sum(extra_parts(allowance).values())

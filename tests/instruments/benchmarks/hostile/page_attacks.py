@@ -1,4 +1,4 @@
-"""Attacks on the status page: from other addresses of loopback than its honest visitors'."""
+"""Attacks on the status page, from other loopback addresses than those of honest visitors."""
 
 import asyncio
 import re
@@ -11,12 +11,12 @@ from tests.instruments.benchmarks.hostile.memory import Allowance
 
 SOURCES: Final = ("127.0.0.2", "127.0.0.3")
 FORM_PARTS_MAX: Final = 8
-"""Reads within which the login's form has come."""
+"""Reads within which the login form has arrived."""
 BODY_BYTES: Final = 4_000_000
 
 
 def request(hand: Hand, first: str, *headers: str, body: str = "") -> bytes:
-    """Return a request to the page."""
+    """Return an HTTP request to the page."""
     host = f"127.0.0.1:{hand.target.page_port}"
     lines = [first, f"Host: {host}", f"Origin: http://{host}", *headers]
     if body:
@@ -28,7 +28,7 @@ def request(hand: Hand, first: str, *headers: str, body: str = "") -> bytes:
 
 
 async def ask(hand: Hand, source: str, data: bytes) -> Wire | None:
-    """Send to the page, wait for what it says, and count that."""
+    """Send a request to the page, wait for the response, and count its status."""
     wire = await hand.open(hand.target.page_port, source=source)
     if wire is None:
         return None
@@ -40,13 +40,13 @@ async def ask(hand: Hand, source: str, data: bytes) -> Wire | None:
 
 
 def note(hand: Hand, wire: Wire) -> None:
-    """Count the status of an answer, or that there was none."""
+    """Count the status of a response, or a close without a response."""
     status = wire.head.split(b" ", 2)[1:2]
     hand.answers[f"page {status[0].decode()}" if status else "page closed"] += 1
 
 
 class HalfRequests(Attack):
-    """Requests that never end."""
+    """HTTP requests that never end."""
 
     name = "half requests to the page"
     sentence = (
@@ -57,7 +57,7 @@ class HalfRequests(Attack):
     counters = ("closed",)
 
     async def run(self, hand: Hand) -> None:
-        """Begin, and do not go on."""
+        """Send half requests, single bytes, or nothing, and keep the connections open."""
         half = request(hand, "GET / HTTP/1.1")[:-20]
         dripping: dict[Wire, int] = {}
         drip = asyncio.create_task(self._drip(half, dripping))
@@ -88,7 +88,7 @@ class WrongPageLogins(Attack):
     counters = ("page 403", "page 503")
 
     async def run(self, hand: Hand) -> None:
-        """Fetch the form, send it, and do not wait for others."""
+        """Fetch the login form and send it, for several logins concurrently."""
         async with asyncio.TaskGroup() as logins:
             async for number in hand.paced(10):
                 logins.create_task(self._log_in(hand, SOURCES[number % 2], number))
@@ -126,7 +126,7 @@ class WrongPageTokens(Attack):
     counters = ("page 401",)
 
     async def run(self, hand: Hand) -> None:
-        """Ask."""
+        """Send requests with wrong tokens."""
         tokens = cycle(["guess", "x" * 43, "x" * 20_000, "\x7f", ""])
         async for number in hand.paced(50):
             header = f"Authorization: Bearer {next(tokens)}"
@@ -137,7 +137,7 @@ class WrongPageTokens(Attack):
 
 
 class HugeRequests(Attack):
-    """Heads, names and bodies without an end."""
+    """HTTP heads, names and bodies that are far too large."""
 
     name = "huge requests to the page"
     sentence = (
@@ -147,7 +147,7 @@ class HugeRequests(Attack):
     counters = ("page 413", "page 400")
 
     async def run(self, hand: Hand) -> None:
-        """Send, and look at the answer."""
+        """Send the requests, and count the responses."""
         post = "POST /login HTTP/1.1"
         requests = cycle(
             [

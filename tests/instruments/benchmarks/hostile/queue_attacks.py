@@ -11,7 +11,7 @@ from tests.peers.mqtt_bytes import PINGREQ, publish, subscribe
 QUEUE_LENGTH: Final = 1_000
 """`max_mqueue_len` of the broker under attack."""
 BURST_PACKETS: Final = 8_000
-"""More than ten seconds' worth of its `max_packet_rate`."""
+"""More packets than `max_packet_rate` allows in ten seconds."""
 SUBSCRIPTIONS: Final = 1_200
 """More than `max_subscriptions`."""
 
@@ -21,11 +21,11 @@ ALIASES: Final = (
     (b"a", 65_535),
     (b"", 5),
 )
-"""Alias 0, two beyond `max_topic_alias`, one that stands for nothing."""
+"""Alias 0, two aliases above `max_topic_alias`, and one that was never assigned."""
 
 
 class FullQueues(Attack):
-    """Sessions whose clients are away, and someone who writes to them."""
+    """Queues of sessions whose clients are away."""
 
     name = "queues of clients that are away"
     sentence = (
@@ -35,7 +35,7 @@ class FullQueues(Attack):
     counters = ("dropped: queue_full",)
 
     async def run(self, hand: Hand) -> None:
-        """Subscribe, leave, publish."""
+        """Subscribe and leave, and publish to these sessions."""
         for number in range(5):
             wire = await hand.client(f"away{number}", clean=False)
             wire.send(subscribe(1, ("attack/away", 1)))
@@ -49,7 +49,7 @@ class FullQueues(Attack):
 
 
 class RefusingCircles(Attack):
-    """Clients whose queue refuses, that write to it and read nothing."""
+    """Clients with refusing queues that publish to each other and read nothing."""
 
     name = "circles of queues that refuse"
     sentence = (
@@ -60,7 +60,7 @@ class RefusingCircles(Attack):
     counters = ("queue_circle", "queue_refuses")
 
     async def run(self, hand: Hand) -> None:
-        """Publish until they are ended; then come again."""
+        """Publish until the broker closes the connections, and reconnect."""
         wires: list[Wire] = []
         async for number in hand.paced(100, 400, whole=True):
             if len(wires) < 2 or wires[0].closed.is_set() or wires[1].closed.is_set():
@@ -81,7 +81,7 @@ class RefusingCircles(Attack):
 
 
 class PacketFlood(Attack):
-    """As many packets as fit into a read."""
+    """Many small packets in one burst."""
 
     name = "packets beyond a rate"
     sentence = "2 clients that each send 8,000 PINGREQ in one burst, again each 3 s."
@@ -89,7 +89,7 @@ class PacketFlood(Attack):
     counters = ("max_packet_rate",)
 
     async def run(self, hand: Hand) -> None:
-        """Send them all."""
+        """Send the bursts."""
         wires = [await hand.client(f"flood{each}") for each in range(2)]
         async for _ in hand.paced(1 / 3, whole=True):
             for wire in wires:
@@ -105,7 +105,7 @@ class TooManyFilters(Attack):
     counters = ("max_subscriptions",)
 
     async def run(self, hand: Hand) -> None:
-        """Subscribe, a hundred a packet."""
+        """Subscribe with a hundred filters per packet."""
         wires = [await hand.client(f"filters{each}") for each in range(5)]
         async for number in hand.paced(40, 120, whole=True):
             first = 100 * (number // len(wires)) % SUBSCRIPTIONS
@@ -114,7 +114,7 @@ class TooManyFilters(Attack):
 
 
 class WrongAliases(Attack):
-    """Numbers of topics that there are not."""
+    """Invalid topic aliases."""
 
     name = "topic aliases that are none"
     sentence = (
@@ -124,7 +124,7 @@ class WrongAliases(Attack):
     counters = ("topic_alias", "property_value")
 
     async def run(self, hand: Hand) -> None:
-        """Use one each."""
+        """Use one alias per connection."""
         aliases = cycle(ALIASES)
         async for number in hand.paced(50):
             wire = await hand.stranger()

@@ -1,4 +1,4 @@
-"""The rows as a table for a terminal, and as the part of a document that the program writes."""
+"""The rows as a table for a terminal, and as the generated part of a document."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ from tests.instruments.benchmarks.hostile.rows import Row, failures_of_row
 
 
 class Markers(NamedTuple):
-    """Where a program's part of a document is: under a heading, between two comments."""
+    """The location of a generated part in a document: below a heading, between two comments."""
 
     heading: str
     begin: str
@@ -65,13 +65,13 @@ which a message was due, to its PUBACK or PUBCOMP and to its receipt: four serie
 """
 
 BUSY_LOAD: Final = 0.5
-"""A load average above this before the start: somebody else was using the machine."""
+"""A higher load average before the start shows that the machine was busy with other work."""
 
 Results = dict[str, Any]
 
 
 def table_of(rows: Sequence[Row]) -> Table:
-    """The rows for a terminal."""
+    """Return the rows as a table for a terminal."""
     table = Table(box=box.SIMPLE)
     for heading in HEADINGS:
         table.add_column(
@@ -84,7 +84,7 @@ def table_of(rows: Sequence[Row]) -> Table:
 
 
 def cells_of(row: Row) -> tuple[str, ...]:
-    """One row in the order of HEADINGS."""
+    """Return the cells of one row in the order of HEADINGS."""
     failures = failures_of_row(row)
     conservation = row["conservation"]
     counted = row.get("counted", {})
@@ -121,7 +121,7 @@ def _mebibytes(size: int | None) -> str:
 
 
 def part_of(results: Results) -> str:
-    """The part between the markers, as Markdown."""
+    """Return the part between the markers, as Markdown."""
     return "\n".join(_lines(results)) + "\n"
 
 
@@ -166,7 +166,7 @@ def _attack_line(row: Row, attack: type[Attack]) -> str:
 
 
 def with_part(document: str, part: str, markers: Markers = MARKERS) -> str:
-    """A document with the part between its markers, which are made at its end where none are."""
+    """Return a document with its part between the markers replaced, or appended if it has none."""
     heading, begin, end = markers
     between = f"{begin}\n\n{part}\n{end}"
     before, has_begin, rest = document.partition(begin)

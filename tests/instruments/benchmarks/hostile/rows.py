@@ -1,4 +1,4 @@
-"""What the rounds of one attack come to, and whether that is what was required: pure."""
+"""The result of all rounds of an attack, and the check against its limits, as pure functions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ LARGEST: Final = ("memory_before_bytes", "memory_most_bytes", "memory_after_byte
 
 
 def floor_of(rounds: Sequence[Row]) -> Percentiles:
-    """What is calm on this machine: the median over all stretches before an attack."""
+    """Return this machine's calm latencies: the median over all rounds before their attacks."""
     return medians_of([row["calm_ms"] for row in rounds])
 
 
 def merged_of(rounds: Sequence[Row], floor: Percentiles) -> Row:
-    """One row of all rounds: latencies as medians, memory as the most, losses as sums.
+    """Return one row of all rounds: latencies as medians, memory as maximum, losses as sums.
 
-    A round in which the broker ended or stood still is the whole row.
+    If the broker ended or stalled in a round, this round is the whole row.
     """
     broken = next((row for row in rounds if "during_ms" not in row), None)
     if broken is not None:
@@ -47,7 +47,7 @@ def merged_of(rounds: Sequence[Row], floor: Percentiles) -> Row:
 
 
 def failures_of_row(row: Row) -> list[str]:
-    """Why a row does not hold; empty where it does."""
+    """Return the reasons why a row exceeds its limits, or an empty list."""
     if "ended" in row:
         return ["the broker ended"]
     problem = row["done"]["problem"]
@@ -63,7 +63,10 @@ def failures_of_row(row: Row) -> list[str]:
 
 
 def noise_of(control: Row) -> str | None:
-    """Why the machine was too busy for any verdict, from the row without an attack."""
+    """Return why the machine was too busy for a verdict, or None.
+
+    `control` is the row without an attack.
+    """
     for percentile in PERCENTILES:
         name, ratio = worst_of(control["ratios"], f"p{percentile}")
         if ratio > RATIO_MOST:

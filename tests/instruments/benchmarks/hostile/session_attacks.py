@@ -1,4 +1,4 @@
-"""Attacks with sessions: what a client leaves behind, and what it never finishes."""
+"""Attacks with sessions that clients leave behind, and with exchanges that they never finish."""
 
 from collections import deque
 from typing import Final
@@ -11,19 +11,19 @@ from tests.peers.mqtt_bytes import Will, connect, publish
 WILL_BYTES: Final = 60_000
 HELD_BYTES: Final = 2_000
 LINGERING: Final = 100
-"""Connections that are not cut yet: what they sent is to be read."""
+"""Newest connections that are not cut yet, so that the broker reads what they sent."""
 SUBSCRIBE5: Final = subscribe5(1, "attack/left")
 
 
 class Wills(Attack):
-    """Clients that end so that something is published for them."""
+    """Clients that are cut so that the broker publishes their wills."""
 
     name = "wills"
     sentence = "50 clients a second with a retained QoS 1 will of 60 kB that are cut immediately."
     allowance = Allowance(connections=8, bounds=("wills", "retained messages"))
 
     async def run(self, hand: Hand) -> None:
-        """Connect and cut."""
+        """Connect with a will, and cut the connection."""
         async for number in hand.paced(50):
             will = Will(f"attack/will/{number}", bytes(WILL_BYTES), 1, retain=True)
             wire = await hand.connected(connect(f"will{number}", will=will))
@@ -31,7 +31,7 @@ class Wills(Attack):
 
 
 class Hoarders(Attack):
-    """Messages that the broker has to keep until a PUBREL comes, which never does."""
+    """QoS 2 messages that the broker must keep, because their PUBREL never arrives."""
 
     name = "QoS 2 without PUBREL"
     sentence = (
@@ -54,7 +54,7 @@ class Hoarders(Attack):
 
 
 class TakeoverStorm(Attack):
-    """Two who cannot agree, and many more."""
+    """Many clients that take over one session from each other."""
 
     name = "takeover storm"
     sentence = "200 connections a second with one client identifier and a persistent session."
@@ -62,7 +62,7 @@ class TakeoverStorm(Attack):
     counters = ("flapping",)
 
     async def run(self, hand: Hand) -> None:
-        """Connect, and connect again."""
+        """Connect again and again with one client identifier."""
         async for _ in hand.paced(200):
             wire = await hand.stranger()
             if wire is not None:
@@ -70,7 +70,7 @@ class TakeoverStorm(Attack):
 
 
 class SessionChurn(Attack):
-    """Sessions that nobody comes back to, until there is no place."""
+    """Abandoned sessions, until the broker has no room for more."""
 
     name = "sessions with random names"
     sentence = (
@@ -81,7 +81,7 @@ class SessionChurn(Attack):
     counters = ("anonymous_sessions",)
 
     async def run(self, hand: Hand) -> None:
-        """Open, use and leave."""
+        """Open sessions, subscribe and leave."""
         opened: deque[Wire] = deque()
         async for number in hand.paced(400, 1_200, whole=True):
             name = f"random-{number * 2_654_435_761 % 2**32:08x}"
@@ -98,7 +98,7 @@ class SessionChurn(Attack):
 
 
 class ByteASecond(Attack):
-    """Clients that are let in and never finish what they say."""
+    """Authenticated clients that never finish a packet."""
 
     name = "a byte a second"
     sentence = "100 clients with a keep-alive of 2 s that send a PUBLISH a byte a second."
@@ -106,7 +106,7 @@ class ByteASecond(Attack):
     counters = ("keep_alive",)
 
     async def run(self, hand: Hand) -> None:
-        """Drip; who is ended comes again."""
+        """Send one byte per second on each connection, and reopen closed connections."""
         packet = publish("attack/drip", bytes(100))
         wires: list[Wire] = []
         async for number in hand.paced(1, whole=True):

@@ -1,4 +1,4 @@
-"""One row: a fresh broker, the honest clients calm, then beside the attack, then calm again."""
+"""One row: a fresh broker with honest clients, first calm, then under attack, then calm again."""
 
 import asyncio
 import gc
@@ -31,18 +31,18 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """How long each stretch lasts, in seconds, and how fast the honest clients publish."""
+    """The length of each stretch in seconds, and the rate of the honest clients."""
 
     calm: float = 6.0
     attack: float = 3.0
     settle: float = 1.0
-    """After preparing, and before what is called calm."""
+    """The time after preparing, before calm latencies are measured."""
     after: float = 10.0
-    """From the end of the attack until memory is looked at again; calm is measured in its end."""
+    """The time from the attack's end until memory is measured. Its last part is the second calm."""
     rate: float = 50.0
-    """Messages a second of each publisher."""
+    """Messages per second of each publisher."""
     gives_way: bool = True
-    """The attacker has what others leave of the processors. Beside other tests that is nothing."""
+    """The attacker only gets idle processor time. This does not work next to other tests."""
 
 
 class Attacker:
@@ -53,7 +53,7 @@ class Attacker:
         self._seconds = seconds
 
     async def _answer_to(self, word: bytes) -> bytes:
-        """Its answer to a word. Raises BenchmarkFailed where there is none."""
+        """Send a command and return its response. Raises BenchmarkFailed if there is none."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(word + b"\n")
@@ -67,32 +67,33 @@ class Attacker:
         return line
 
     async def prepare(self) -> None:
-        """Let it put into the broker what it finds there."""
+        """Send `prepare`, so that the process prepares the broker's state."""
         await self._answer_to(b"prepare")
 
     async def attack(self) -> dict[str, Row]:
-        """Let it attack; what each attack did."""
+        """Send `attack`, so that the process attacks. Return the figures of each attack."""
         done: dict[str, Row] = json.loads(await self._answer_to(b"attack"))
         return done
 
     async def leave(self) -> None:
-        """Let it cut its connections."""
+        """Send `leave`, so that the process cuts its connections."""
         await self._answer_to(b"leave")
 
 
 def give_way(process_id: int) -> None:
-    """Let a process run only where no other program wants a core.
+    """Give a process only the processor time that no other program wants.
 
-    Its threads and processes of its own, which it starts later, do as well. A broker in real time
-    instead has the kernel's own threads wait, which the disk needs (decision 146).
+    This includes the threads and processes that it starts later. The alternative, a broker with
+    real-time priority, would delay the kernel's own threads, which the disk needs (decision 146).
     """
     os.sched_setscheduler(process_id, os.SCHED_IDLE, os.sched_param(0))
 
 
 def come_first(report: Callable[[str], None]) -> None:
-    """Let this process, in which the honest clients are, have a core whenever it wants one.
+    """Give this process, which runs the honest clients, a core whenever it needs one.
 
-    They would be on other machines too, and need little. What it starts has the usual class.
+    In reality the honest clients run on other machines, and need little time. Processes started
+    from here have the usual priority. `report` is called if only root may do this.
     """
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
@@ -109,7 +110,7 @@ async def attacker(
     gives_way: bool,
     share: float = 1.0,
 ) -> AsyncIterator[Attacker]:
-    """A process that attacks; its connections end with the block."""
+    """Yield a process that attacks. Its connections end with the block."""
     names = ",".join(attack.__name__ for attack in attacks)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "tests.instruments.benchmarks.hostile.attackers"),
@@ -133,7 +134,7 @@ async def attacker(
 
 
 async def besiege(attack: type[Attack], code: Path, directory: Path, plan: Plan) -> Row:
-    """Measure one row. Raises BenchmarkFailed where there is nothing to be measured."""
+    """Measure one row on a new broker. Raises BenchmarkFailed if it cannot be measured."""
     data_directory = Path(tempfile.mkdtemp(dir=directory))
     try:
         with besieged(code, data_directory / "data") as broker:
@@ -143,7 +144,7 @@ async def besiege(attack: type[Attack], code: Path, directory: Path, plan: Plan)
 
 
 async def besiege_running(attack: type[Attack], broker: BesiegedBroker, plan: Plan) -> Row:
-    """The same on a broker that runs already and that nobody has used."""
+    """Measure one row on a running broker that has not been used before."""
     honest = Honest(broker.port, plan.rate, lambda: broker.is_running)
     try:
         await honest.begin()
@@ -192,7 +193,7 @@ async def _attacked(broker: BesiegedBroker, honest: Honest, hostile: Attacker, p
 async def _afterwards(
     attack: type[Attack], broker: BesiegedBroker, honest: Honest, plan: Plan, row: Row
 ) -> Row:
-    """The attackers have gone: memory, calm, and what became of the honest messages."""
+    """Measure the time after the attack: memory, latencies, and lost or doubled messages."""
     if "during_ms" in row:
         calm_again = min(plan.calm, plan.after)
         await asyncio.sleep(plan.after - calm_again)

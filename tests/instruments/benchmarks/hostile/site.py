@@ -1,9 +1,10 @@
-"""The operator's files of a broker under attack, and the attackers' own: users, keys, tokens.
+"""The operator's files of a broker under attack, and the attackers' files.
 
-What is in the folder that `Target` names, for the attackers:
+The operator's files are users, keys and tokens. The attackers find these files in the folder that
+`Target` names:
 
-    stranger.pem, stranger.key   a certificate that they signed themselves
-    tokens.json                  tokens (JWT) that prove nothing, each wrong in another way
+    stranger.pem, stranger.key    a self-signed certificate
+    tokens.json                   invalid tokens (JWT), each with another fault
 """
 
 import base64
@@ -24,7 +25,7 @@ from tests.peers.identity_provider import AUDIENCE, Signer, signer
 
 PASSWORD: Final = b"the right one"
 HONEST: Final = "honest"
-"""The user of honest clients: from loopback, where attackers do not guess."""
+"""The user of the honest clients. They connect from loopback, where attackers do not guess."""
 ISSUER: Final = "https://login.example/realms/plant"
 
 SETTINGS: Final = """\
@@ -81,7 +82,7 @@ client_certificates = "required"
 protocol = "unix"
 path = "{target.unix_path}"
 """
-"""The defaults, but for limits that an attack of seconds is to reach."""
+"""The default configuration, except for limits that a short attack must be able to reach."""
 
 RULES: Final = """\
 deny anyone all forbidden/#
@@ -90,7 +91,7 @@ allow anyone all
 
 
 class Site:
-    """Makes these files in a folder that is there."""
+    """Writes these files into an existing folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -106,7 +107,7 @@ class Site:
         self.page_token = self._new_page_token()
 
     def settings(self, target: Target, *, mqtt: str = "", more: str = "") -> str:
-        """The configuration beside the first listener and the data directory."""
+        """Return the configuration without the first listener and the data directory."""
         return SETTINGS.format(
             target=target,
             folder=self.folder,
@@ -157,7 +158,7 @@ def _tokens(provider: Signer) -> Iterator[str]:
 
     yield signed(provider, exp=now - 3_600, iat=now - 7_200)
     yield signed(provider, aud="another-service")
-    yield signed(signer())  # another key of the same name
+    yield signed(signer())  # another key with the same name
     yield signed(signer("unknown"))
     yield signed(provider)[:-4] + "AAAA"
     yield jwt.encode(right, "", "none")

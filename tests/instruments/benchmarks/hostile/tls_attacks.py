@@ -17,7 +17,7 @@ RUBBISH: Final = (
     b"GET / HTTP/1.1\r\nHost: gateway\r\n\r\n",
     connect("no-tls"),
     bytes(range(256)),
-    b"\x16\x03\x01\xff\xff" + bytes(16_384),  # a record longer than any may be
+    b"\x16\x03\x01\xff\xff" + bytes(16_384),  # a record longer than the maximum
     b"\x16\x03\x00\x00\x04\x01\x00\x00\x00",  # SSL 3
     b"\x16\x03\x01\x00\x04\x01\xff\xff\xff",  # a ClientHello of 16 MB
     b"\x15\x03\x03\x00\x02\x02\x28",  # an alert
@@ -25,28 +25,28 @@ RUBBISH: Final = (
     b"\x80\x2e\x01\x00\x02" + bytes(43),  # SSL 2
 )
 RECORDS: Final = (
-    b"\x17\x03\x03\xff\xff" + bytes(20_000),  # longer than any may be
+    b"\x17\x03\x03\xff\xff" + bytes(20_000),  # longer than the maximum
     b"\x17\x03\x03\x00\x20" + bytes(32),  # not encrypted with the key
-    b"\x16\x03\x03\x00\x04\x01\x00\x00\x00",  # another handshake, in clear
+    b"\x16\x03\x03\x00\x04\x01\x00\x00\x00",  # another handshake, unencrypted
     b"\x99\x99\x99\x99\x99",
 )
 
 
 class Client:
-    """A client's end of TLS, of which every byte is in the attack's hands."""
+    """A client's end of TLS whose every byte passes through the attack."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self.tls = context.wrap_bio(self._incoming, self._outgoing)
 
     def hello(self) -> bytes:
-        """Return what a handshake begins with."""
+        """Return the bytes that begin a handshake."""
         with contextlib.suppress(ssl.SSLWantReadError):
             self.tls.do_handshake()
         return self._outgoing.read()
 
     async def shake_hands(self, wire: Wire) -> bool:
-        """Go through the handshake; return whether the client's end is satisfied."""
+        """Do the handshake. Return True if it succeeds for the client."""
         wire.received = bytearray()
         wire.send(self.hello())
         while not wire.closed.is_set():
@@ -65,14 +65,14 @@ class Client:
         return False
 
     def records_of(self, data: bytes) -> bytes:
-        """Return a record for each byte."""
+        """Return a separate record for each byte."""
         for place in range(len(data)):
             self.tls.write(data[place : place + 1])
         return self._outgoing.read()
 
 
 def trusting(version: ssl.TLSVersion | None = None) -> ssl.SSLContext:
-    """What believes any server, and speaks this version alone."""
+    """Return a context that accepts any server, and only speaks `version` if given."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -82,7 +82,7 @@ def trusting(version: ssl.TLSVersion | None = None) -> ssl.SSLContext:
 
 
 class OpenHandshakes(Attack):
-    """Handshakes that never end."""
+    """TLS handshakes that never end."""
 
     name = "TLS handshakes left open"
     sentence = (
@@ -93,7 +93,7 @@ class OpenHandshakes(Attack):
     counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
-        """Begin, and do not go on."""
+        """Send the whole beginning of a handshake, half of it, or single bytes."""
         hello = Client(trusting()).hello()
         dripping: dict[Wire, int] = {}
         drip = asyncio.create_task(self._drip(hello, dripping))
@@ -118,7 +118,7 @@ class OpenHandshakes(Attack):
 
 
 class NoTls(Attack):
-    """Everything but a handshake."""
+    """Bytes that are not a TLS handshake."""
 
     name = "rubbish in place of TLS"
     sentence = (
@@ -129,7 +129,7 @@ class NoTls(Attack):
     counters = ("tls_handshake",)
 
     async def run(self, hand: Hand) -> None:
-        """Send one piece each."""
+        """Send one of the byte strings on each connection."""
         pieces = cycle(RUBBISH)
         async for _ in hand.paced(100):
             wire = await hand.open(hand.target.tls_port)
@@ -138,7 +138,7 @@ class NoTls(Attack):
 
 
 class WrongRecords(Attack):
-    """Whole handshakes, and then what no one can decrypt."""
+    """Complete handshakes, followed by records that cannot be decrypted."""
 
     name = "wrong TLS records"
     sentence = "20 TLS handshakes a second, each with a record behind it that is too long or wrong."
@@ -146,7 +146,7 @@ class WrongRecords(Attack):
     counters = ("tls_record",)
 
     async def run(self, hand: Hand) -> None:
-        """Shake hands, send one."""
+        """Do the handshake, and send one record."""
         context = trusting()
         records = cycle(RECORDS)
         async for _ in hand.paced(20):
@@ -156,7 +156,7 @@ class WrongRecords(Attack):
 
 
 class Renegotiation(Attack):
-    """A client that wants its handshake again, and other keys."""
+    """A client that requests renegotiation or new keys."""
 
     name = "TLS renegotiation"
     sentence = (
@@ -166,7 +166,7 @@ class Renegotiation(Attack):
     counters = ("renegotiation refused",)
 
     async def run(self, hand: Hand) -> None:
-        """Start one after the other."""
+        """Start one client after the other."""
         async with asyncio.TaskGroup() as clients:
             async for number in hand.paced(2):
                 wanted = ("-tls1_2", b"R\n") if number % 2 == 0 else ("-tls1_3", b"K\nK\nK\n")
@@ -185,7 +185,7 @@ class Renegotiation(Attack):
         assert process.stderr is not None
         try:
             async with asyncio.timeout(OPENSSL_SECONDS):
-                # Before its handshake is over it takes no commands.
+                # openssl takes commands only after its handshake.
                 await process.stderr.readuntil(b"verify")
                 process.stdin.write(keys)
                 said = await process.stderr.read()
@@ -199,7 +199,7 @@ class Renegotiation(Attack):
 
 
 class CertificateRubbish(Attack):
-    """Certificates that nobody vouches for, and what is no certificate at all."""
+    """Self-signed certificates, missing ones, and bytes that are not a certificate."""
 
     name = "rubbish for certificates"
     sentence = (
@@ -210,7 +210,7 @@ class CertificateRubbish(Attack):
     counters = ("tls_client_certificate",)
 
     async def run(self, hand: Hand) -> None:
-        """Show one each."""
+        """Present one on each connection."""
         own = trusting()
         own.load_cert_chain(
             f"{hand.target.folder}/stranger.pem", f"{hand.target.folder}/stranger.key"
@@ -229,7 +229,7 @@ class CertificateRubbish(Attack):
 
 
 def certificate_message(content: bytes) -> bytes:
-    """Return the message that shows this as a certificate; in TLS 1.2 it crosses in clear."""
+    """Return a Certificate message with this content. TLS 1.2 sends it unencrypted."""
     chain = len(content).to_bytes(3, "big") + content
     body = len(chain).to_bytes(3, "big") + chain
     message = b"\x0b" + len(body).to_bytes(3, "big") + body
@@ -237,7 +237,7 @@ def certificate_message(content: bytes) -> bytes:
 
 
 class TinyRecords(Attack):
-    """Records of one byte."""
+    """TLS records of one byte."""
 
     name = "tiny TLS records"
     sentence = "4 TLS clients, each with an endless CONNECT in 500 records of a byte a second."
@@ -245,7 +245,7 @@ class TinyRecords(Attack):
     counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
-        """Encrypt byte by byte."""
+        """Encrypt and send single bytes."""
         context = trusting()
         clients: list[tuple[Wire, Client]] = []
         for _ in range(4):

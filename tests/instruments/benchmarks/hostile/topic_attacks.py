@@ -1,4 +1,4 @@
-"""Attacks by clients that were let in: topics, filters and what is retained."""
+"""Attacks by authenticated clients: topics, filters and retained messages."""
 
 from itertools import islice
 from typing import Final
@@ -21,11 +21,11 @@ ALIASES: Final = 16
 """The default of `max_topic_alias`."""
 FILTERS_A_PACKET: Final = 100
 RETAINED_PREPARED: Final = 20_000
-PREPARED_AT_ONCE: Final = 500
+PREPARED_PER_WRITE: Final = 500
 
 
 class AliasFlood(Attack):
-    """Topic aliases, and connections that end."""
+    """Topic aliases of connections that then end."""
 
     name = "topic aliases of closed connections"
     sentence = (
@@ -34,7 +34,7 @@ class AliasFlood(Attack):
     allowance = Allowance(connections=4, bounds=("topic aliases",))
 
     async def run(self, hand: Hand) -> None:
-        """Connect, name topics, go."""
+        """Connect, assign all aliases, and disconnect."""
         async for number in hand.paced(20):
             wire = await hand.connected(connect5(f"alias{number}"))
             for alias in range(1, ALIASES + 1):
@@ -44,7 +44,7 @@ class AliasFlood(Attack):
 
 
 class LongTopics(Attack):
-    """A new topic each time."""
+    """Long topics that are never used twice."""
 
     name = "new topics of 64 kB"
     sentence = "400 QoS 0 messages a second, each to a topic of 64 kB that was never used before."
@@ -58,7 +58,7 @@ class LongTopics(Attack):
 
 
 class DeepRetained(Attack):
-    """Retained messages whose topics are far larger in memory than on the wire."""
+    """Retained messages whose topics are far larger in memory than in the packet."""
 
     name = "retained topics of 128 levels"
     sentence = "3,000 retained messages, 1,500 a second, each on a topic of 128 levels of its own."
@@ -73,21 +73,21 @@ class DeepRetained(Attack):
 
 
 class ShallowRetained(Attack):
-    """Something retained, for those who subscribe to all of it."""
+    """Retained messages, prepared for attacks that subscribe to all of them."""
 
     name = "retained messages"
     sentence = ""
 
     async def prepare(self, hand: Hand) -> None:
         """Retain 20,000 messages."""
-        # A program on this machine: strangers are not read from so quickly.
+        # From loopback, because the broker reads strangers more slowly.
         wire = await hand.open()
         if wire is None:
             raise ConnectionRefusedError("the broker takes no connection")
         wire.send(connect("retaining"))
         await wire.answer()
-        for first in range(0, RETAINED_PREPARED, PREPARED_AT_ONCE):
-            numbers = range(first, first + PREPARED_AT_ONCE)
+        for first in range(0, RETAINED_PREPARED, PREPARED_PER_WRITE):
+            numbers = range(first, first + PREPARED_PER_WRITE)
             wire.send(b"".join(publish(f"kept/{each}", b"x", retain=True) for each in numbers))
             wire.send(PINGREQ)
             await wire.answer()
@@ -116,7 +116,7 @@ class RetainedFlood(ShallowRetained):
 
 
 class EqualFilters(ShallowRetained):
-    """One SUBSCRIBE, 300 walks through all that is retained."""
+    """One SUBSCRIBE that causes 300 walks through all retained messages."""
 
     name = "300 equal filters over 20,000 retained"
     sentence = (
@@ -126,21 +126,21 @@ class EqualFilters(ShallowRetained):
     allowance = Allowance(connections=8, slow_readers=8, bounds=("retained messages",))
 
     async def run(self, hand: Hand) -> None:
-        """Subscribe, and do not read."""
+        """Subscribe without reading."""
         async for number in hand.paced(1):
             wire = await hand.client(f"equal{number}", reads=False, clean=False)
             wire.send(subscribe(1, *[("kept/#", 1)] * 300))
 
 
 class ManyReplays(ShallowRetained):
-    """Retained messages again and again."""
+    """Retained messages, requested again and again."""
 
     name = "20,000 retained, again and again"
     sentence = "10 clients that subscribe to 20,000 retained messages, again each 100 ms, and read."
     allowance = Allowance(connections=10, slow_readers=10, bounds=("retained messages",))
 
     async def run(self, hand: Hand) -> None:
-        """Subscribe again."""
+        """Subscribe again and again."""
         wires = [await hand.client(f"replay{number}") for number in range(hand.some(10))]
         async for number in hand.paced(10):
             for wire in wires:
@@ -148,7 +148,7 @@ class ManyReplays(ShallowRetained):
 
 
 class MixedFilters(Attack):
-    """A topic that one publisher makes expensive together with one subscriber."""
+    """Topics that are expensive only in combination with another client's filters."""
 
     name = "1,000 mixed filters and deep topics"
     sentence = (
@@ -158,7 +158,7 @@ class MixedFilters(Attack):
     allowance = Allowance(connections=2, bounds=("subscriptions",))
 
     async def prepare(self, hand: Hand) -> None:
-        """Subscribe, a hundred filters a packet, and stay."""
+        """Subscribe with a hundred filters per packet, and stay."""
         wire = await hand.client("mixed")
         filters = mixed_filters(1_000, LEVELS)
         packet_id = 0
@@ -168,7 +168,7 @@ class MixedFilters(Attack):
             await wire.answer()
 
     async def run(self, hand: Hand) -> None:
-        """Publish to topics that match until their last level."""
+        """Publish to topics that match up to their last level."""
         wire = await hand.client("deep")
         levels = deep_topic("a", LEVELS - 1)
         async for number in hand.paced(10):
@@ -176,7 +176,7 @@ class MixedFilters(Attack):
 
 
 class ShareGroups(Attack):
-    """One message, a thousand choices."""
+    """Messages to a thousand shared subscriptions, each with a choice of member."""
 
     name = "1,000 $share groups"
     sentence = "A client in 1,000 groups of one topic, and 50 QoS 0 messages a second to it."
@@ -199,7 +199,7 @@ class ShareGroups(Attack):
 
 
 class SubscribeChurn(Attack):
-    """Subscriptions that come and go."""
+    """Subscriptions that are created and removed at a high rate."""
 
     name = "SUBSCRIBE and UNSUBSCRIBE"
     sentence = (
@@ -209,7 +209,7 @@ class SubscribeChurn(Attack):
     allowance = Allowance(connections=10, bounds=("subscriptions",))
 
     async def run(self, hand: Hand) -> None:
-        """Subscribe and give up."""
+        """Subscribe and unsubscribe."""
         wires = [await hand.client(f"churn{number}", clean=False) for number in range(10)]
         async for number in hand.paced(50):
             filters = [f"churn/+/{each}/#" for each in range(FILTERS_A_PACKET)]
@@ -220,7 +220,7 @@ class SubscribeChurn(Attack):
 
 
 class SlowReaders(Attack):
-    """Clients that want everything and read nothing."""
+    """Clients that subscribe to everything and read nothing."""
 
     name = "slow readers of #"
     sentence = (
@@ -242,7 +242,7 @@ class SlowReaders(Attack):
 
 
 class ControlCharacters(Attack):
-    """Names that do something to a terminal, or to a log."""
+    """Names that contain control characters for a terminal or a log."""
 
     name = "control characters"
     sentence = (

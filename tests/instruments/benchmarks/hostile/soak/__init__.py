@@ -1,1 +1,1 @@
-"""`make soak`: every attack at the same time, beside honest clients, in turn with calm."""
+"""`make soak`: all attacks together, alternating with calm windows, next to honest clients."""

@@ -1,9 +1,9 @@
-"""`make soak`: every attack at the same time, beside honest clients, in turn with calm.
+"""`make soak`: all attacks together, alternating with calm windows, next to honest clients.
 
     python -m tests.instruments.benchmarks.hostile.soak [--minutes N] [--code PATH] [--write]
 
-The exit code is 1 where something does not hold, 2 where nothing could be measured: the broker did
-not start, or calm windows differ from each other as much as an attack may make them differ.
+The exit code is 1 if a limit is exceeded. It is 2 if nothing could be measured: the broker did not
+start, or calm windows differ from each other as much as attacked ones may.
 """
 
 import argparse
@@ -31,12 +31,12 @@ LIMITS_PAGE: Final = ROOT / "docs" / "limits.md"
 
 
 def main() -> int:
-    """Measure, report, and write where that is wanted."""
+    """Measure, report, and write the document with `--write`. Return the exit code."""
     arguments = _arguments()
     console = Console(highlight=False)
     directory: Path = arguments.directory
     directory.mkdir(parents=True, exist_ok=True)
-    # Ended by a signal, it still ends its broker and its attackers.
+    # On SIGTERM the program still ends its broker and its attackers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_TERMINATED))
     machine = machine_of(directory)
     come_first(console.print)

@@ -1,5 +1,7 @@
-"""The honest clients of the soak: publishers, a subscriber that stays, one that comes and goes,
-clients that log in again and again, and a visitor of the page. All of them are known users.
+"""The honest clients of the soak, all of them known users.
+
+They are publishers, a subscriber that stays, one that leaves and returns, clients that log in
+repeatedly, and a visitor of the page.
 """
 
 import asyncio
@@ -23,30 +25,30 @@ from tests.peers.mqtt_bytes import connect
 
 QOS: Final = (0, 1, 2)
 PATIENCE_SECONDS: Final = 20.0
-"""How long a login and a visitor wait for their answer before it counts as none."""
+"""Timeout for the response to a login or a visit."""
 LOGIN_SECONDS: Final = 1.0
 VISIT_SECONDS: Final = 0.5
 STAY_SECONDS: Final = 6.0
 AWAY_SECONDS: Final = 3.0
 
 Latencies = dict[str, list[float]]
-"""Seconds, by the name of their series."""
+"""Latencies in seconds, by the name of their series."""
 
 
 class SoakLedger(Ledger):
-    """Keeps each latency with the moment at which the message was due: windows are cut later."""
+    """A ledger that stores each latency with its due time, because windows are chosen later."""
 
     def __init__(self, due: dict[tuple[int, int], float] | None = None) -> None:
         super().__init__(due)
         self.timed: dict[str, list[tuple[float, float]]] = {}
 
     def note(self, name: str, key: tuple[int, int]) -> None:
-        """Keep when it was due, and how late it is."""
+        """Record the due time and the latency of an arrival."""
         due = self.due[key]
         self.timed.setdefault(name, []).append((due, time.monotonic() - due))
 
     def between(self, begin: float, end: float) -> Latencies:
-        """Return the latencies of what was due then."""
+        """Return the latencies of messages that were due between two times."""
         return {
             name: [late for due, late in timed if begin <= due < end]
             for name, timed in sorted(self.timed.items())
@@ -54,10 +56,10 @@ class SoakLedger(Ledger):
 
 
 class Returning(HonestSubscriber):
-    """A subscriber whose session waits for it."""
+    """A subscriber that leaves and returns to its persistent session."""
 
     async def come_and_go(self) -> None:
-        """Be away for some seconds, again and again."""
+        """Leave for some seconds, again and again."""
         while True:
             await asyncio.sleep(STAY_SECONDS)
             self.leave()
@@ -66,20 +68,20 @@ class Returning(HonestSubscriber):
             await self.come()
 
     async def come(self) -> None:
-        """Connect again."""
+        """Reconnect."""
         self._leaving = False
         await self.open()
 
 
 class Answers:
-    """What became of questions that are asked again and again: answered, how late, or not."""
+    """Results of repeated requests: their latencies, and counts of their failures."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
         self.wrong: Counter[str] = Counter()
 
     async def ask(self, question: Callable[[], Coroutine[Any, Any, str]]) -> None:
-        """Ask; the question returns what is wrong with its answer, or nothing."""
+        """Send one request. `question` returns the failure in words, or an empty string."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -115,7 +117,7 @@ class Crowd:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
-        """Connect, subscribe, and begin with everything."""
+        """Connect, subscribe, and start all clients."""
         for subscriber in (self._subscriber, self._returning):
             await subscriber.open()
             await subscriber.subscribe()
@@ -130,9 +132,9 @@ class Crowd:
         self._tasks = [asyncio.create_task(work) for work in works]
 
     async def end(self) -> None:
-        """Publish nothing more, and wait until everything has arrived, or for DRAIN_SECONDS.
+        """Stop publishing, and wait until everything has arrived, or for DRAIN_SECONDS.
 
-        Raises what ended one of the works before.
+        Raises the exception that ended a client's task before.
         """
         for task in self._tasks:
             task.cancel()
@@ -142,7 +144,7 @@ class Crowd:
         if self._returning.transport is None:
             await self._returning.come()
         deadline = time.monotonic() + DRAIN_SECONDS
-        # Five clients have something to wait for; none of them knows when all are done.
+        # Five clients wait for different events, so none of them knows when all are done.
         while time.monotonic() < deadline and not self._is_done() and self._is_running():  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
@@ -161,7 +163,7 @@ class Crowd:
     async def _publish(self) -> None:
         began, sent = time.monotonic(), 0
         while True:
-            # In turn, so that none rides on another's commit.
+            # The publishers alternate, so that none profits from another's commit.
             for place, publisher in enumerate(self._publishers):
                 due = began + (sent + place / len(self._publishers)) / self._rate
                 await asyncio.sleep(max(0.0, due - time.monotonic()))

@@ -1,4 +1,4 @@
-"""A soak as the part of a document that the program writes."""
+"""A soak as the generated part of a document."""
 
 from collections.abc import Iterator
 from typing import Any, Final

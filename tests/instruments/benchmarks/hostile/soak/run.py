@@ -1,4 +1,4 @@
-"""The soak: calm, attack, calm, attack, and so on, on one broker with its page."""
+"""The soak: alternating calm and attacked windows on one broker with its page."""
 
 import asyncio
 import gc
@@ -28,26 +28,26 @@ enable = true
 max_count = 40
 ban_time = "5s"
 """
-"""Or else a takeover storm meets no limit."""
+"""Without these settings a takeover storm would not reach a limit."""
 
 LAST_CHARACTERS: Final = 600
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How long the windows are, in seconds, and how much happens in them."""
+    """The length of the windows in seconds, and the load in them."""
 
     window: float = 20.0
     settle: float = 8.0
-    """Before each calm window: sessions of strangers, half-open connections and bans end."""
+    """The time before each calm window, in which sessions, handshakes and bans expire."""
     rounds: int = 10
-    """Attacks; there is one calm window more."""
+    """The number of attacked windows. There is one more calm window."""
     rate: float = 30.0
-    """Messages a second of each of the three publishers."""
+    """Messages per second of each of the three publishers."""
     share: float = 0.03
-    """What each attack does of what it does in `make hostile`, where it is alone."""
+    """The fraction of each attack's rate in `make hostile`, where it runs alone."""
     gives_way: bool = True
-    """The attackers have what others leave of the processors: beside other tests nothing."""
+    """The attackers only get idle processor time. This does not work next to other tests."""
 
 
 async def soak(
@@ -57,7 +57,10 @@ async def soak(
     report: Callable[[str], None],
     kinds: Sequence[type[Attack]] = KINDS,
 ) -> Soak:
-    """Measure; `report` is told where it is. Raises BenchmarkFailed where nothing can be."""
+    """Run the soak and return its measurements. `report` receives the progress.
+
+    Raises BenchmarkFailed if nothing can be measured.
+    """
     data_directory = Path(tempfile.mkdtemp(dir=directory))
     try:
         with besieged(code, data_directory / "data", more=FLAPPING) as broker:
@@ -84,7 +87,7 @@ class _Soaking:
     async def run(self) -> Soak:
         began = time.monotonic()
         found, plan = self._soak, self._plan
-        gc.disable()  # in this process, whose clients measure
+        gc.disable()  # in this process, which measures the latencies
         try:
             await self._crowd.begin()
             async with attacker(
@@ -132,7 +135,7 @@ class _Soaking:
             used = self._broker.processor_seconds() - used
             found.attacked_processor.append(used / (end - begin))
         await hostile.leave()
-        await asyncio.sleep(self._plan.settle)  # what is late counts as well
+        await asyncio.sleep(self._plan.settle)  # late arrivals count as well
         found.attacked.append(percentiles_of(self._crowd.ledger.between(begin, end)))
         if self._broker.is_running:
             after = await asyncio.to_thread(self._broker.counted)
@@ -160,7 +163,7 @@ class _Soaking:
         found.log_lines = broker.standard_error().count("\n") + broker.page_log().count("\n")
         if broker.is_running:
             found.most_bytes = broker.memory()["most_bytes"]
-        # What a task raised that nothing waited for stands in the log alone.
+        # An exception in a task that nothing awaited appears only in the log.
         for name, log in (("broker", broker.standard_error()), ("page", broker.page_log())):
             if "Traceback" in log:
                 place = log.index("Traceback")
@@ -168,7 +171,7 @@ class _Soaking:
 
 
 def together(attacks: Sequence[type[Attack]]) -> Allowance:
-    """Return what all attacks may cost together."""
+    """Return what all attacks together may use."""
     each = [attack.allowance for attack in attacks]
     return Allowance(
         connections=sum(one.connections for one in each),

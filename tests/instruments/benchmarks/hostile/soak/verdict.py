@@ -1,4 +1,4 @@
-"""What the windows of a soak come to, and whether that is what was required: pure."""
+"""The result of the windows of a soak, and the check against its limits, as pure functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,26 +16,29 @@ from tests.instruments.benchmarks.hostile.figures import (
 )
 
 LOG_LINES_A_SECOND_MOST: Final = 25.0
-"""10 about clients that misbehave and one that counts the rest, as many about what rules forbid,
-and what else happens (`gateway.broker.server.event_loop.notices`)."""
+"""The broker writes up to 10 lines per second on misbehaving clients and one with the rest, as many
+on denied requests, and some others (`gateway.broker.server.event_loop.notices`).
+"""
 
 GROWTH_BYTES_MOST: Final = 32 * 2**20
-"""By how much what is resident in a calm window may grow, from the second to the last one: in the
-first attack caches are filled, and Python's allocator keeps what it got."""
+"""Largest growth of resident memory from the second calm window to the last.
+
+The first attack fills caches, and Python's allocator keeps their memory.
+"""
 
 Figures = Mapping[str, Mapping[str, int | str | None]]
-"""What each attack did, by its name."""
+"""The figures of each attack, by its name."""
 
 
 @dataclass
 class Soak:
-    """What was measured; the windows are in turn, a calm one first and last."""
+    """The measurements. Windows alternate; the first and the last are calm."""
 
     calm: list[Percentiles] = field(default_factory=list)
     attacked: list[Percentiles] = field(default_factory=list)
     calm_resident_bytes: list[int] = field(default_factory=list)
     attacked_processor: list[float] = field(default_factory=list)
-    """Processors that the broker used in each attacked window, all of its threads: 1.0 is one."""
+    """Processors that all threads of the broker used in each attacked window: 1.0 is one core."""
     most_bytes: int = 0
     allowed_bytes: int = 0
     done: list[Figures] = field(default_factory=list)
@@ -48,16 +51,16 @@ class Soak:
     log_lines: int = 0
     seconds: float = 0.0
     ended: str = ""
-    """How the broker or the page ended; nothing: both run."""
+    """How the broker or the page ended, or empty if both run."""
 
     def ratios(self) -> Percentiles:
-        """Return the median of the attacked windows by that of the calm ones."""
+        """Return the ratios of the attacked windows' medians to the calm ones."""
         return ratios_of(medians_of(self.calm), medians_of(self.attacked))
 
     def noise(self) -> Percentiles:
-        """Return the same of the calm windows among themselves: every second one by the others.
+        """Return the ratios of the even calm windows to the odd ones: the noise of the machine.
 
-        The larger of the two halves counts.
+        The larger of each ratio and its inverse counts.
         """
         one, other = medians_of(self.calm[::2]), medians_of(self.calm[1::2])
         return {
@@ -69,7 +72,7 @@ class Soak:
         }
 
     def answered_by(self, attack: type[Attack]) -> dict[str, int]:
-        """Return by what the limits answered an attack, each with its number."""
+        """Return the counts of the limits that stopped an attack, by counter."""
         found = {name: self.counted.get(name, 0) for name in attack.counters}
         for figures in self.done:
             for name in attack.counters:
@@ -86,9 +89,9 @@ def _number(value: int | str | None) -> int:
 
 
 def failures_of(soak: Soak, attacks: Sequence[type[Attack]], *, latency: bool) -> list[str]:
-    """Return what a soak fell short of, a few words each; empty: it holds.
+    """Return the limits that a soak exceeded, a few words each. The list is empty if none.
 
-    `latency` is whether latencies count: not in a test on a machine that does other work.
+    With `latency` False, latencies do not count: in tests on a machine that does other work.
     """
     failures = [soak.ended] if soak.ended else []
     if latency:
