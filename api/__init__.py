@@ -8,8 +8,8 @@ it imports only ``gateway.process.control`` and ``gateway.process.files``, so it
 or be left out without any effect on messages.
 
 ``main`` is the composition root. ``serving`` and ``connections`` do the I/O with visitors, and
-``login`` decides who may use a route. ``pages`` are for people, ``rest`` is for programs, and
-``drawing`` has curves and other parts of pages. ``status`` queries the broker and reads the report
-about the card. ``models`` are the types of these reports, from which ``alarms`` and ``history`` are
-derived. All limits are in ``limits``.
+``login`` decides who may use a route. ``pages`` and ``rest`` are the routes for people and for
+programs; ``drawing`` builds parts of pages. ``status`` queries the broker and reads the card's
+file, and ``models`` are the types of the broker's responses. ``alarms`` and ``history`` are derived
+from these responses and stored. All limits are in ``limits``.
 """

@@ -1,1 +1,1 @@
-"""Connections of visitors: limits on their number and time, TLS, and the certificate."""
+"""Connections of visitors: limits on their number and duration, TLS, and the certificate."""

@@ -1,1 +1,1 @@
-"""Parts of pages: curves, lines, trees and forms. They query nothing but the history."""
+"""Parts of pages: curves, lines, trees and forms. These modules read only the history."""

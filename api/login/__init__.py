@@ -1,1 +1,1 @@
-"""Logins and tokens: which visitor may use which route."""
+"""Logins of people and tokens of programs: which visitor may use which route."""

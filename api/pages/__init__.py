@@ -1,5 +1,5 @@
-"""Pages for people: one module for each page.
+"""Pages for people, with one module for each page.
 
-``page`` renders the templates and serves the overview. ``actions`` asks for a confirmation before
+``page`` renders the templates and serves the overview. ``actions`` shows a confirmation page before
 anything is changed.
 """

@@ -1,1 +1,1 @@
-"""Around the endpoints: the bound port, headers of every response, tags, and errors."""
+"""The parts around all routes: the bound port, security headers, ETags, and error responses."""

@@ -1,1 +1,1 @@
-"""Reports about the gateway: answers of its sockets, the card's file, the machine's numbers."""
+"""Reports about the gateway, from the broker's sockets, the SD card's file and the kernel."""

@@ -1,1 +1,1 @@
-"""Conditions that are true now, from what the gateway reports. Pure."""
+"""Alarm conditions that are true now, derived from the gateway's reports. Pure."""

@@ -6,6 +6,6 @@ SCRAM proof. A check costs about the same whether or not the name exists, and is
 guesses. The server limits the number of open exchanges and chooses the packets that a client
 receives.
 
-A login (`logins`) is checked by a source of `users`, or by its token (`tokens`). `passwords` has
-the hashes. Afterwards, `rules` decide about the topics that a client may use.
+A login (`logins`) is checked by a source of users (`users`) or by its token (`tokens`). `passwords`
+contains the password file and hashes. `rules` decide afterwards what a client may do.
 """

@@ -1,1 +1,1 @@
-"""Certificates of listeners and of clients, and certificate revocation lists."""
+"""Certificates of listeners, certificates of clients, and certificate revocation lists."""

@@ -1,1 +1,1 @@
-"""Logins that are being checked: scheduling, delays after wrong guesses, and their proofs."""
+"""Logins that are being checked: the queue, the checks, delays after guesses, and the result."""

@@ -1,1 +1,1 @@
-"""Passwords: the password file, hashes, the worker processes that check them, and SCRAM."""
+"""Passwords: the password file, hashes, the processes that check passwords, and SCRAM."""

@@ -1,1 +1,1 @@
-"""Access rules: their file, the meaning of each line, and the decision about a topic."""
+"""Access rules: the rules file, the meaning of a line, and decisions about topics."""

@@ -1,1 +1,1 @@
-"""JSON Web Tokens of an identity provider: verification, its keys, and their users."""
+"""Tokens signed by an identity provider, the provider's keys, and the users in tokens."""

@@ -1,1 +1,1 @@
-"""Sources of users: the password file and a database. Also records removed users."""
+"""Sources of users (the password file and a database), and the record of removed users."""

@@ -1,4 +1,4 @@
-"""Protocols of the authenticator: a source of users, and an enhanced authentication exchange."""
+"""Interfaces that the authenticator uses: a source of users, and an authentication exchange."""
 
 from collections.abc import Sequence
 from typing import Protocol
