@@ -16,7 +16,7 @@ from gateway.cli.common.failures import (
     say,
 )
 from gateway.cli.control import ctl
-from gateway.cli.installation import check_config, identity, update
+from gateway.cli.installation import backup, check_config, identity, restore, update
 from gateway.cli.serial import commands as serial
 from gateway.cli.serial import simulate_board
 from gateway.cli.services import api, bridge, broker, uplink, upload
@@ -68,6 +68,8 @@ application.add_typer(tls.application, name="tls")
 application.command("id")(identity.identity)
 application.command("bench")(bench.bench)
 application.command("update")(update.update)
+application.command("backup")(backup.backup)
+application.command("restore")(restore.restore)
 application.command("check-config")(check_config.check_config)
 
 

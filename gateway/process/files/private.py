@@ -27,6 +27,9 @@ OURS = frozenset(
     {"journal", "log", "damaged", "uploaded", "decoy-key", "history"}
     | {"gateway-id", "gateway-id.partial", "gateway-id.damaged"}
 )
+UNFINISHED_RESTORE = "restore.unfinished"
+"""Folder in a data directory while `oncegate restore` replaces the data."""
+
 PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
 """Prefixes of the gateway's own files in a data directory. The modes of other files that people
 keep there are not changed."""
@@ -98,10 +101,16 @@ def prepare(data_dir: Path) -> None:
     changed last, so that later starts can see that this is done.
 
     Raises:
-        OSError: if the directory cannot be created, or has a link that another user created under
-            the name of one of the gateway's files.
+        OSError: if the directory cannot be created, if it has a link that another user created
+            under the name of one of the gateway's files, or if a restore has to be repeated.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
+    if (data_dir / UNFINISHED_RESTORE).exists():
+        raise OSError(
+            errno.EBUSY,
+            "a restore was interrupted here, and the data is incomplete: repeat `oncegate restore`",
+            str(data_dir),
+        )
     for path in _ours_in(data_dir):
         _refuse_planted(path)
     found = data_dir.stat()

@@ -1,0 +1,67 @@
+"""Files of a gateway that belong into a backup, as its configuration names them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gateway.configuration import Configuration
+from gateway.configuration.conf_d import folder_of, names_in
+from gateway.configuration.identity import known_id
+from gateway.configuration.named_files import MADE_AT_EACH_START, files_named_in
+
+if TYPE_CHECKING:
+    from gateway.tools.backup.sources import Named
+
+CREDENTIALS: Final = "upload*.env"
+"""Credentials of the upload's target, which systemd reads and no key names."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFiles:
+    """Files to back up, and those that are named and left out."""
+
+    named: tuple["Named", ...]
+    left_out: tuple[Path, ...]
+
+
+def files_of(configuration: Configuration) -> BackupFiles:
+    """Return the files of a gateway's configuration and users. Raises `OSError`."""
+    from gateway.tools.backup.sources import Named
+
+    named = [Named("configuration", path) for path in _configuration_files(configuration)]
+    left_out = []
+    for path in files_named_in(configuration):
+        if path.absolute().is_relative_to(MADE_AT_EACH_START):
+            left_out.append(path)
+        else:
+            named.append(Named("users", path))
+    if configuration.file is not None:
+        found = sorted(Path(configuration.file).absolute().parent.glob(CREDENTIALS))
+        named += [Named("users", path) for path in found]
+    return BackupFiles(tuple(named), tuple(left_out))
+
+
+def gateway_of(configuration: Configuration) -> str:
+    """Return the gateway's id, or an empty text. Creates none."""
+    return configuration.gateway.id or known_id(configuration.identity_dir)
+
+
+def formats_of_data() -> dict[str, int]:
+    """Return the formats in which this version writes its data, by name."""
+    from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN as OUTBOX
+
+    from gateway.broker.store.formats import FORMAT
+    from gateway.uplink.formats import MIGRATIONS_KNOWN as UPLINK
+
+    return {"store": FORMAT, "outbox": len(OUTBOX), "uplink": len(UPLINK)}
+
+
+def _configuration_files(configuration: Configuration) -> Iterator[Path]:
+    if configuration.file is None:
+        return
+    file = Path(configuration.file)
+    yield file
+    folder = folder_of(file)
+    for name in names_in(folder):
+        yield folder / name

@@ -1,0 +1,225 @@
+"""`oncegate restore`: checks a backup, shows what it would replace, and puts it in place."""
+
+import contextlib
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from gateway.cli.common.configuration_file import INSTALLED_FILE, file_of
+from gateway.cli.common.failures import EXIT_USAGE, CommandFailed
+from gateway.cli.common.options import ConfigOption, DataDirOption, JsonOption, configuration_of
+from gateway.cli.common.output import counted, show
+from gateway.process.files.disk_errors import line_of
+
+if TYPE_CHECKING:
+    from gateway.tools.backup.manifest import Manifest, Part
+    from gateway.tools.backup.plan import Places, Plan
+
+NEXT: Final = "Next: oncegate check-config, then systemctl restart oncegate.target"
+
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A file that `oncegate backup` has written.")
+]
+YesOption = Annotated[
+    bool, typer.Option("--yes", help="Restore. Without it, what would be replaced is only shown.")
+]
+DataOption = Annotated[
+    bool,
+    typer.Option("--data", help="Also restore the data. Newer data of this machine is set aside."),
+]
+IdentityOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--identity/--no-identity",
+        help="Become the gateway of the backup, or keep this one's id and keys.",
+    ),
+]
+
+
+def restore(
+    file: FileArgument,
+    yes: YesOption = False,
+    data: DataOption = False,
+    identity: IdentityOption = None,
+    config: ConfigOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Restore a backup: check all of it, show what it replaces, and with --yes replace it.
+
+    Files are written only into the folder of the configuration file and into the data directory.
+    What is replaced is kept beside it, as NAME.before-TIME. Owners and modes are those of the
+    backup, if you are root.
+
+    A backup of another gateway needs --identity, to take its place, or --no-identity, to use its
+    configuration and users only. Two gateways with one identity must never run.
+
+    --data also restores messages, readings and events. They are those of the time of the backup:
+    what has been delivered since is delivered again, and what has arrived since is missing.
+    Identity and data need a stopped gateway: systemctl stop oncegate.target
+
+    Examples:
+
+        sudo oncegate restore gw-0a1b2c3d-2026-11-27.oncegate-backup.tar.gz
+
+        sudo oncegate restore gateway.tar.gz --yes
+
+        sudo oncegate restore old.tar.gz --identity --data --yes
+    """
+    from gateway.tools.backup.manifest import BackupRefused
+    from gateway.tools.backup.plan import checked, plan_of
+    from gateway.tools.backup.running import StillRunning
+
+    places, own = _this_machine(config, data_dir)
+    try:
+        manifest = checked(file)
+        parts = _parts_of(manifest, own, data=data, identity=identity)
+        plan = plan_of(manifest, places, parts)
+        ending = _carry_out(file, plan) if yes else None
+    except (BackupRefused, StillRunning) as refused:
+        raise CommandFailed(f"oncegate restore: {refused}") from None
+    except OSError as error:
+        raise CommandFailed(f"oncegate restore: {line_of(error)}") from None
+    show(_document_of(plan, ending), lambda _: _text_of(file, plan, ending), as_json=as_json)
+
+
+def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places", str]:
+    """Return where this machine keeps its files, and the id of its gateway.
+
+    The folders are never taken from the backup. A configuration with mistakes does not hinder a
+    restore, if the data directory is named.
+    """
+    from gateway.cli.installation.backup_files import gateway_of
+    from gateway.configuration.identity import known_id
+    from gateway.tools.backup.plan import Places
+
+    file = file_of(config) or INSTALLED_FILE
+    if data_dir is not None and not file.exists():
+        return Places(file, data_dir), known_id(data_dir)
+    try:
+        present = configuration_of(file if file.exists() else None, gateway__data_dir=data_dir)
+    except CommandFailed as failure:
+        if data_dir is not None:
+            return Places(file, data_dir), known_id(data_dir)
+        raise CommandFailed(
+            [*failure.lines, "oncegate restore: name the data directory with --data-dir"],
+            exit_code=EXIT_USAGE,
+        ) from None
+    return Places(file, present.gateway.data_dir), gateway_of(present)
+
+
+def _parts_of(
+    manifest: "Manifest", own: str, *, data: bool, identity: bool | None
+) -> frozenset["Part"]:
+    """Return the parts to restore. Raises CommandFailed."""
+    from gateway.cli.installation.backup_files import formats_of_data
+
+    parts: set[Part] = {"configuration", "users"}
+    is_other = bool(own) and own != manifest.gateway
+    has_identity = any(member.part == "identity" for member in manifest.members)
+    if is_other and has_identity and identity is None:
+        raise CommandFailed(
+            f"oncegate restore: the backup is of gateway {manifest.gateway or 'without an id'}, "
+            f"and this is {own}: add --identity to take its place, if it never runs again, or "
+            "--no-identity for its configuration and users only"
+        )
+    if identity is not False:
+        parts.add("identity")
+    if not data:
+        return frozenset(parts)
+    if not manifest.has_data:
+        raise CommandFailed("oncegate restore: the backup has no data: leave out --data")
+    if identity is False:
+        raise CommandFailed(
+            "oncegate restore: the data belongs to its gateway: leave out --no-identity, or --data",
+            exit_code=EXIT_USAGE,
+        )
+    for name, known in formats_of_data().items():
+        found = manifest.formats.get(name, 0)
+        if found > known:
+            raise CommandFailed(
+                f"oncegate restore: its data has {name} format {found}, and this version reads "
+                f"formats up to {known}: install {manifest.version} or a newer version first"
+            )
+    parts.add("data")
+    return frozenset(parts)
+
+
+def _carry_out(file: Path, plan: "Plan") -> str:
+    """Restore the files. Return the ending of the names of what was replaced."""
+    from gateway.tools.backup.restoring import restore as restore_files
+    from gateway.tools.backup.running import all_stopped
+
+    needs_stop = any(step.member.part in ("identity", "data") for step in plan.writes)
+    held = all_stopped(plan.places.data_dir) if needs_stop else contextlib.nullcontext()
+    with held:
+        return restore_files(file, plan)
+
+
+def _document_of(plan: "Plan", ending: str | None) -> dict[str, Any]:
+    return {
+        "gateway": plan.manifest.gateway,
+        "made": plan.manifest.made,
+        "version": plan.manifest.version,
+        "restored": ending is not None,
+        "kept_as": ending,
+        "files": [
+            {"path": str(step.target), "part": step.member.part, "state": step.state}
+            for step in plan.steps
+            if step.member.part != "data"
+        ],
+        "data_files": sum(step.member.part == "data" for step in plan.steps),
+        "left_out": [{"name": member.name, "path": member.original} for member in plan.elsewhere],
+    }
+
+
+def _text_of(file: Path, plan: "Plan", ending: str | None) -> str:
+    manifest = plan.manifest
+    whose = manifest.gateway or "a gateway without an id"
+    lines = [
+        f"{file}: backup of {whose}, {manifest.made}, by {manifest.version}",
+        *(f"  {step.state:9} {step.target}" for step in plan.steps if step.member.part != "data"),
+        *_data_lines(plan),
+        *_hand_work(file, plan),
+        *_account_lines(plan),
+    ]
+    if ending is None:
+        lines.append("Nothing was written. To restore it, add --yes")
+    else:
+        lines += [f"Restored. What was replaced is kept as NAME.{ending}", NEXT]
+    return "\n".join(lines)
+
+
+def _data_lines(plan: "Plan") -> Iterator[str]:
+    data = [step.member.size for step in plan.steps if step.member.part == "data"]
+    if data:
+        yield (
+            f"  data      {counted(len(data), 'file')}, {sum(data):,} bytes, in the place of all "
+            f"data in {plan.places.data_dir}"
+        )
+    elif plan.manifest.has_data:
+        yield "  data      is left out: --data restores it"
+
+
+def _hand_work(file: Path, plan: "Plan") -> Iterator[str]:
+    """Yield the command for each file that was in another folder."""
+    for member in plan.elsewhere:
+        yield (
+            f"  by hand   tar -xzOf {shlex.quote(str(file))} {shlex.quote(member.name)} > "
+            f"{shlex.quote(member.original)}"
+        )
+
+
+def _account_lines(plan: "Plan") -> Iterator[str]:
+    from gateway.tools.backup.folders import missing_accounts
+
+    missing = {
+        name
+        for step in plan.steps
+        for name in missing_accounts(step.member.owner, step.member.group)
+    }
+    for name in sorted(missing):
+        yield f"  warning   there is no {name} on this machine: its files become root's"

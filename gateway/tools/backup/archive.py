@@ -1,0 +1,148 @@
+"""The archive of a backup: a tar file in GNU's format, compressed with gzip.
+
+Each member has exactly one possible header, which follows from the manifest. The reader compares
+the bytes, so there is nothing in an archive to interpret: no link, folder, device, other owner or
+second name, and no size that the manifest does not have.
+"""
+
+import gzip
+import hashlib
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, Final
+
+from gateway.tools.backup.manifest import (
+    MANIFEST,
+    MANIFEST_BYTES_MAX,
+    BackupRefused,
+    Manifest,
+    Member,
+    manifest_of,
+)
+
+BLOCK_BYTES: Final = tarfile.BLOCKSIZE
+SLICE_BYTES: Final = 1 << 20
+"""Bytes that are read and written at a time."""
+COMPRESSION_LEVEL: Final = 6
+
+_END: Final = bytes(2 * BLOCK_BYTES)
+_MODE: Final = 0o600
+
+Content = Callable[[Member], Iterator[bytes]]
+
+
+def write_archive(output: BinaryIO, manifest: Manifest, content_of: Content) -> None:
+    """Write a backup.
+
+    Args:
+        output: a file that is open for writing.
+        manifest: describes each member.
+        content_of: returns a member's bytes in slices.
+
+    Raises:
+        BackupRefused: a file has other contents than the manifest describes: it was written to
+            meanwhile.
+        OSError: a file cannot be read, or the archive not written.
+    """
+    text = manifest.text().encode()
+    with gzip.GzipFile(
+        filename="", mode="wb", compresslevel=COMPRESSION_LEVEL, fileobj=output, mtime=0
+    ) as stream:
+        _write_member(stream, MANIFEST, len(text), iter([text]))
+        for member in manifest.members:
+            _write_member(stream, member.name, member.size, _checked(member, content_of(member)))
+        stream.write(_END)
+
+
+def _write_member(stream: gzip.GzipFile, name: str, size: int, slices: Iterator[bytes]) -> None:
+    stream.write(_header_of(name, size))
+    for each in slices:
+        stream.write(each)
+    stream.write(bytes(-size % BLOCK_BYTES))
+
+
+def _header_of(name: str, size: int) -> bytes:
+    """Return the header of a member; a long name has blocks of its own before it."""
+    header = tarfile.TarInfo(name)
+    header.size, header.mode = size, _MODE
+    return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
+
+
+def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield a member's bytes. Raises BackupRefused at the end if they are not those expected."""
+    digest, left = hashlib.sha256(), member.size
+    for each in slices:
+        left -= len(each)
+        if left < 0:
+            break
+        digest.update(each)
+        yield each
+    if left != 0 or digest.hexdigest() != member.sha256:
+        raise BackupRefused(
+            f"{member.original}: has changed while the backup was made: stop the program that "
+            "writes it, and repeat"
+        )
+
+
+class ArchiveReader:
+    """A backup that is read once, from its first byte to its last.
+
+    All methods raise `BackupRefused` if the file is not a backup, is damaged or cut off, and
+    `OSError` if it cannot be read.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Read the manifest."""
+        self._stream = gzip.GzipFile(fileobj=file, mode="rb")
+        header = self._read(BLOCK_BYTES)
+        size = _size_in(header)
+        if size is None or header != _header_of(MANIFEST, size):
+            raise BackupRefused("it does not begin with a manifest: it is no backup of Oncegate")
+        if size > MANIFEST_BYTES_MAX:
+            raise BackupRefused(f"its manifest has more than {MANIFEST_BYTES_MAX:,} bytes")
+        self.manifest: Final = manifest_of(b"".join(self._slices(size)))
+
+    def members(self) -> Iterator[tuple[Member, Iterator[bytes]]]:
+        """Yield each member with its bytes, which have to be read before the next one.
+
+        The bytes of a member are followed by an exception if their SHA-256 is not the manifest's.
+        """
+        for member in self.manifest.members:
+            header = _header_of(member.name, member.size)
+            if self._read(len(header)) != header:
+                raise BackupRefused(f"{member.name!a} is not where its manifest has it")
+            yield member, self._verified(member)
+        if self._read(len(_END)) != _END or self._read(1, at_end=True):
+            raise BackupRefused("it goes beyond the members that its manifest has")
+
+    def _verified(self, member: Member) -> Iterator[bytes]:
+        digest = hashlib.sha256()
+        for each in self._slices(member.size):
+            digest.update(each)
+            yield each
+        if digest.hexdigest() != member.sha256:
+            raise BackupRefused(f"{member.name!a} has another SHA-256 than its manifest has")
+
+    def _slices(self, size: int) -> Iterator[bytes]:
+        for at in range(0, size, SLICE_BYTES):
+            yield self._read(min(SLICE_BYTES, size - at))
+        if any(self._read(-size % BLOCK_BYTES)):
+            raise BackupRefused("there are bytes between its members")
+
+    def _read(self, size: int, *, at_end: bool = False) -> bytes:
+        try:
+            found = self._stream.read(size)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            raise BackupRefused("it is damaged or cut off, or not a backup of Oncegate") from None
+        if len(found) != size and not at_end:
+            raise BackupRefused("it is cut off")
+        return found
+
+
+def _size_in(header: bytes) -> int | None:
+    """Return the size in a header; None if it is not one."""
+    try:
+        return int(tarfile.TarInfo.frombuf(header, "utf-8", "strict").size)
+    except (tarfile.TarError, ValueError):
+        return None

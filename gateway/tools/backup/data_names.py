@@ -1,0 +1,83 @@
+"""Names in a data directory: those of the identity, those of data, and those not in a backup."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+IDENTITY: Final = ("gateway-id", "log/signing-key", "log/signing-key.pub")
+"""Files that make a gateway itself. A tenant has keys of its own."""
+TENANTS: Final = "tenants"
+
+_FOLDERS: Final = frozenset({"journal", "log", "history", "bridge", "uplink"})
+_FILES: Final = frozenset({"decoy-key"})
+_PREFIXES: Final = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
+_LEFT_OUT_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/lock")
+"""Locks, sockets, unfinished files, and SQLite's shared memory, which is made again."""
+
+
+def is_identity(path: str) -> bool:
+    """Return True for a file of the identity, by its path in the data directory."""
+    return _within_tenant(path) in IDENTITY
+
+
+def is_data(path: str) -> bool:
+    """Return True for a file of the data, by its path in the data directory."""
+    inner = _within_tenant(path)
+    if inner in IDENTITY or inner.endswith(_LEFT_OUT_ENDINGS):
+        return False
+    return is_top_of_data(inner.partition("/")[0])
+
+
+def is_top_of_data(name: str) -> bool:
+    """Return True if a name at the top of a data directory belongs to the data."""
+    return name in _FOLDERS or name in _FILES or name.startswith(_PREFIXES)
+
+
+def is_set_aside(path: str) -> bool:
+    """Return True if a file is moved away with the data that a restore replaces."""
+    return is_top_of_data(_within_tenant(path).partition("/")[0])
+
+
+def identity_in(data_dir: Path) -> Iterator[str]:
+    """Yield the paths of existing files of the identity, including those of tenants."""
+    for folder in folders_in(data_dir):
+        for name in IDENTITY:
+            path = f"{folder}{name}"
+            if (data_dir / path).exists():
+                yield path
+
+
+def data_in(data_dir: Path) -> Iterator[str]:
+    """Yield the paths of all files of the data, in their order. Raises `OSError`."""
+    for folder in folders_in(data_dir):
+        for entry in sorted((data_dir / folder).iterdir()):
+            if not is_top_of_data(entry.name):
+                continue
+            for path in _files_below(entry):
+                relative = path.relative_to(data_dir).as_posix()
+                if is_data(relative):
+                    yield relative
+
+
+def folders_in(data_dir: Path) -> list[str]:
+    """Return "" for the data directory itself, and `tenants/NAME/` for each tenant in it."""
+    tenants = data_dir / TENANTS
+    names = sorted(each.name for each in tenants.iterdir()) if tenants.is_dir() else []
+    return ["", *(f"{TENANTS}/{name}/" for name in names if (tenants / name).is_dir())]
+
+
+def _files_below(entry: Path) -> Iterator[Path]:
+    """Yield a file, or all files below a folder. Links are yielded and not followed."""
+    if not entry.is_dir() or entry.is_symlink():
+        yield entry
+        return
+    for folder, names, files in os.walk(entry):
+        names.sort()
+        yield from (Path(folder, name) for name in sorted(files))
+
+
+def _within_tenant(path: str) -> str:
+    """Return a path without the folder of its tenant."""
+    parts = path.split("/", 2)
+    return parts[2] if parts[0] == TENANTS and len(parts) == 3 else path

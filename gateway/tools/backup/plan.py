@@ -1,0 +1,134 @@
+"""Comparison of a backup with this machine: which files a restore would write, and where."""
+
+import hashlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gateway.process.files.private import open_private
+from gateway.tools.backup.archive import SLICE_BYTES, ArchiveReader
+from gateway.tools.backup.data_names import is_data, is_identity, is_set_aside
+from gateway.tools.backup.manifest import BackupRefused, Manifest, Member, Part
+
+State = Literal["new", "same", "replaces"]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of this machine into which a backup is restored, and no others."""
+
+    configuration: Path
+    """The configuration file."""
+    data_dir: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A file that is restored."""
+
+    member: Member
+    base: Path
+    """The folder that `path` is relative to."""
+    path: str
+    state: State
+
+    @property
+    def target(self) -> Path:
+        """The path of the file on this machine."""
+        return self.base / self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Files to restore, and members that are left out because of their place."""
+
+    manifest: Manifest
+    places: Places
+    steps: tuple[Step, ...]
+    elsewhere: tuple[Member, ...]
+
+    @property
+    def has_data(self) -> bool:
+        """True if the data is replaced as a whole."""
+        return any(step.member.part == "data" for step in self.steps)
+
+    @property
+    def writes(self) -> tuple[Step, ...]:
+        """The steps that change something."""
+        return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
+
+    def is_staged(self, step: Step) -> bool:
+        """Return True if a file is set aside with the data, so that it is written in any case."""
+        return self.has_data and step.member.place == "data" and is_set_aside(step.path)
+
+
+def checked(file: Path) -> Manifest:
+    """Read a whole backup, and return its manifest.
+
+    Raises:
+        BackupRefused: it cannot be used.
+        OSError: it cannot be read.
+    """
+    with file.open("rb") as opened:
+        try:
+            reader = ArchiveReader(opened)
+            for _, slices in reader.members():
+                for _ in slices:
+                    pass
+        except BackupRefused as refused:
+            raise BackupRefused(f"{file}: {refused}") from None
+    return reader.manifest
+
+
+def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan:
+    """Compare the members of these parts with the files of this machine.
+
+    Raises:
+        BackupRefused: a member would be written into the data of the gateway without being of it.
+        OSError: a file of this machine cannot be read.
+    """
+    chosen = [member for member in manifest.members if member.part in parts]
+    return Plan(
+        manifest,
+        places,
+        tuple(_steps_of(chosen, manifest, places)),
+        tuple(member for member in chosen if member.place == "elsewhere"),
+    )
+
+
+def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Iterator[Step]:
+    for member in chosen:
+        if member.place == "elsewhere":
+            continue
+        base, path = places.data_dir.absolute(), member.path
+        if member.place == "configuration":
+            base = places.configuration.absolute().parent
+            if path == manifest.configuration:
+                path = places.configuration.name
+        _refuse_disguise(member, base / path, places.data_dir)
+        yield Step(member, base, path, _state_of(base / path, member))
+
+
+def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
+    """Accept configuration and users only where no data is, whatever their place is called."""
+    inside = target.parent.resolve() / target.name
+    if member.part in ("identity", "data") or not inside.is_relative_to(data_dir.resolve()):
+        return
+    path = inside.relative_to(data_dir.resolve()).as_posix()
+    if is_data(path) or is_identity(path):
+        raise BackupRefused(f"{member.name!a} would replace data of the gateway, {target}")
+
+
+def _state_of(target: Path, member: Member) -> State:
+    try:
+        descriptor = open_private(target, 0)
+    except FileNotFoundError:
+        return "new"
+    except OSError:
+        return "replaces"  # a link, a folder, or a file that cannot be read
+    digest = hashlib.sha256()
+    with open(descriptor, "rb") as opened:
+        while chunk := opened.read(SLICE_BYTES):
+            digest.update(chunk)
+    return "same" if digest.hexdigest() == member.sha256 else "replaces"

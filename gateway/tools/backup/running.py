@@ -1,0 +1,52 @@
+"""Locks of a data directory: while they are held, no program of the gateway works there."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from gateway.process.files.lock import LockTaken, ProcessLock
+from gateway.tools.backup.data_names import folders_in
+
+_LOCKS: Final = {
+    "broker.lock": "the broker",
+    "log/lock": "the uploader",
+    "bridge.lock": "the bridge",
+    "bridge/bridge.lock": "the bridge",
+    "uplink.lock": "the uplink",
+    "uplink/uplink.lock": "the uplink",
+}
+"""Lock files, and the programs that hold them."""
+
+
+class StillRunning(Exception):
+    """A program works in the data directory. The message names it and the fix."""
+
+
+@contextlib.contextmanager
+def all_stopped(data_dir: Path) -> Iterator[None]:
+    """Hold the locks of all programs of a data directory and of its tenants.
+
+    Raises:
+        StillRunning: a program holds its lock.
+        OSError: a lock cannot be opened.
+    """
+    with contextlib.ExitStack() as held:
+        for folder in folders_in(data_dir) if data_dir.is_dir() else []:
+            for name, program in _LOCKS.items():
+                path = data_dir / folder / name
+                if path.exists():
+                    _take(path, program, held)
+        yield
+
+
+def _take(path: Path, program: str, held: contextlib.ExitStack) -> None:
+    lock = held.enter_context(ProcessLock(path))
+    try:
+        lock.take()
+    except LockTaken as taken:
+        process = f" (process {taken.holder})" if taken.holder else ""
+        raise StillRunning(
+            f"{program}{process} works in {path.parent}: stop the gateway first, with `systemctl "
+            "stop oncegate.target` or Ctrl-C in `oncegate up`"
+        ) from None
