@@ -246,3 +246,8 @@ SENSOR_NAME_CHARACTERS_MAX: Final = 64
 
 # Settings of a sensor's protocol, as lines of TOML: 120 registers of a Modbus device.
 SENSOR_SETTINGS_CHARACTERS_MAX: Final = 16_384
+
+# A backup that is downloaded: it is in memory once. That of a gateway with a thousand users has
+# 200 kB. Its command takes a second on a Raspberry Pi.
+BACKUP_BYTES_MAX: Final = 16_777_216
+BACKUP_SECONDS_MAX: Final = 30.0

@@ -32,6 +32,7 @@ from api.login.roles import Roles
 from api.login.tokens import Tokens
 from api.pages.actions import actions_page
 from api.pages.alarms import alarms_page
+from api.pages.backup import backup_page
 from api.pages.clients import clients_page
 from api.pages.configuration import configuration_page
 from api.pages.log import events_page
@@ -81,6 +82,7 @@ _ROUTERS: Final = (
     clients_page,
     sensors_page,
     system_page,
+    backup_page,
     topics_page,
     users_page,
     ports_page,
@@ -134,6 +136,8 @@ async def _running(
     # A second operator, so that no other action waits while the bridge does not respond.
     app.state.sensor_operator = Operator(settings.acts_at)
     app.state.certificate = certificate
+    app.state.backup = settings.backup
+    app.state.backup_turn = asyncio.Lock()
     app.state.hosts = frozenset(settings.hosts)
     app.state.gate = gate = _gate_of(settings)
     app.state.card = card = CardReader(settings.card_file, settings.block_devices)

@@ -10,6 +10,7 @@ from pathlib import Path
 from api.alarms.conditions.thresholds import Thresholds
 from api.connections.certificate_files import CertificateFiles
 from api.login.roles import Role
+from api.status.backup import BackupCommand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,7 @@ class ApiSettings:
     ``card_file`` is the report about the SD card, and ``block_devices`` the directory with the
     kernel's counters of written sectors. ``history_dir`` is the directory for the history and the
     alarms; without it, both are in memory only. ``thresholds`` are the thresholds of alarms.
+    ``backup`` is the command that makes backups for administrators.
     """
 
     status_socket: Path
@@ -47,6 +49,7 @@ class ApiSettings:
     block_devices: Path = Path("/sys/class/block")
     history_dir: Path | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
+    backup: BackupCommand | None = None
 
     @property
     def acts_at(self) -> Path:

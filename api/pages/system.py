@@ -15,6 +15,7 @@ from api.history.history import History
 from api.history.rings import Ring
 from api.login.admission import VIEWERS
 from api.models.broker import BrokerStatus, Certificate
+from api.pages.backup import backup_of
 from api.pages.page import down_page, rendered
 from api.pages.sensors import RINGS_BY_SPAN, Span
 from api.rest.history import history_of
@@ -77,6 +78,7 @@ async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> R
         span=span,
         spans=list(RINGS_BY_SPAN),
         history_problem=history.problem,
+        may_download=backup_of(request) is not None,
     )
 
 

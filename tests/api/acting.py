@@ -10,6 +10,7 @@ import httpx
 from api.login.roles import Role
 from api.login.tokens import HEADER, new_token
 from api.rest.actions import FORM_TOKEN_HEADER
+from api.status.backup import BackupCommand
 from gateway.broker.access.passwords.file import set_password
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.logging_in import PASSWORD, ROLES, log_in, origin_of, token_in
@@ -56,7 +57,9 @@ def written_tokens(path: Path) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def site(directory: Path, **written: Any) -> AsyncIterator[Site]:
+async def site(
+    directory: Path, backup: BackupCommand | None = None, **written: Any
+) -> AsyncIterator[Site]:
     """A broker with the users of `ROLES`, and its page."""
     for user in ROLES:
         set_password(directory / "passwords", user, PASSWORD.encode(), scram_iterations=4_096)
@@ -76,6 +79,7 @@ async def site(directory: Path, **written: Any) -> AsyncIterator[Site]:
             roles=ROLES,
             tokens_file=directory / "tokens",
             history_dir=directory / "data" / "history",
+            backup=backup,
         ) as url,
     ):
         yield Site(broker, url, programs)

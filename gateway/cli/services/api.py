@@ -1,5 +1,6 @@
 """`oncegate api`: the REST interface and the status page."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +18,7 @@ from gateway.cli.services.prepared import PreparedApi
 if TYPE_CHECKING:
     from api.alarms.conditions.thresholds import Thresholds
     from api.settings import ApiSettings
+    from api.status.backup import BackupCommand
     from gateway.configuration import Configuration
 
 PortOption = Annotated[
@@ -45,10 +47,11 @@ def api(
     configuration = configuration_of(
         config, tenant=tenant, gateway__data_dir=data_dir, api__port=port
     )
-    return PreparedApi(settings=_settings_of(configuration), verbose=verbose, quiet=quiet)
+    settings = _settings_of(configuration, _backup_command(configuration, data_dir))
+    return PreparedApi(settings=settings, verbose=verbose, quiet=quiet)
 
 
-def _settings_of(configuration: "Configuration") -> "ApiSettings":
+def _settings_of(configuration: "Configuration", backup: "BackupCommand | None") -> "ApiSettings":
     from api.login.roles import ROLES_BY_WORD
     from api.settings import ApiSettings
     from gateway.cli.services.page_certificate import certificate_of
@@ -67,7 +70,30 @@ def _settings_of(configuration: "Configuration") -> "ApiSettings":
         operate_socket=gateway.operate_socket,
         history_dir=gateway.data_dir / "history",
         thresholds=_thresholds_of(configuration),
+        backup=backup,
     )
+
+
+def _backup_command(
+    configuration: "Configuration", data_dir: Path | None
+) -> "BackupCommand | None":
+    """Return the command that makes a backup of the whole gateway; None for a tenant's page."""
+    import sys
+
+    from api.status.backup import BackupCommand
+    from gateway.configuration.named_files import MADE_AT_EACH_START, files_named_in
+
+    if configuration.tenant is not None:
+        return None
+    options = ["--data-dir", str(data_dir)] if data_dir is not None else []
+    named = files_named_in(configuration)
+    reads = [path for path in named if not path.is_relative_to(MADE_AT_EACH_START)]
+    reads.append(configuration.gateway.data_dir / "log")
+    if configuration.file is not None:
+        options += ["--config", configuration.file]
+        reads.append(Path(configuration.file))
+    command = (sys.executable, "-P", "-m", "gateway.cli.main", "backup", "-", *options)
+    return BackupCommand(command, tuple(reads))
 
 
 def _thresholds_of(configuration: "Configuration") -> "Thresholds":

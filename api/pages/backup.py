@@ -1,0 +1,109 @@
+"""Download of a backup, for administrators. Restoring one is a command."""
+
+import asyncio
+import datetime
+import logging
+import re
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from api.forms import FormRefused, form_of
+from api.login.accounts import TooManyLogins
+from api.login.admission import ADMINISTRATORS, gate_of, host_of
+from api.pages.actions import refuse_stale
+from api.pages.page import rendered
+from api.rest.actions import caller_of
+from api.rest.status import observer_of
+from api.status.backup import BackupCommand, BackupFailed
+from api.status.control_socket import BrokerProblem
+
+logger = logging.getLogger(__name__)
+
+_WRONG: Final = "Your own password is wrong."
+_BUSY: Final = "Other passwords are being checked. Try again in a moment."
+_PEOPLE: Final = "A backup is downloaded by people, with their own password."
+_NOT_HERE: Final = "The page may not read the files. On the gateway: sudo oncegate backup FILE"
+_ANOTHER: Final = "Another backup is being made. Try again in a moment."
+
+backup_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+
+def backup_of(request: Request) -> BackupCommand | None:
+    """Return the command of this process that makes backups. None: it may not read the files."""
+    command = request.app.state.backup
+    assert command is None or isinstance(command, BackupCommand)
+    return command if command is not None and command.is_possible else None
+
+
+@backup_page.get("/system/backup", dependencies=[Depends(ADMINISTRATORS)])
+async def ask_backup(request: Request) -> Response:
+    """Ask for the administrator's own password."""
+    return _form(request)
+
+
+@backup_page.post("/system/backup", dependencies=[Depends(ADMINISTRATORS)])
+async def do_backup(request: Request) -> Response:
+    """Make a backup and send it; or the form again, with the problem."""
+    turn = request.app.state.backup_turn
+    assert isinstance(turn, asyncio.Lock)
+    try:
+        fields = await form_of(request, request.app.state.hosts)
+        refuse_stale(request, fields)
+        await _check_password(request, fields.get("own_password", ""))
+        command = backup_of(request)
+        if command is None:
+            raise FormRefused(_NOT_HERE, 409)
+        if turn.locked():
+            raise FormRefused(_ANOTHER, 503)
+        async with turn:
+            content = await command.run()
+    except (FormRefused, BrokerProblem) as failure:
+        text = str(failure)
+        if isinstance(failure, BrokerProblem):
+            text = f"{failure.reason} {failure.mend}"
+        return _form(request, text, failure.status_code)
+    except BackupFailed as failure:
+        return _form(request, str(failure), 500)
+    logger.warning("%a downloaded a backup from %s", caller_of(request).name, host_of(request))
+    disposition = f'attachment; filename="{_name_of(request)}"'
+    headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+    return Response(content, media_type="application/gzip", headers=headers)
+
+
+async def _check_password(request: Request, password: str) -> None:
+    """Check the password of the caller, like that of a login.
+
+    Raises:
+        FormRefused: it is wrong, or the caller is a program.
+        BrokerProblem: the broker did not answer.
+    """
+    caller = caller_of(request)
+    if caller.login is None:
+        raise FormRefused(_PEOPLE, 403)
+    port = request.client.port if request.client is not None else 0
+    try:
+        account = await gate_of(request).accounts.check(
+            caller.login.proof.asked, password, (host_of(request), port)
+        )
+    except TooManyLogins:
+        raise FormRefused(_BUSY, 503) from None
+    if account is None or account.username != caller.name:
+        raise FormRefused(_WRONG, 403)
+
+
+def _name_of(request: Request) -> str:
+    gateway = re.sub(r"[^a-z0-9_-]", "", observer_of(request).gateway or "") or "gateway"
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return f"{gateway}-{day}.oncegate-backup.tar.gz"
+
+
+def _form(request: Request, problem: str | None = None, status_code: int = 200) -> Response:
+    return rendered(
+        request,
+        "backup.html",
+        status_code=status_code,
+        possible=backup_of(request) is not None,
+        problem=problem,
+    )

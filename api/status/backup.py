@@ -1,0 +1,89 @@
+"""Backups for the page: `oncegate backup`, run as a process of its own.
+
+The page's process reads none of the files. The program that starts the page names the command, and
+the files that it reads. A download is offered only if this process may read all of them.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from api import limits
+
+LINE_CHARACTERS_MAX: Final = 400
+"""Characters of the command's error that are shown."""
+
+
+class BackupFailed(Exception):
+    """There is no backup. The message is the command's error, with the fix."""
+
+
+@dataclass(frozen=True)
+class BackupCommand:
+    """A command that writes a backup to its standard output."""
+
+    arguments: tuple[str, ...]
+    reads: tuple[Path, ...]
+    """Files and folders that it reads."""
+
+    @property
+    def is_possible(self) -> bool:
+        """True if this process may read the files."""
+        return all(os.access(path, os.R_OK) for path in self.reads)
+
+    async def run(self) -> bytes:
+        """Return a backup.
+
+        Raises:
+            BackupFailed: the command failed, took too long, or wrote too much.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self.arguments,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=_environment(os.environ),
+            )
+        except OSError as error:
+            raise BackupFailed(f"The command cannot be started: {error.strerror}") from None
+        try:
+            async with asyncio.timeout(limits.BACKUP_SECONDS_MAX):
+                return await _result_of(process)
+        except TimeoutError:
+            raise BackupFailed(
+                f"No backup after {limits.BACKUP_SECONDS_MAX:.0f} s. Use the command on the gateway"
+            ) from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+async def _result_of(process: asyncio.subprocess.Process) -> bytes:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.create_task(process.stderr.read(LINE_CHARACTERS_MAX * 4))
+    found = bytearray()
+    while chunk := await process.stdout.read(65_536):
+        found += chunk
+        if len(found) > limits.BACKUP_BYTES_MAX:
+            errors.cancel()
+            raise BackupFailed(
+                f"The backup has more than {limits.BACKUP_BYTES_MAX >> 20} MiB. Use the command on "
+                "the gateway"
+            )
+    text = (await errors).decode(errors="replace").strip()
+    if await process.wait() != 0:
+        raise BackupFailed(text.rpartition("\n")[2][:LINE_CHARACTERS_MAX] or "The command failed")
+    return bytes(found)
+
+
+def _environment(present: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what belongs to this process alone."""
+    own = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
+    return {name: value for name, value in present.items() if name not in own}
