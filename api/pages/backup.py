@@ -31,7 +31,7 @@ backup_page = APIRouter(include_in_schema=False, default_response_class=HTMLResp
 
 
 def backup_of(request: Request) -> BackupCommand | None:
-    """Return the command of this process that makes backups. None: it may not read the files."""
+    """Return the command that makes backups, or None if this process may not read the files."""
     command = request.app.state.backup
     assert command is None or isinstance(command, BackupCommand)
     return command if command is not None and command.is_possible else None
@@ -45,7 +45,7 @@ async def ask_backup(request: Request) -> Response:
 
 @backup_page.post("/system/backup", dependencies=[Depends(ADMINISTRATORS)])
 async def do_backup(request: Request) -> Response:
-    """Make a backup and send it; or the form again, with the problem."""
+    """Make a backup and send it. If that fails, show the form again with the problem."""
     turn = request.app.state.backup_turn
     assert isinstance(turn, asyncio.Lock)
     try:
@@ -76,7 +76,7 @@ async def _check_password(request: Request, password: str) -> None:
     """Check the password of the caller, like that of a login.
 
     Raises:
-        FormRefused: it is wrong, or the caller is a program.
+        FormRefused: the password is wrong, or the caller is a program.
         BrokerProblem: the broker did not answer.
     """
     caller = caller_of(request)

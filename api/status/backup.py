@@ -19,7 +19,7 @@ LINE_CHARACTERS_MAX: Final = 400
 
 
 class BackupFailed(Exception):
-    """There is no backup. The message is the command's error, with the fix."""
+    """The command made no backup. The message is its error, with the fix."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class BackupCommand:
 
     arguments: tuple[str, ...]
     reads: tuple[Path, ...]
-    """Files and folders that it reads."""
+    """Files and folders that the command reads."""
 
     @property
     def is_possible(self) -> bool:
@@ -84,6 +84,6 @@ async def _result_of(process: asyncio.subprocess.Process) -> bytes:
 
 
 def _environment(present: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without what belongs to this process alone."""
+    """Return the environment without the variables that systemd sets for this process."""
     own = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
     return {name: value for name, value in present.items() if name not in own}

@@ -13,8 +13,16 @@ data_dir = "/not/a/file"
 control_dir = "/not/either"
 
 [[listeners]]
+port = 1883
+
+[[listeners]]
 port = 8883
-tls = { certificate = "/f/served.pem", key = "/f/served.key", ca = "/f/ca.pem", crl = "/f/crl.pem" }
+[listeners.tls]
+certificate = "/f/served.pem"
+key = "/f/served.key"
+ca = "/f/ca.pem"
+crl = "/f/crl.pem"
+client_certificates = "optional"
 
 [[listeners]]
 protocol = "unix"

@@ -67,15 +67,20 @@ def backup(
 
         ssh pi sudo oncegate backup - > gateway.tar.gz
     """
+    configuration = configuration_of(config, gateway__data_dir=data_dir)
+    _back_up(configuration, file, with_data=data, as_json=as_json)
+
+
+def _back_up(configuration: "Configuration", file: Path, *, with_data: bool, as_json: bool) -> None:
+    """Write the backup and print what it contains. Raises CommandFailed."""
     from gateway.tools.backup.manifest import BackupRefused
     from gateway.tools.backup.running import StillRunning, all_stopped
 
-    configuration = configuration_of(config, gateway__data_dir=data_dir)
-    stopped = all_stopped(configuration.gateway.data_dir) if data else contextlib.nullcontext()
+    stopped = all_stopped(configuration.gateway.data_dir) if with_data else contextlib.nullcontext()
     try:
         with stopped:
-            sources, left_out = _collected(configuration, with_data=data)
-            manifest = _manifest_of(configuration, sources, with_data=data)
+            sources, left_out = _collected(configuration, with_data=with_data)
+            manifest = _manifest_of(configuration, sources, with_data=with_data)
             place = _write(file, manifest, sources)
     except (BackupRefused, StillRunning) as refused:
         raise CommandFailed(f"oncegate backup: {refused}") from None
@@ -129,7 +134,7 @@ def _manifest_of(
 
 
 def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
-    """Write the backup. Return its path; None for standard output."""
+    """Write the backup. Return its path, or None if it was written to standard output."""
     from gateway.tools.backup.archive import write_archive
 
     if str(file) == STANDARD_OUTPUT:
@@ -149,7 +154,7 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
 
 @contextlib.contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Open a new file that has its name, durably, when it is complete."""
+    """Open a new file under a temporary name. It is synced and gets its own name at the end."""
     from gateway.process.files.durable import move_durably
     from gateway.process.files.private import open_private
 

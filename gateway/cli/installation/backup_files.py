@@ -1,4 +1,4 @@
-"""Files of a gateway that belong into a backup, as its configuration names them."""
+"""Selection of the files for a backup, from what the configuration names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """Files to back up, and those that are named and left out."""
+    """Files to back up, and files that the configuration names but a backup leaves out."""
 
     named: tuple["Named", ...]
     left_out: tuple[Path, ...]
@@ -43,7 +43,7 @@ def files_of(configuration: Configuration) -> BackupFiles:
 
 
 def gateway_of(configuration: Configuration) -> str:
-    """Return the gateway's id, or an empty text. Creates none."""
+    """Return the gateway's id, or an empty string if it has none. No id is created."""
     return configuration.gateway.id or known_id(configuration.identity_dir)
 
 

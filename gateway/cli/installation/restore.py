@@ -69,21 +69,37 @@ def restore(
 
         sudo oncegate restore old.tar.gz --identity --data --yes
     """
+    places, own = _this_machine(config, data_dir)
+    plan, ending = _restored(file, places, own, is_sure=yes, data=data, identity=identity)
+    show(_document_of(plan, ending), lambda _: _text_of(file, plan, ending), as_json=as_json)
+
+
+def _restored(
+    file: Path,
+    places: "Places",
+    own: str,
+    *,
+    is_sure: bool,
+    data: bool,
+    identity: bool | None,
+) -> tuple["Plan", str | None]:
+    """Return the plan of a restore, and the ending of replaced files' names if it was carried out.
+
+    Raises CommandFailed.
+    """
     from gateway.tools.backup.manifest import BackupRefused
     from gateway.tools.backup.plan import checked, plan_of
     from gateway.tools.backup.running import StillRunning
 
-    places, own = _this_machine(config, data_dir)
     try:
         manifest = checked(file)
         parts = _parts_of(manifest, own, data=data, identity=identity)
         plan = plan_of(manifest, places, parts)
-        ending = _carry_out(file, plan) if yes else None
+        return plan, _carry_out(file, plan) if is_sure else None
     except (BackupRefused, StillRunning) as refused:
         raise CommandFailed(f"oncegate restore: {refused}") from None
     except OSError as error:
         raise CommandFailed(f"oncegate restore: {line_of(error)}") from None
-    show(_document_of(plan, ending), lambda _: _text_of(file, plan, ending), as_json=as_json)
 
 
 def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places", str]:
@@ -114,7 +130,7 @@ def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places",
 def _parts_of(
     manifest: "Manifest", own: str, *, data: bool, identity: bool | None
 ) -> frozenset["Part"]:
-    """Return the parts to restore. Raises CommandFailed."""
+    """Return the parts to restore. Raises CommandFailed if the options do not fit the backup."""
     from gateway.cli.installation.backup_files import formats_of_data
 
     parts: set[Part] = {"configuration", "users"}
@@ -205,7 +221,7 @@ def _data_lines(plan: "Plan") -> Iterator[str]:
 
 
 def _hand_work(file: Path, plan: "Plan") -> Iterator[str]:
-    """Yield the command for each file that was in another folder."""
+    """Yield a shell command for each file that was in another folder, to restore it by hand."""
     for member in plan.elsewhere:
         yield (
             f"  by hand   tar -xzOf {shlex.quote(str(file))} {shlex.quote(member.name)} > "

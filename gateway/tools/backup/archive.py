@@ -1,8 +1,8 @@
 """The archive of a backup: a tar file in GNU's format, compressed with gzip.
 
 Each member has exactly one possible header, which follows from the manifest. The reader compares
-the bytes, so there is nothing in an archive to interpret: no link, folder, device, other owner or
-second name, and no size that the manifest does not have.
+the bytes with that header. So an archive cannot contain a link, a folder, a device, another name or
+a size that the manifest does not have.
 """
 
 import gzip
@@ -41,9 +41,8 @@ def write_archive(output: BinaryIO, manifest: Manifest, content_of: Content) -> 
         content_of: returns a member's bytes in slices.
 
     Raises:
-        BackupRefused: a file has other contents than the manifest describes: it was written to
-            meanwhile.
-        OSError: a file cannot be read, or the archive not written.
+        BackupRefused: a file no longer has the contents that the manifest describes.
+        OSError: a file cannot be read, or the archive cannot be written.
     """
     text = manifest.text().encode()
     with gzip.GzipFile(
@@ -63,14 +62,14 @@ def _write_member(stream: gzip.GzipFile, name: str, size: int, slices: Iterator[
 
 
 def _header_of(name: str, size: int) -> bytes:
-    """Return the header of a member; a long name has blocks of its own before it."""
+    """Return the tar header of a member. A name of more than 100 bytes adds two blocks to it."""
     header = tarfile.TarInfo(name)
     header.size, header.mode = size, _MODE
     return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
 
 
 def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield a member's bytes. Raises BackupRefused at the end if they are not those expected."""
+    """Yield a member's bytes. Raises BackupRefused if their size or SHA-256 is not the expected."""
     digest, left = hashlib.sha256(), member.size
     for each in slices:
         left -= len(each)
@@ -104,9 +103,9 @@ class ArchiveReader:
         self.manifest: Final = manifest_of(b"".join(self._slices(size)))
 
     def members(self) -> Iterator[tuple[Member, Iterator[bytes]]]:
-        """Yield each member with its bytes, which have to be read before the next one.
+        """Yield each member with its bytes in slices. Read all slices before the next member.
 
-        The bytes of a member are followed by an exception if their SHA-256 is not the manifest's.
+        After the last slice of a member, its SHA-256 is compared with that of the manifest.
         """
         for member in self.manifest.members:
             header = _header_of(member.name, member.size)
@@ -141,7 +140,7 @@ class ArchiveReader:
 
 
 def _size_in(header: bytes) -> int | None:
-    """Return the size in a header; None if it is not one."""
+    """Return the size that a tar header has, or None if the block is not a tar header."""
     try:
         return int(tarfile.TarInfo.frombuf(header, "utf-8", "strict").size)
     except (tarfile.TarError, ValueError):

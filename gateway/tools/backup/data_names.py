@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Final
 
 IDENTITY: Final = ("gateway-id", "log/signing-key", "log/signing-key.pub")
-"""Files that make a gateway itself. A tenant has keys of its own."""
+"""Files with the gateway's id and signing key. Each tenant has its own signing key."""
 TENANTS: Final = "tenants"
 
 _FOLDERS: Final = frozenset({"journal", "log", "history", "bridge", "uplink"})
 _FILES: Final = frozenset({"decoy-key"})
 _PREFIXES: Final = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
 _LEFT_OUT_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/lock")
-"""Locks, sockets, unfinished files, and SQLite's shared memory, which is made again."""
+"""Endings of locks, sockets, partly written files, and SQLite's shared memory."""
 
 
 def is_identity(path: str) -> bool:
@@ -78,6 +78,6 @@ def _files_below(entry: Path) -> Iterator[Path]:
 
 
 def _within_tenant(path: str) -> str:
-    """Return a path without the folder of its tenant."""
+    """Return a path without `tenants/NAME/` at its beginning."""
     parts = path.split("/", 2)
     return parts[2] if parts[0] == TENANTS and len(parts) == 3 else path

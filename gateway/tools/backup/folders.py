@@ -1,8 +1,8 @@
 """Folders below a base, opened one by one, so that no link leads out of it.
 
-A restore runs as root in folders that belong to services. A service that was taken over could put a
-link there; it is refused. A link of root's own, or of the user who restores, is an operator's way
-to use another disk, and is followed.
+A restore runs as root in folders that belong to services. A compromised service could put a link
+there, so links of services are refused. A link that belongs to root, or to the user who restores,
+is followed: operators use such links to keep files on another disk.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ FOLDER_MODE: Final = 0o750
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 Owner = tuple[int, int]
-"""A user's and a group's number; -1: unchanged."""
+"""The numbers of a user and a group. -1 leaves the present one unchanged."""
 
 
 def owner_of(user: str, group: str) -> Owner:
-    """Return the numbers of a user and a group of this machine, if this process may give files to
-    others.
+    """Return the numbers of a user and a group on this machine, or -1 for those that it does not
+    have. A process without root's rights cannot change owners, and gets -1 for both.
     """
     if os.geteuid() != 0:
         return -1, -1
@@ -33,7 +33,7 @@ def owner_of(user: str, group: str) -> Owner:
 
 
 def missing_accounts(user: str, group: str) -> Iterator[str]:
-    """Yield the names that this machine does not have."""
+    """Yield `user NAME` and `group NAME` for those that this machine does not have."""
     if user and _number_of_user(user) < 0:
         yield f"user {user}"
     if group and _number_of_group(group) < 0:

@@ -20,8 +20,8 @@ MANIFEST: Final = "manifest.json"
 
 MEMBERS_MAX: Final = 50_000
 """Files in a backup, at most: ten thousand sent segments are kept by default."""
-MANIFEST_BYTES_MAX: Final = 16 << 20
-"""Bytes of the manifest, at most: 50,000 members take 300 bytes each."""
+MANIFEST_BYTES_MAX: Final = 32 << 20
+"""Bytes of the manifest, at most: 50,000 segments take 520 bytes each."""
 FILE_BYTES_MAX: Final = 16 << 20
 """Bytes of a file that is not data, at most: such files are kept in memory."""
 FILES_BYTES_MAX: Final = 64 << 20
@@ -42,6 +42,10 @@ Place = Literal["configuration", "data", "elsewhere"]
 PARTS: Final = cast("tuple[Part, ...]", get_args(Part))
 PLACES: Final = cast("tuple[Place, ...]", get_args(Place))
 
+_TOO_MANY: Final = (
+    f"%d files are too many for a backup of at most {MEMBERS_MAX}: leave out --data, or keep fewer "
+    "segments with [upload] sent_keep_files"
+)
 _SHA256: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _ACCOUNT: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?|", re.ASCII)
 _GATEWAY: Final = re.compile(r"[a-z0-9-]{1,64}|", re.ASCII)
@@ -65,12 +69,12 @@ class Member:
     original: str
     """The path that the file had when the backup was made. It is shown and never written to."""
     size: int
-    """In bytes."""
+    """Size of the contents in bytes."""
     sha256: str
     mode: int
     """Permissions, at most 0o777, without write access for all users."""
     owner: str
-    """The owner's name; empty if it had none."""
+    """The owner's name, or an empty string if it had none."""
     group: str
 
     @property
@@ -88,13 +92,13 @@ class Manifest:
     made: str
     """UTC, as in `2026-11-27T09:30:00Z`."""
     gateway: str
-    """The gateway's id; empty if it had none."""
+    """The gateway's id, or an empty string if it had none."""
     configuration: str | None
-    """The path of the configuration file within its folder; None: the backup has none."""
+    """The name of the configuration file, or None if the backup has no configuration file."""
     data_dir: str
     """The data directory when the backup was made."""
     formats: Mapping[str, int] = field(default_factory=dict)
-    """The formats of the data by name, as in `{"store": 7}`; empty without data."""
+    """The format number of each kind of data, as in `{"store": 7}`. Empty if there is no data."""
     members: Sequence[Member] = ()
 
     @property
@@ -119,14 +123,17 @@ class Manifest:
             "members": [_document_of(member) for member in self.members],
         }
         _check_limits(self.members)
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        if len(text.encode()) > MANIFEST_BYTES_MAX:
+            raise BackupRefused(_TOO_MANY % len(self.members))
+        return text
 
 
 def manifest_of(content: bytes) -> Manifest:
     """Parse a manifest.
 
     Raises:
-        BackupRefused: it is of a newer format, or not a manifest.
+        BackupRefused: the content is of a newer format, or is not a valid manifest.
     """
     try:
         document = json.loads(content.decode())
@@ -199,7 +206,7 @@ def _member_of(document: object) -> Member:
 
 
 def _check_path(path: str, *, is_data: bool) -> None:
-    """Accept a relative path that stays below its folder. Raises BackupRefused."""
+    """Check that a path is relative and stays below its folder. Raises BackupRefused if not."""
     parts = path.split("/")
     is_plain = path.isprintable() and "\\" not in path and not {"", ".", ".."} & set(parts)
     if not is_plain or len(path.encode()) > PATH_BYTES_MAX:
@@ -209,12 +216,9 @@ def _check_path(path: str, *, is_data: bool) -> None:
 
 
 def _check_limits(members: Sequence[Member]) -> None:
-    """Accept a number of files and bytes. Raises BackupRefused."""
+    """Check the number and the sizes of all files. Raises BackupRefused if a limit is exceeded."""
     if len(members) > MEMBERS_MAX:
-        raise BackupRefused(
-            f"{len(members):,} files are too many for a backup of at most {MEMBERS_MAX:,}: leave "
-            "out --data, or keep fewer segments with [upload] sent_keep_files"
-        )
+        raise BackupRefused(_TOO_MANY % len(members))
     for member in members:
         most = DATA_FILE_BYTES_MAX if member.part == "data" else FILE_BYTES_MAX
         if member.size > most:
@@ -232,10 +236,11 @@ def _check_limits(members: Sequence[Member]) -> None:
 
 
 def _check_names(manifest: Manifest) -> None:
-    """Accept names that are distinct, and each part only where it belongs.
+    """Check that all names are distinct, and that each part is in a folder where it belongs.
 
     Raises:
-        BackupRefused: a name occurs twice, one is a folder of another, or one is of another part.
+        BackupRefused: a name occurs twice, a name is a folder of another one, or a file in the data
+            directory belongs to another part than its manifest entry claims.
     """
     names: set[str] = set()
     folders: set[str] = set()
@@ -256,7 +261,7 @@ def _check_names(manifest: Manifest) -> None:
 
 
 def _is_of_part(path: str, part: Part) -> bool:
-    """Return True if a path in the data directory may be of a part."""
+    """Return True if a file at this path in the data directory may belong to the part."""
     if is_identity(path):
         return part == "identity"
     if is_data(path):

@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Files to restore, and members that are left out because of their place."""
+    """Files to restore, and members that are left out because they were in another folder."""
 
     manifest: Manifest
     places: Places
@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def writes(self) -> tuple[Step, ...]:
-        """The steps that change something."""
+        """The steps whose file is new or differs, and those whose present file is set aside."""
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
 
     def is_staged(self, step: Step) -> bool:
@@ -67,8 +67,8 @@ def checked(file: Path) -> Manifest:
     """Read a whole backup, and return its manifest.
 
     Raises:
-        BackupRefused: it cannot be used.
-        OSError: it cannot be read.
+        BackupRefused: the file is damaged, or not a backup that this version can read.
+        OSError: the file cannot be read.
     """
     with file.open("rb") as opened:
         try:
@@ -85,7 +85,7 @@ def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan
     """Compare the members of these parts with the files of this machine.
 
     Raises:
-        BackupRefused: a member would be written into the data of the gateway without being of it.
+        BackupRefused: a member claims to be configuration, and would replace data of the gateway.
         OSError: a file of this machine cannot be read.
     """
     chosen = [member for member in manifest.members if member.part in parts]
@@ -111,7 +111,7 @@ def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Itera
 
 
 def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
-    """Accept configuration and users only where no data is, whatever their place is called."""
+    """Check that a file of the configuration or of users does not replace data of the gateway."""
     inside = target.parent.resolve() / target.name
     if member.part in ("identity", "data") or not inside.is_relative_to(data_dir.resolve()):
         return

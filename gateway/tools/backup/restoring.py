@@ -31,8 +31,8 @@ def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
     The locks of the data directory must be held if the plan has an identity or data.
 
     Raises:
-        BackupRefused: the backup is another one than the plan's. Nothing was replaced.
-        OSError: a file cannot be written. `restore` may be repeated.
+        BackupRefused: the backup has changed since the plan was made. Nothing was replaced.
+        OSError: a file cannot be written. The call may be repeated.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     ending = f"before-{stamp}"
@@ -76,7 +76,7 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
 
 
 def _set_data_aside(data_dir: Path, ending: str) -> None:
-    """Move the present data into one folder. From here on only a repeated restore helps."""
+    """Move the present data into one folder. If interrupted, the restore has to be repeated."""
     unfinished = data_dir / UNFINISHED_RESTORE
     shutil.rmtree(unfinished, ignore_errors=True)
     (data_dir / STAGE).rename(unfinished)
@@ -96,7 +96,7 @@ def _data_at(folder: Path) -> Iterator[Path]:
 
 
 def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
-    """Rename a file that was written to its place. The one that is there is kept."""
+    """Rename a staged file to its final name. A file that has this name gets a longer one."""
     source, path = step.base, _beside(step.path)
     if staged:
         source, path = step.base / UNFINISHED_RESTORE, step.path

@@ -23,7 +23,7 @@ from gateway.tools.backup.manifest import (
 )
 
 _MODES: Final = 0o775
-"""Permissions that a backup keeps: none to write for all users."""
+"""Permissions that a backup keeps. Write access for all users is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """A file that was read."""
+    """Status, size and SHA-256 of a file that was read."""
 
     status: os.stat_result
     size: int
@@ -45,10 +45,10 @@ class _Described:
 
 @dataclass(slots=True)
 class Sources:
-    """Files to back up. Small ones are read when they are added, those of the data twice."""
+    """Files to back up. Files of the data are read twice, all others once, when they are added."""
 
     configuration_dir: Path | None
-    """The folder of the configuration file; None: there is no file."""
+    """The folder of the configuration file, or None if there is no file."""
     data_dir: Path
     members: list[Member] = field(default_factory=list)
     _contents: dict[str, bytes] = field(default_factory=dict)
@@ -74,12 +74,12 @@ class Sources:
                 self._add_small(each.part, place, path, each.path)
 
     def add_identity(self) -> None:
-        """Add the gateway's id and keys, as far as they exist. Raises as `add_named`."""
+        """Add the gateway's id and keys if they exist. Raises the errors of `add_named`."""
         for path in identity_in(self.data_dir):
             self._add_small("identity", "data", path, self.data_dir / path, follow=False)
 
     def add_data(self) -> None:
-        """Add the data. Its programs must be stopped. Raises as `add_named`."""
+        """Add the data. All programs must be stopped. Raises the errors of `add_named`."""
         for path in data_in(self.data_dir):
             if len(self.members) > MEMBERS_MAX:
                 break  # the manifest reports it

@@ -162,6 +162,7 @@ def test_who_may_act_is_listed_here() -> None:
                 *("GET /users", "GET /api/v1/users", "GET /api/v1/tokens"),
                 *("GET /users/password", "POST /users/password", "POST /api/v1/users/password"),
                 *("GET /users/remove", "POST /users/remove", "POST /api/v1/users/remove"),
+                *("GET /system/backup", "POST /system/backup"),
             ),
             Role.ADMINISTRATOR,
         ),

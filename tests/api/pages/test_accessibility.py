@@ -26,7 +26,7 @@ PATHS_OF_OPERATORS = (
     *("ports", "ports/other", "ports/new", "ports/change?name=boiler", "ports/sensor?name=boiler"),
     *("ports/remove?name=boiler", "ports/undo?name=boiler", "ports/change?name=gps"),
     *("actions/publish?topic=a", "actions/clear-retained?topic=a", "users"),
-    *("users/password?user=anna", "users/remove?user=anna"),
+    *("users/password?user=anna", "users/remove?user=anna", "system/backup"),
 )
 GPS = '[[serial]]\nname = "gps"\npath = "/dev/ttyACM0"\nframing = "nmea"\n'
 

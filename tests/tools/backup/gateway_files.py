@@ -78,7 +78,7 @@ def backup_of(places: Places, *, with_data: bool = True) -> bytes:
 def contents_in(root: Path) -> dict[str, str]:
     """Return the files below a folder with their texts."""
     return {
-        path.relative_to(root).as_posix(): path.read_text()
+        path.relative_to(root).as_posix(): path.read_text(errors="replace")
         for path in sorted(root.rglob("*"))
         if path.is_file()
     }
