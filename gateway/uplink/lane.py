@@ -1,7 +1,6 @@
 """One direction: the queue on disk for one broker, and its exchanges in flight.
 
-`Lane` holds its state in memory. Changes to rows are collected there and written by the committer.
-gmqtt uses it through its storage interface (`client.py`).
+gmqtt uses a lane through its storage interface (`client.py`).
 """
 
 from collections import Counter
@@ -10,6 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.broker.wire.encoder import pubrel
+from gateway.process.durable_queue.broker_queue import BrokerQueue
+from gateway.process.durable_queue.settlement import ExchangeSettlement
 from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 from gateway.uplink.message import Message
 from gateway.uplink.routes import Side
@@ -59,41 +60,29 @@ class Outlet:
         return "too_large" if limit is not None and len(frame) > limit else None
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Exchanges that a transaction starts, and messages it gives up, with the name of the
-    counter.
-    """
-
-    exchanges: list[Exchange[Message]]
-    given_up: list[tuple[int, Message, str]]
-
-    @property
-    def count(self) -> int:
-        """Number of messages that leave the queue: exchanges to start, and those given up."""
-        return len(self.exchanges) + len(self.given_up)
+GivenUp = tuple[int, Message, str]
+"""A message that cannot be sent: its number, and the name of the counter."""
 
 
-class Lane:
-    """Messages queued for `target`. `counters` count messages since the start of the process."""
+class Lane(BrokerQueue[Message]):
+    """Messages queued for `target`."""
 
     def __init__(self, store: UplinkStore, target: Side, *, bytes_max: int) -> None:
+        super().__init__(
+            store.messages[target],
+            Exchanges(packet_id_max=PACKET_ID_MAX),
+            session_key=f"session_{target.name.lower()}",
+        )
         self.target = target
         self.bytes_max = bytes_max
-        self.exchanges: Exchanges[Message] = Exchanges(packet_id_max=PACKET_ID_MAX)
-        self.exchanges.resume(store.in_flight(target))
-        count, self.bytes_held = store.totals(target)
-        self.waiting = count - len(self.exchanges)
         self.outlet: Outlet | None = None
-        self.paused_until = 0.0
-        """Seconds of the event loop's clock; set when the broker has refused something for the
-        moment."""
-        self.counters: Counter[str] = Counter()
+        self._stored: Sequence[Message] = ()
+        self.given_up: list[GivenUp] = []
+        """Messages that the next commit deletes unsent."""
+        self.pauses = 0
+        """Refusals for the moment that are still waited out: nothing starts meanwhile."""
         self.refusals: Counter[int] = Counter()
         """How often the message with each number was refused for an unclear reason."""
-        self.gone: list[tuple[int, Message]] = []
-        """Delivered or given up: to be removed with the next commit."""
-        self._store = store
 
     @property
     def room_bytes(self) -> int:
@@ -105,68 +94,60 @@ class Lane:
         """True if the lane has no messages."""
         return not self.waiting and not len(self.exchanges)
 
-    def finish(self, exchange: Exchange[Message], outcome: str) -> None:
-        """Mark a message for deletion, because its exchange has ended."""
-        self.counters[outcome] += 1
+    def settle(self, settlement: ExchangeSettlement[Message]) -> None:
+        """Process the exchanges that a settlement has ended."""
+        super().settle(settlement)
+        for each in settlement.completed:
+            self.refusals.pop(each.number, None)
+
+    def drop(self, exchange: Exchange[Message]) -> None:
+        """Mark a message for deletion, because the broker has refused it."""
+        self.counters["refused"] += 1
         self.refusals.pop(exchange.number, None)
-        self.gone.append((exchange.number, exchange.message))
+        self.gone.append(exchange)
 
-    def put_back(self, exchanges: Sequence[Exchange[Message]]) -> None:
-        """Queue the messages of ended exchanges again."""
-        self.waiting += len(exchanges)
-        self.counters["republished"] += len(exchanges)
+    @property
+    def can_start(self) -> bool:
+        """True if messages wait that may be sent now."""
+        return self.outlet is not None and not self.pauses and super().can_start
 
-    def write_gone(self) -> None:
-        """Delete the marked messages, in the store's transaction."""
-        self._store.remove(self.target, [number for number, _ in self.gone])
+    def store(self, messages: Sequence[Message]) -> None:
+        """Store messages, in the store's transaction: an exchange may start in the same one."""
+        self._stored = messages
+        self.table.insert(messages)
+        self.add(len(messages), sum(each.bytes_count for each in messages))
 
-    def removed(self, count: int) -> None:
-        """Record that the deletion of the first `count` messages in `gone` is durable."""
-        self.bytes_held -= sum(message.bytes_count for _, message in self.gone[:count])
-        del self.gone[:count]
-
-    def start(self, now: float, loop_seconds: float) -> "Start":
+    def start_sending(self, now: float) -> None:
         """Start exchanges for the oldest queued messages, in the store's transaction.
 
         Messages that cannot be sent any more, or not to this broker, are deleted.
         """
-        start = Start([], [])
-        outlet = self.outlet
-        limit = self.exchanges.free
-        if outlet is None or not self.waiting or not limit or loop_seconds < self.paused_until:
-            return start
-        for number, message in self._store.waiting(self.target, limit):
-            sent = outlet.adapted(message)
-            hindrance = outlet.hindrance(sent, now)
+        self.given_up = []
+        if self.outlet is None or not self.can_start:
+            return
+        for number, message in self.rows_to_start(self.exchanges.free):
+            sent = self.outlet.adapted(message)
+            hindrance = self.outlet.hindrance(sent, now)
             if hindrance is None:
-                start.exchanges.append(self.exchanges.start(number, sent))
+                self.started.append(self.exchanges.start(number, sent))
             else:
-                start.given_up.append((number, message, hindrance))
-        self._store.start(self.target, start.exchanges)
-        self._store.remove(self.target, [number for number, _, _ in start.given_up])
-        self.waiting -= start.count
-        return start
+                self.given_up.append((number, message, hindrance))
+        self.table.start(self.started)
+        self.table.remove(number for number, _, _ in self.given_up)
 
-    def take_back(self, start: "Start") -> None:
-        """Undo `start` after its transaction was rolled back."""
-        self.exchanges.take_back(start.exchanges)
-        self.waiting += start.count
+    def take_back(self) -> None:
+        """Undo `store` and `start_sending` after their transaction was rolled back."""
+        super().take_back()
+        self.add(-len(self._stored), -sum(each.bytes_count for each in self._stored))
+        self.waiting += len(self.given_up)
+        self.given_up = []
 
-    def started(self, start: "Start") -> None:
-        """Record that `start` is durable."""
-        for _, message, hindrance in start.given_up:
+    def committed(self) -> None:
+        """Record that removals and messages given up are durable."""
+        super().committed()
+        for _, message, hindrance in self.given_up:
             self.counters[hindrance] += 1
             self.bytes_held -= message.bytes_count
-
-    def stored(self, messages: Sequence[Message]) -> None:
-        """Count messages that a transaction adds."""
-        self.waiting += len(messages)
-        self.bytes_held += sum(each.bytes_count for each in messages)
-
-    def unstored(self, messages: Sequence[Message]) -> None:
-        """Undo `stored` after the transaction was rolled back."""
-        self.waiting -= len(messages)
-        self.bytes_held -= sum(each.bytes_count for each in messages)
 
     def forward_qos0(self, message: Message, now: float) -> None:
         """Send a QoS 0 message now, or drop it. It is not stored."""

@@ -4,13 +4,14 @@ Signals are processed in order of arrival. What depends on the disk is collected
 for the transaction, and packets to send after it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from gateway.broker.wire import codes
 from gateway.broker.wire.encoder import pubcomp, pubrec, pubrel
 from gateway.broker.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
-from gateway.process.mqtt_client.exchanges import Exchange
+from gateway.process.durable_queue.settlement import ExchangeSettlement
+from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 from gateway.uplink.lane import Lane, Outlet
 from gateway.uplink.message import Message
 from gateway.uplink.reception import Arrival, Reception
@@ -76,27 +77,22 @@ class Subscribed:
 Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribed
 
 
-@dataclass(slots=True)
-class SideChanges:
+class SideChanges(ExchangeSettlement[Message]):
     """Changes of one side in a batch: of the lane to it, and of what was received from it."""
 
-    released: list[Exchange[Message]] = field(default_factory=list)
-    returned: list[Exchange[Message]] = field(default_factory=list)
-    freed: set[int] = field(default_factory=set)
-    forgets_received: bool = False
-    session: str | None = None
-    subscriptions: str | None = None
-    answers: list[bytes] = field(default_factory=list)
+    def __init__(self, exchanges: Exchanges[Message]) -> None:
+        super().__init__(exchanges)
+        self.freed: set[int] = set()
+        self.forgets_received = False
+        self.subscriptions: str | None = None
 
     @property
     def needs_commit(self) -> bool:
         """True if something must be durable before packets are sent."""
         return bool(
-            self.released
-            or self.returned
+            super().needs_commit
             or self.freed
             or self.forgets_received
-            or self.session is not None
             or self.subscriptions is not None
         )
 
@@ -107,7 +103,7 @@ class Settlement:
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
         self._lanes = lanes
         self._receptions = receptions
-        self.changes = {side: SideChanges() for side in Side}
+        self.changes = {side: SideChanges(lane.exchanges) for side, lane in lanes.items()}
         self.paused: set[Side] = set()
         self.refusals: list[tuple[Side, str, int]] = []
 
@@ -130,7 +126,7 @@ class Settlement:
                 lane.exchanges.window = outlet.window
                 changes.session = session
             case SessionLost():
-                self._lose_session(lane, reception, changes)
+                self._lose_session(reception, changes)
             case Disconnected():
                 lane.outlet = None
                 reception.drop_arrivals()
@@ -163,52 +159,36 @@ class Settlement:
             case Pubrec(reason_code=code) if code >= codes.FIRST_ERROR:
                 self._refuse(side, lane, lane.exchanges.receive_refusal(packet_id), code)
             case Pubrec():
-                exchange, first = lane.exchanges.receive_pubrec(packet_id)
-                if exchange is not None and first:
-                    changes.released.append(exchange)
-                changes.answers.append(pubrel(packet_id))
-            case Puback(reason_code=code):
-                exchange = lane.exchanges.receive_puback(packet_id)
-                if code >= codes.FIRST_ERROR:
-                    self._refuse(side, lane, exchange, code)
-                else:
-                    _finish(lane, exchange)
+                changes.receive_pubrec(packet_id, pubrel(packet_id))
+            case Puback(reason_code=code) if code >= codes.FIRST_ERROR:
+                self._refuse(side, lane, lane.exchanges.receive_puback(packet_id), code)
+            case Puback():
+                changes.complete(lane.exchanges.receive_puback(packet_id))
             case Pubcomp():
-                _finish(lane, lane.exchanges.receive_pubcomp(packet_id))
+                changes.complete(lane.exchanges.receive_pubcomp(packet_id))
 
     def _refuse(
         self, side: Side, lane: Lane, exchange: Exchange[Message] | None, code: int
     ) -> None:
+        changes = self.changes[side]
         if exchange is None:
-            lane.counters["unexpected_answers"] += 1
+            changes.unexpected_answers += 1
             return
         is_passing = code in _PASSING
         if code in _UNCLEAR:
             lane.refusals[exchange.number] += 1
             is_passing = lane.refusals[exchange.number] < UNCLEAR_REFUSALS_MAX
         if is_passing:
-            self.changes[side].returned.append(exchange)
-            lane.put_back([exchange])
+            changes.returned.append(exchange)
             self.paused.add(side)
         else:
-            lane.finish(exchange, "refused")
+            lane.drop(exchange)
             self.refusals.append((side, exchange.message.topic, code))
 
-    def _lose_session(self, lane: Lane, reception: Reception, changes: SideChanges) -> None:
+    def _lose_session(self, reception: Reception, changes: SideChanges) -> None:
         reception.held.clear()
         reception.drop_arrivals()
-        returned = lane.exchanges.forget_all()
-        lane.put_back(returned)
-        changes.released.clear()
+        changes.lose_session()
         changes.freed.clear()
-        changes.answers.clear()
-        changes.returned += returned
         changes.forgets_received = True
         changes.session, changes.subscriptions = "", "{}"
-
-
-def _finish(lane: Lane, exchange: Exchange[Message] | None) -> None:
-    if exchange is None:
-        lane.counters["unexpected_answers"] += 1
-    else:
-        lane.finish(exchange, "forwarded")

@@ -38,4 +38,4 @@ class GatedStore(OutboxStore):
 
     def in_flight_states(self) -> list[tuple[int, bool]]:
         """Packet identifier and whether PUBREC has come, of each exchange on disk."""
-        return [(exchange.packet_id, exchange.released) for exchange in self.in_flight()]
+        return [(exchange.packet_id, exchange.released) for exchange in self.readings.in_flight()]

@@ -74,8 +74,8 @@ async def test_an_outbox_of_each_version_is_published_whole_and_nothing_twice(
 def test_what_was_to_be_retained_still_is_and_nothing_of_earlier_versions(outbox: Path) -> None:
     is_earlier = outbox_version_of(outbox) < 4
     store = open_outbox_store(outbox)
-    found = [each.message for each in store.in_flight()]
-    found += [each for _, each in store.waiting_after(16, 40)]
+    found = [each.message for each in store.readings.in_flight()]
+    found += [each for _, each in store.readings.waiting(40, after=16)]
     store.close()
     assert len(found) == 39
     for each in found:

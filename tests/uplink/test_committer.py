@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.wire.packets import Puback, Pubcomp, Pubrec, Pubrel
+from gateway.process.durable_queue import committer as queue_committer
 from gateway.uplink import committer
 from gateway.uplink.routes import Side
 from tests.small_disk import small_disk
@@ -60,7 +61,7 @@ async def test_pubrel_frees_the_identifier_before_pubcomp_leaves(path: Path) -> 
 async def test_qos_1_is_stored_before_puback_and_gone_after_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "REMOVAL_SECONDS_MAX", 0.0)
+    monkeypatch.setattr(queue_committer, "REMOVAL_SECONDS_MAX", 0.0)
     async with running(Bench(path)) as bench:
         bench.connect(LOCAL)
         bench.connect(REMOTE)
@@ -69,7 +70,7 @@ async def test_qos_1_is_stored_before_puback_and_gone_after_it(
         assert await bench.sent(REMOTE) == ["publish 1 a"]
         bench.answer(REMOTE, Puback(1))
         async with asyncio.timeout(60):
-            while bench.store.totals(REMOTE) != (0, 0):  # noqa: ASYNC110 - it has no event
+            while bench.store.messages[REMOTE].totals() != (0, 0):  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)
 
 

@@ -17,8 +17,7 @@ from tests.uplink.bench import message
 def store(tmp_path: Path) -> UplinkStore:
     store = open_uplink_store(tmp_path / "uplink.db")
     store.begin()
-    store.insert(
-        Side.REMOTE,
+    store.messages[Side.REMOTE].insert(
         [message("a"), Message("t", b"late", 1, False, b"", 5.0), message("x" * 500), message("b")],
     )
     store.commit()
@@ -36,14 +35,14 @@ def test_what_cannot_be_sent_is_given_up_and_counted(store: UplinkStore) -> None
     lane.outlet = outlet(packet_bytes_max=100)
     lane.exchanges.window = 10
     store.begin()
-    start = lane.start(10.0, 0.0)
+    lane.start_sending(10.0)
     store.commit()
-    lane.started(start)
-    assert [each.message.payload for each in start.exchanges] == [b"a", b"b"]
+    lane.committed()
+    assert [each.message.payload for each in lane.started] == [b"a", b"b"]
     assert (lane.counters["expired"], lane.counters["too_large"]) == (1, 1)
-    assert (lane.waiting, store.totals(Side.REMOTE)[0]) == (0, 2)
+    assert (lane.waiting, store.messages[Side.REMOTE].totals()[0]) == (0, 2)
     assert lane.bytes_held < before
-    assert lane.bytes_held == store.totals(Side.REMOTE)[1]
+    assert lane.bytes_held == store.messages[Side.REMOTE].totals()[1]
 
 
 def test_a_start_that_came_to_nothing_leaves_no_trace(store: UplinkStore) -> None:
@@ -52,18 +51,25 @@ def test_a_start_that_came_to_nothing_leaves_no_trace(store: UplinkStore) -> Non
     lane.exchanges.window = 10
     before = lane.status()
     store.begin()
-    start = lane.start(10.0, 0.0)
+    lane.store([message("c")])
+    lane.start_sending(10.0)
+    assert len(lane.started) == 3
     store.roll_back()
-    lane.take_back(start)
+    lane.take_back()
     assert lane.status() == before
+    assert (lane.started, lane.given_up) == ([], [])
 
 
 def test_nothing_starts_without_a_connection_or_in_a_pause(store: UplinkStore) -> None:
     lane = Lane(store, Side.REMOTE, bytes_max=10_000)
     lane.exchanges.window = 10
-    assert lane.start(0.0, 0.0).count == 0
-    lane.outlet, lane.paused_until = outlet(), 5.0
-    assert lane.start(0.0, 4.9).count == 0
+    lane.start_sending(0.0)
+    assert (lane.started, lane.can_start) == ([], False)
+    lane.outlet, lane.pauses = outlet(), 1
+    lane.start_sending(0.0)
+    assert (lane.started, lane.can_start) == ([], False)
+    lane.pauses = 0
+    assert lane.can_start
 
 
 def test_a_broker_with_less_qos_and_no_retained_messages_gets_what_it_takes() -> None:

@@ -20,8 +20,10 @@ def path(tmp_path: Path) -> Path:
     path = tmp_path / "uplink.db"
     store = open_uplink_store(path)
     store.begin()
-    store.insert(Side.REMOTE, [message(f"{number:05} " + "x" * 200) for number in range(COUNT)])
-    store.start(Side.REMOTE, [Exchange(1, 9, message())])
+    store.messages[Side.REMOTE].insert(
+        [message(f"{number:05} " + "x" * 200) for number in range(COUNT)]
+    )
+    store.messages[Side.REMOTE].start([Exchange(1, 9, message())])
     store.note_received(Side.LOCAL, [7])
     store.set_property("session_local", "name")
     store.commit()
@@ -31,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
     store = open_uplink_store(tmp_path / "uplink.db")
-    assert store.totals(Side.LOCAL) == (0, 0)
+    assert store.messages[Side.LOCAL].totals() == (0, 0)
     store.close()
 
 
@@ -41,9 +43,9 @@ def test_of_a_damaged_file_what_can_be_read_is_kept_with_its_identifiers(path: P
     content[middle : middle + PAGE_BYTES] = bytes(PAGE_BYTES)
     path.write_bytes(content)
     store = open_uplink_store(path)
-    count, _ = store.totals(Side.REMOTE)
+    count, _ = store.messages[Side.REMOTE].totals()
     assert COUNT - 50 < count < COUNT
-    assert [each.packet_id for each in store.in_flight(Side.REMOTE)] == [9]
+    assert [each.packet_id for each in store.messages[Side.REMOTE].in_flight()] == [9]
     assert store.received(Side.LOCAL) == {7}
     assert store.property("session_local") == "name"
     store.close()
@@ -55,7 +57,7 @@ def test_a_file_that_is_nothing_is_set_aside(path: Path, content: bytes) -> None
     path.write_bytes(content)
     path.with_name("uplink.db-wal").unlink(missing_ok=True)
     store = open_uplink_store(path)
-    assert store.totals(Side.REMOTE) == (0, 0)
+    assert store.messages[Side.REMOTE].totals() == (0, 0)
     store.close()
 
 

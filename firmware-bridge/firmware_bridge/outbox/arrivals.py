@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows, Boards, Placement
-from firmware_bridge.outbox.store import bytes_of
 from firmware_bridge.readings.kinds import Kind
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
@@ -84,7 +83,7 @@ class Arrivals:
         if not self._gathered:
             self._began = time.monotonic()
         self._gathered += publications
-        bytes_count = sum(bytes_of(each) for each in publications)
+        bytes_count = sum(each.bytes_count for each in publications)
         self._gathered_bytes += bytes_count
         if publications and publications[0].gives_way_of is not None:  # all are of one port
             self._gathered_removable_bytes += bytes_count
@@ -159,6 +158,11 @@ class Arrivals:
 def count_of(batches: Sequence[Batch]) -> int:
     """Return how many readings batches have."""
     return sum(len(each.publications) for each in batches)
+
+
+def bytes_of(batches: Sequence[Batch]) -> int:
+    """Return the bytes of their readings."""
+    return sum(each.bytes_count for each in batches)
 
 
 def _new_future() -> asyncio.Future[None]:

@@ -15,10 +15,9 @@ FullBy = Literal["bytes", "age", "disk"]
 
 
 class Capacity:
-    """`stored_bytes` are those of readings on disk; `disk_full` is what the last look found."""
+    """`disk_full` is what the last look found."""
 
-    def __init__(self, bytes_max: int, stored_bytes: int) -> None:
-        self.stored_bytes = stored_bytes
+    def __init__(self, bytes_max: int) -> None:
         self.disk_full = False
         self._bytes_max = bytes_max
         self._full_by: FullBy | None = None

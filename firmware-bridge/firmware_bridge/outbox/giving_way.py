@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from firmware_bridge.outbox.ageing import Ageing
-from firmware_bridge.outbox.store import OutboxStore, Removable, bytes_of
+from firmware_bridge.outbox.store import Readings, Removable
 from firmware_bridge.readings.publications import Publication
 from gateway.process.mqtt_client.exchanges import Exchange
 
@@ -47,11 +47,11 @@ class GivingWay:
     at, for which `wake` is called."""
 
     def __init__(
-        self, store: OutboxStore, bytes_max: int, ageing: Ageing, wake: Callable[[], None]
+        self, readings: Readings, bytes_max: int, ageing: Ageing, wake: Callable[[], None]
     ) -> None:
-        self._store = store
+        self._readings = readings
         self._bytes_max = bytes_max
-        self._ageing = ageing
+        self.ageing = ageing
         self._wake = wake
         self._ports: dict[str, Port] = {}
         self._looked_to = 0
@@ -65,7 +65,7 @@ class GivingWay:
     def watch(self, name: str, port: Port, last_started: int) -> None:
         """Register a port whose oldest readings may be dropped."""
         self._ports[name] = port
-        self.removable_bytes += self._store.removable_bytes_after(last_started, name)
+        self.removable_bytes += self._readings.removable_bytes_after(last_started, name)
 
     def started(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Note readings that cannot be dropped any more."""
@@ -81,12 +81,12 @@ class GivingWay:
         dropped = Dropped([], Counter())
         number = max(self._looked_to, last_started)
         excess = held_bytes - self._bytes_max
-        while self._ports and (excess > 0 or self._ageing.age_max_seconds is not None):
-            page = self._store.removable_after(number, _PAGE_ROWS)
+        while self._ports and (excess > 0 or self.ageing.age_max_seconds is not None):
+            page = self._readings.removable_after(number, _PAGE_ROWS)
             for row in page:
                 if row.port not in self._ports:
                     continue  # the port keeps its readings now
-                is_old = self._ageing.is_old(row.arrived)
+                is_old = self.ageing.is_old(row.arrived)
                 if excess <= 0 and not is_old:
                     page = []
                     break
@@ -96,7 +96,7 @@ class GivingWay:
             if not page:
                 break
             number = page[-1].number
-        self._store.drop(dropped.rows)
+        self._readings.drop(dropped.rows)
         return dropped
 
     def committed(self, dropped: Dropped, held_bytes: int) -> None:
@@ -119,7 +119,7 @@ class GivingWay:
             self._timer.cancel()
 
     def _look_again(self) -> None:
-        age_max = self._ageing.age_max_seconds
+        age_max = self.ageing.age_max_seconds
         if age_max is not None:
             seconds = min(_LOOK_SECONDS_MAX, age_max / 10)
             self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
@@ -131,4 +131,4 @@ class GivingWay:
 
     def _bytes_of(self, exchanges: Iterable[Exchange[Publication]]) -> int:
         found = (each.message for each in exchanges)
-        return sum(bytes_of(each) for each in found if each.gives_way_of in self._ports)
+        return sum(each.bytes_count for each in found if each.gives_way_of in self._ports)

@@ -67,6 +67,7 @@ class Outbox:
         self._arrivals = self._committer.arrivals
         self._capacity = self._committer.capacity
         self._session = self._committer.session
+        self._counters = self._committer.queue.counters
         self.start_number = self._committer.start_number
         """Number of this start of the bridge on this outbox."""
 
@@ -189,11 +190,11 @@ class Outbox:
         self._committer.hurry()
         self._committer.signal(SessionLost())
         # Not for readings, which may wait for room on the disk.
-        await asyncio.shield(self._committer.settled)
+        await self._committer.settle()
 
     def choose_session(self, client_id: str, machine: str) -> None:
         """Keep the session of the run before, or leave it where that costs nothing."""
-        self._session.choose(client_id, machine, in_flight=len(self._committer.exchanges))
+        self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 
     # What the composition root does
 
@@ -225,21 +226,21 @@ class Outbox:
     @property
     def republished(self) -> int:
         """Readings that went out again because the broker had lost the session."""
-        return self._committer.republished
+        return self._counters["republished"]
 
     @property
     def unexpected_pubcomps(self) -> int:
         """PUBCOMP that completed no exchange."""
-        return self._committer.unexpected_pubcomps
+        return self._counters["unexpected_answers"]
 
     def status(self) -> OutboxStatus:
         """Return the outbox's part of the bridge's status (docs/formats/control-socket.md)."""
         committer = self._committer
         return {
             "waiting": committer.queue.waiting + self._arrivals.count,
-            "in_flight": len(committer.exchanges),
-            "published": committer.published,
-            "republished": committer.republished,
+            "in_flight": len(committer.queue.exchanges),
+            "published": self._counters["forwarded"],
+            "republished": self.republished,
             "bytes": committer.bytes_held,
             "bytes_max": committer.bytes_max,
             "full_by": self._capacity.full_by,

@@ -69,7 +69,9 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
             if order == "DESC" and number <= highest:
                 break
             if _is_whole(topic, payload):
-                count += store.restore(number, Publication(topic, payload, retain=retained == 1))
+                count += store.readings.restore(
+                    number, Publication(topic, payload, retain=retained == 1)
+                )
             else:
                 torn += 1
             if order == "ASC":

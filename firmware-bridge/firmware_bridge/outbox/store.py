@@ -1,28 +1,19 @@
-"""The outbox on disk, one narrow interface: its statements beside those of every queue."""
+"""The outbox on disk: its tables, in addition to those of every queue."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows
 from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
 from firmware_bridge.readings.kinds import KINDS, KINDS_KEPT_MAX, Kind
-from firmware_bridge.readings.publications import Publication
-from gateway.process.files.queue_database import QueueDatabase
-from gateway.process.mqtt_client.exchanges import Exchange
-
-# What a row costs beside its topic and payload, for the limit in bytes.
-ROW_OVERHEAD_BYTES = 48
+from firmware_bridge.readings.publications import ROW_OVERHEAD_BYTES, Publication
+from gateway.process.durable_queue.table import QueueTable, TableDatabase
 
 # Quantities of a port whose kinds a start loads, at most: the newest. A line of noise makes up
 # names, and half of a decoder's memory stays free for those that come after the start.
 KINDS_REMEMBERED_MAX = KINDS_KEPT_MAX // 2
 # Rows for all ports, at most: 16 ports with as many quantities, about 1 MB.
 KINDS_STORED_MAX = 16 * KINDS_REMEMBERED_MAX
-
-
-def bytes_of(publication: Publication) -> int:
-    """Return the bytes that a reading counts towards `outbox_bytes_max`."""
-    return len(publication.topic) + len(publication.payload) + ROW_OVERHEAD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +26,66 @@ class Removable:
     arrived: int
 
 
-class OutboxStore(QueueDatabase):
+class Readings(QueueTable[Publication]):
+    """Readings that wait for the broker."""
+
+    message_type = Publication
+    columns = ("topic", "payload", "retain", "gives_way_of")
+    columns_of_batch = ("arrived",)
+    bytes_of_row = f"LENGTH(topic) + LENGTH(payload) + {ROW_OVERHEAD_BYTES}"
+
+    def restore(self, number: int, publication: Publication) -> bool:
+        """Store a reading of a damaged outbox under its number; return False if that is taken."""
+        inserted = self._connection.execute(
+            "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
+            (number, publication.topic, publication.payload, publication.retain),
+        )
+        return inserted.rowcount == 1
+
+    def last_arrived(self) -> int:
+        """Return when the newest reading arrived; 0 if there is none."""
+        row = self._connection.execute(
+            "SELECT arrived FROM readings ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def arrival_after(self, number: int) -> int | None:
+        """Return when the next reading in order of arrival came; None: there is none."""
+        row = self._connection.execute(
+            "SELECT arrived FROM readings WHERE number > ? AND packet_id IS NULL "
+            "ORDER BY number LIMIT 1",
+            (number,),
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+    def removable_after(self, number: int, limit: int) -> list[Removable]:
+        """Return the next waiting readings that give way to others, in order of arrival."""
+        rows = self._connection.execute(
+            f"SELECT number, gives_way_of, {self.bytes_of_row}, arrived "
+            "FROM readings WHERE number > ? AND gives_way_of IS NOT NULL AND packet_id IS NULL "
+            "ORDER BY number LIMIT ?",
+            (number, limit),
+        )
+        return [Removable(*row) for row in rows]
+
+    def removable_bytes_after(self, number: int, port: str) -> int:
+        """Return the bytes of those of one port."""
+        row = self._connection.execute(
+            f"SELECT SUM({self.bytes_of_row}) FROM readings "
+            "WHERE number > ? AND gives_way_of = ? AND packet_id IS NULL",
+            (number, port),
+        ).fetchone()
+        return row[0] or 0
+
+    def drop(self, dropped: Iterable[Removable]) -> None:
+        """Forget readings that were never published."""
+        self._connection.executemany(
+            "DELETE FROM readings WHERE number = ? AND packet_id IS NULL",
+            [(each.number,) for each in dropped],
+        )
+
+
+class OutboxStore(TableDatabase):
     """The file at `path`: see `QueueDatabase` for what it raises."""
 
     migration_set = MIGRATION_SET
@@ -47,131 +97,8 @@ class OutboxStore(QueueDatabase):
         migrate(self._connection)
 
     def _load(self) -> None:
-        rows = self._connection.execute(
-            "SELECT COUNT(*), MAX(number), SUM(LENGTH(topic) + LENGTH(payload) + ?), MAX(arrived) "
-            "FROM readings",
-            (ROW_OVERHEAD_BYTES,),
-        ).fetchone()
-        self.count: int = rows[0]
-        self.last_number: int = rows[1] or 0
-        self.bytes: int = rows[2] or 0
-        self.last_arrived: int = rows[3] or 0
-        self._last_committed = self.last_number
-
-    def begin(self) -> None:
-        """Begin a transaction."""
-        self._last_committed = self.last_number
-        super().begin()
-
-    def roll_back(self) -> None:
-        """End the transaction; nothing since `begin` is stored."""
-        super().roll_back()
-        self.last_number = self._last_committed
-
-    def insert(self, publications: Sequence[Publication], arrived: int = 0) -> None:
-        """Append readings, numbered in their order."""
-        first = self.last_number + 1
-        self._connection.executemany(
-            "INSERT INTO readings (number, topic, payload, retain, arrived, gives_way_of) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (number, each.topic, each.payload, each.retain, arrived, each.gives_way_of)
-                for number, each in enumerate(publications, first)
-            ],
-        )
-        self.last_number += len(publications)
-
-    def restore(self, number: int, publication: Publication) -> bool:
-        """Store a reading of a damaged outbox under its number; return False if that is taken."""
-        inserted = self._connection.execute(
-            "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
-            (number, publication.topic, publication.payload, publication.retain),
-        )
-        return inserted.rowcount == 1
-
-    def start(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Note the packet identifiers of exchanges that begin."""
-        self._connection.executemany(
-            "UPDATE readings SET packet_id = ? WHERE number = ?",
-            [(exchange.packet_id, exchange.number) for exchange in exchanges],
-        )
-
-    def release(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Note that PUBREC has come."""
-        self._connection.executemany(
-            "UPDATE readings SET released = 1 WHERE number = ?",
-            [(exchange.number,) for exchange in exchanges],
-        )
-
-    def return_to_queue(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Queue readings again, without a packet identifier."""
-        self._connection.executemany(
-            "UPDATE readings SET packet_id = NULL, released = 0 WHERE number = ?",
-            [(exchange.number,) for exchange in exchanges],
-        )
-
-    def remove(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Forget readings whose PUBCOMP has come."""
-        self._connection.executemany(
-            "DELETE FROM readings WHERE number = ?",
-            [(exchange.number,) for exchange in exchanges],
-        )
-
-    def waiting_after(self, number: int, limit: int) -> list[tuple[int, Publication]]:
-        """Return the next readings in order of arrival, with their numbers."""
-        rows = self._connection.execute(
-            "SELECT number, topic, payload, retain, gives_way_of FROM readings WHERE number > ? "
-            "ORDER BY number LIMIT ?",
-            (number, limit),
-        )
-        return [
-            (number, Publication(topic, payload, retain=bool(retain), gives_way_of=port))
-            for number, topic, payload, retain, port in rows
-        ]
-
-    def arrival_after(self, number: int) -> int | None:
-        """Return when the next reading in order of arrival came; None: there is none."""
-        row = self._connection.execute(
-            "SELECT arrived FROM readings WHERE number > ? ORDER BY number LIMIT 1", (number,)
-        ).fetchone()
-        return None if row is None else int(row[0])
-
-    def removable_after(self, number: int, limit: int) -> list[Removable]:
-        """Return the next readings that give way to others, in order of arrival."""
-        rows = self._connection.execute(
-            "SELECT number, gives_way_of, LENGTH(topic) + LENGTH(payload) + ?, arrived "
-            "FROM readings WHERE number > ? AND gives_way_of IS NOT NULL ORDER BY number LIMIT ?",
-            (ROW_OVERHEAD_BYTES, number, limit),
-        )
-        return [Removable(*row) for row in rows]
-
-    def removable_bytes_after(self, number: int, port: str) -> int:
-        """Return the bytes of those of one port."""
-        row = self._connection.execute(
-            "SELECT SUM(LENGTH(topic) + LENGTH(payload) + ?) FROM readings "
-            "WHERE number > ? AND gives_way_of = ?",
-            (ROW_OVERHEAD_BYTES, number, port),
-        ).fetchone()
-        return row[0] or 0
-
-    def drop(self, dropped: Iterable[Removable]) -> None:
-        """Forget readings that were never published."""
-        self._connection.executemany(
-            "DELETE FROM readings WHERE number = ? AND packet_id IS NULL",
-            [(each.number,) for each in dropped],
-        )
-
-    def in_flight(self) -> Iterator[Exchange[Publication]]:
-        """Yield the exchanges that the last run began: the oldest rows, see `exchanges.py`."""
-        rows = self._connection.execute(
-            "SELECT number, packet_id, topic, payload, retain, released, gives_way_of "
-            "FROM readings ORDER BY number"
-        )
-        for number, packet_id, topic, payload, retain, released, port in rows:
-            if packet_id is None:
-                return
-            publication = Publication(topic, payload, retain=bool(retain), gives_way_of=port)
-            yield Exchange(number, packet_id, publication, bool(released))
+        self.readings = Readings(self._connection, "readings")
+        self.queue_tables = (self.readings,)
 
     def kinds_of(self, port: str, framing: str) -> dict[str, Kind]:
         """Return the kinds of a port's quantities, by name: those that were noted last."""

@@ -17,6 +17,8 @@ from gateway.process.declarations.readings import Readings
 
 AS_SENML: Final = Readings()
 """The defaults, which apply without configuration: SenML payloads."""
+ROW_OVERHEAD_BYTES: Final = 48
+"""Size of a row of the outbox without topic and payload, for the limit in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,11 @@ class Publication:
     payload: bytes
     retain: bool = False
     gives_way_of: str | None = None
+
+    @property
+    def bytes_count(self) -> int:
+        """Size of the reading, counted towards `outbox_max`."""
+        return len(self.topic) + len(self.payload) + ROW_OVERHEAD_BYTES
 
 
 def publications_of(

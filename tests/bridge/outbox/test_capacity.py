@@ -13,7 +13,7 @@ def test_it_is_full_at_the_limit_and_takes_again_well_below_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    capacity = Capacity(1000, stored_bytes=0)
+    capacity = Capacity(1000)
     full = []
     for held in (999, 1000, 1200, 950, 900, 899, 999):
         capacity.update(held)
@@ -24,7 +24,7 @@ def test_it_is_full_at_the_limit_and_takes_again_well_below_it(
 
 
 def test_a_full_disk_is_reported_once_and_makes_it_full(caplog: pytest.LogCaptureFixture) -> None:
-    capacity = Capacity(1000, stored_bytes=0)
+    capacity = Capacity(1000)
     assert capacity.note_disk(has_room=False)
     assert not capacity.note_disk(has_room=False)
     capacity.update(0)
@@ -36,7 +36,7 @@ def test_a_full_disk_is_reported_once_and_makes_it_full(caplog: pytest.LogCaptur
 
 
 async def test_who_waits_for_room_goes_on_when_there_is_some() -> None:
-    capacity = Capacity(1000, stored_bytes=0)
+    capacity = Capacity(1000)
     capacity.update(1000)
     waiting = asyncio.create_task(capacity.wait_for_room())
     await asyncio.sleep(0)

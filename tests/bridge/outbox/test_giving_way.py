@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.outbox.recovery import open_outbox_store
-from firmware_bridge.outbox.store import ROW_OVERHEAD_BYTES
-from firmware_bridge.readings.publications import Publication
+from firmware_bridge.readings.publications import ROW_OVERHEAD_BYTES, Publication
 
 from tests.bridge.outbox.bench import Bench, rows_of, running, submit_frame
 
@@ -115,8 +114,8 @@ async def test_readings_that_are_too_old_are_dropped_and_others_make_the_outbox_
 ) -> None:
     store = open_outbox_store(path)
     store.begin()
-    store.insert([reading(number) for number in range(3)], arrived=0)
-    store.insert([reading(3), reading(4)], arrived=1000)
+    store.readings.insert([reading(number) for number in range(3)], 0)
+    store.readings.insert([reading(3), reading(4)], 1000)
     store.commit()
     store.close()
     async with running(Bench(path, age_max_seconds=500)) as bench:
@@ -128,7 +127,7 @@ async def test_readings_that_are_too_old_are_dropped_and_others_make_the_outbox_
     async with running(Bench(path, age_max_seconds=500)) as bench:
         store = bench.store
         store.begin()
-        store.insert([reading(6, None)], arrived=100_000)
+        store.readings.insert([reading(6, None)], 100_000)
         store.commit()
     async with running(Bench(path, age_max_seconds=500)) as bench:
         bench.outbox.submit([reading(7)])

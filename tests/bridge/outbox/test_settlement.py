@@ -58,7 +58,7 @@ def test_a_pubcomp_of_no_exchange_is_counted_and_an_unknown_pubrec_answered() ->
     settlement.settle(Pubcomp(first.packet_id))
     settlement.settle(Pubrec(99))
     settlement.send_durable([])
-    assert (settlement.unexpected_pubcomps, settlement.completed) == (1, [])
+    assert (settlement.unexpected_answers, settlement.completed) == (1, [])
     assert wire.sent == [pubrel(99)]
 
 

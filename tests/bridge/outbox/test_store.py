@@ -10,7 +10,6 @@ from firmware_bridge.outbox.store import (
     KINDS_REMEMBERED_MAX,
     KINDS_STORED_MAX,
     OutboxStore,
-    bytes_of,
 )
 from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
@@ -53,23 +52,23 @@ def test_what_was_committed_is_there_again_in_order_with_its_exchanges(tmp_path:
     store = OutboxStore(tmp_path / "outbox.db")
     store.begin()
     kept = replace(reading("b"), retain=True)
-    store.insert([reading("a"), kept, reading("c"), reading("d")])
+    store.readings.insert([reading("a"), kept, reading("c"), reading("d")])
     first, second = Exchange(1, 7, reading("a")), Exchange(2, 9, kept)
-    store.start([first, second])
-    store.release([second])
+    store.readings.start([first, second])
+    store.readings.release([second])
     store.commit()
     store.close()
     again = OutboxStore(tmp_path / "outbox.db")
-    assert again.count == again.last_number == 4
-    assert again.bytes == 4 * bytes_of(reading("a"))
-    assert list(again.in_flight()) == [first, replace(second, released=True)]
-    assert again.waiting_after(2, 1) == [(3, reading("c"))]
+    assert again.readings.last_number == 4
+    assert again.readings.totals() == (4, 4 * reading("a").bytes_count)
+    assert list(again.readings.in_flight()) == [first, replace(second, released=True)]
+    assert again.readings.waiting(1, after=2) == [(3, reading("c"))]
     again.begin()
-    again.remove([second])
-    again.return_to_queue([first])
+    again.readings.remove([second.number])
+    again.readings.return_to_queue([first])
     again.commit()
-    assert list(again.in_flight()) == []
-    assert [each.payload for _, each in again.waiting_after(0, 9)] == [b"a", b"c", b"d"]
+    assert list(again.readings.in_flight()) == []
+    assert [each.payload for _, each in again.readings.waiting(9)] == [b"a", b"c", b"d"]
     again.close()
 
 
@@ -77,10 +76,10 @@ def test_a_salvaged_reading_keeps_its_number_and_takes_no_other_s_place(
     store: OutboxStore,
 ) -> None:
     store.begin()
-    assert store.restore(5, reading("a"))
-    assert not store.restore(5, reading("b"))
+    assert store.readings.restore(5, reading("a"))
+    assert not store.readings.restore(5, reading("b"))
     store.commit()
-    assert store.waiting_after(0, 9) == [(5, reading("a"))]
+    assert store.readings.waiting(9) == [(5, reading("a"))]
 
 
 def test_a_property_has_the_value_that_was_set_last(store: OutboxStore) -> None:

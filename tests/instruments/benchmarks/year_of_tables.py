@@ -42,16 +42,17 @@ def outbox_year() -> dict[str, Any]:
                 for index, reading in enumerate(readings, 1)
             ]
             store.begin()
-            store.insert(readings)
-            store.start(exchanges)
+            store.readings.insert(readings)
+            store.readings.start(exchanges)
             store.commit()
             store.begin()
-            store.remove(exchanges)
+            store.readings.remove(each.number for each in exchanges)
             store.commit()
             number += len(readings)
             largest = max(largest, sum(path.stat().st_size for path in folder.iterdir()))
+        rows, _ = store.readings.totals()
         store.close()
-        return {"readings": number, "rows": store.count, "bytes_max": largest}
+        return {"readings": number, "rows": rows, "bytes_max": largest}
     finally:
         shutil.rmtree(folder)
 

@@ -21,12 +21,12 @@ def test_the_wal_has_its_blocks_before_anything_is_written(tmp_path: Path) -> No
     wal = tmp_path / "outbox.db-wal"
     assert blocks_of(wal) >= disk_space.WAL_BYTES_KEPT
     store.begin()
-    store.insert(readings(*(f"r{number}" for number in range(1000))))
+    store.readings.insert(readings(*(f"r{number}" for number in range(1000))))
     store.commit()
     assert wal.stat().st_size == disk_space.WAL_BYTES_KEPT
     store.close()
     again = OutboxStore(tmp_path / "outbox.db")
-    assert again.count == 1000, "zeros behind the frames are no frames"
+    assert again.readings.last_number == 1000, "zeros behind the frames are no frames"
     again.close()
 
 

@@ -35,10 +35,10 @@ def make(path: Path) -> None:
     store.begin()
     for target in Side:
         stored = messages(target)
-        store.insert(target, stored)
+        store.messages[target].insert(stored)
         begun = [Exchange(number, 100 + number, stored[number - 1]) for number in (1, 2, 3, 4)]
-        store.start(target, begun)
-        store.release(target, [begun[1]])
+        store.messages[target].start(begun)
+        store.messages[target].release([begun[1]])
         store.note_received(target, [7, 65_000])
         store.set_property(f"session_{target.name.lower()}", f"session-{target.name}-0123abcd")
         store.set_property(f"subscriptions_{target.name.lower()}", '{"t/#": 2}')

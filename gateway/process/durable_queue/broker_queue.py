@@ -1,0 +1,97 @@
+"""Messages queued on disk for one broker, and the exchanges in flight with it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Generic
+
+from gateway.process.durable_queue.settlement import ExchangeSettlement
+from gateway.process.durable_queue.table import Queued, QueueTable
+from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
+
+
+class BrokerQueue(Generic[Queued]):
+    """State in memory of a queue's table. `counters` count messages since the process started.
+
+    `waiting` is the number of messages without an exchange, `bytes_held` the size of all of them.
+    """
+
+    def __init__(
+        self, table: QueueTable[Queued], exchanges: Exchanges[Queued], *, session_key: str
+    ) -> None:
+        self.table = table
+        self.exchanges = exchanges
+        self.session_key = session_key
+        """Name of the property with our session's name at the broker."""
+        exchanges.resume(table.in_flight())
+        count, self.bytes_held = table.totals()
+        self.waiting = count - len(exchanges)
+        self.last_started = self._last_started_before = 0
+        """No row up to this number waits."""
+        self.settlement = ExchangeSettlement(exchanges)
+        """Answers of the broker that the next commit makes durable."""
+        self.started: list[Exchange[Queued]] = []
+        """Exchanges that it starts."""
+        self.gone: list[Exchange[Queued]] = []
+        """Ended exchanges, whose rows it removes."""
+        self.counters: Counter[str] = Counter()
+
+    @property
+    def gone_bytes(self) -> int:
+        """Size of the messages in `gone`."""
+        return sum(each.message.bytes_count for each in self.gone)
+
+    @property
+    def can_start(self) -> bool:
+        """True if messages wait that may be sent now."""
+        return bool(self.waiting and self.exchanges.free)
+
+    def settle(self, settlement: ExchangeSettlement[Queued]) -> None:
+        """Process a settlement, which the next commit makes durable."""
+        self.settlement, self.started = settlement, []
+        self.gone += settlement.completed
+        self.counters["forwarded"] += len(settlement.completed)
+        self.counters["unexpected_answers"] += settlement.unexpected_answers
+        if settlement.returned:
+            self.put_back(settlement.returned)
+
+    def put_back(self, returned: Sequence[Exchange[Queued]]) -> None:
+        """Queue the messages of ended exchanges again."""
+        self.waiting += len(returned)
+        self.counters["republished"] += len(returned)
+        self.last_started = min(self.last_started, *(each.number - 1 for each in returned))
+
+    def write_settled(self) -> None:
+        """Write the settlement's changes, in the database's transaction: before any start."""
+        self._last_started_before = self.last_started
+        self.table.return_to_queue(self.settlement.returned)
+        self.table.release(self.settlement.released)
+        self.table.remove(each.number for each in self.gone)
+
+    def rows_to_start(self, limit: int) -> list[tuple[int, Queued]]:
+        """Take the oldest messages that wait, with their numbers."""
+        rows = self.table.waiting(limit, after=self.last_started) if limit else []
+        if rows:
+            self.last_started = rows[-1][0]
+            self.waiting -= len(rows)
+        return rows
+
+    def start(self, limit: int) -> None:
+        """Start exchanges for the oldest messages, in the database's transaction."""
+        self.started = [self.exchanges.start(*row) for row in self.rows_to_start(limit)]
+        self.table.start(self.started)
+
+    def take_back(self) -> None:
+        """Undo `start` after its transaction was rolled back."""
+        self.exchanges.take_back(self.started)
+        self.waiting += len(self.started)
+        self.last_started, self.started = self._last_started_before, []
+
+    def add(self, count: int, bytes_count: int) -> None:
+        """Count messages that a transaction adds. Negative numbers undo that."""
+        self.waiting += count
+        self.bytes_held += bytes_count
+
+    def committed(self) -> None:
+        """Record that the removal of the messages in `gone` is durable."""
+        self.bytes_held -= self.gone_bytes
+        self.gone.clear()

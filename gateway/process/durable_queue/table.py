@@ -1,0 +1,142 @@
+"""A table of queued messages: rows numbered in order of arrival, and the exchanges begun for them.
+
+Apart from the message's own columns a row has `number`, `packet_id` (NULL until an exchange begins)
+and `released` (1 after PUBREC).
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from gateway.process.files.queue_database import QueueDatabase
+from gateway.process.mqtt_client.exchanges import Exchange, Sent
+
+
+class Storable(Sent, Protocol):
+    """A message that a queue stores."""
+
+    @property
+    def bytes_count(self) -> int:
+        """Size of its row, counted towards the queue's limit."""
+
+
+Queued = TypeVar("Queued", bound=Storable)
+
+
+class QueueTable(Generic[Queued]):
+    """Rows of one queue, written in the transactions of its database.
+
+    A subclass has the message's type and columns. `last_number` is the number of the newest row.
+    """
+
+    message_type: ClassVar[Callable[..., Any]]
+    """Builds a message from the values of `columns`."""
+    columns: ClassVar[tuple[str, ...]]
+    """Columns of a message, named as its attributes. One is `retain`."""
+    columns_of_batch: ClassVar[tuple[str, ...]] = ()
+    """Further columns that `insert` fills with one value for all its rows."""
+    bytes_of_row: ClassVar[str]
+    """SQL for the size of a row, the same as a message's `bytes_count`."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str) -> None:
+        self._connection = connection
+        self._name = name
+        self._values_of: Callable[[Queued], tuple[object, ...]] = attrgetter(*self.columns)
+        self._names = ", ".join(self.columns)
+        self._retain = self.columns.index("retain")
+        (last,) = connection.execute(f"SELECT MAX(number) FROM {name}").fetchone()
+        self.last_number: int = last or 0
+        self._last_committed = self.last_number
+
+    def totals(self) -> tuple[int, int]:
+        """Return the number of rows, and their size in bytes."""
+        count, size_bytes = self._connection.execute(
+            f"SELECT COUNT(*), SUM({self.bytes_of_row}) FROM {self._name}"
+        ).fetchone()
+        return count, size_bytes or 0
+
+    def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
+        """Append messages, numbered in their order.
+
+        `values_of_batch` are those of the first `columns_of_batch`; others get their defaults.
+        """
+        names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])
+        self._connection.executemany(
+            f"INSERT INTO {self._name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+            [
+                (number, *self._values_of(each), *values_of_batch)
+                for number, each in enumerate(messages, self.last_number + 1)
+            ],
+        )
+        self.last_number += len(messages)
+
+    def waiting(self, limit: int, *, after: int = 0) -> list[tuple[int, Queued]]:
+        """Return the oldest messages without an exchange above a number, with their numbers."""
+        rows = self._connection.execute(
+            f"SELECT number, {self._names} FROM {self._name} "
+            "WHERE packet_id IS NULL AND number > ? ORDER BY number LIMIT ?",
+            (after, limit),
+        )
+        return [(number, self._message_of(row)) for number, *row in rows]
+
+    def in_flight(self) -> Iterator[Exchange[Queued]]:
+        """Yield the exchanges that the last run started, in row order."""
+        rows = self._connection.execute(
+            f"SELECT number, packet_id, released, {self._names} FROM {self._name} "
+            "WHERE packet_id IS NOT NULL ORDER BY number"
+        )
+        for number, packet_id, released, *row in rows:
+            yield Exchange(number, packet_id, self._message_of(row), bool(released))
+
+    def start(self, exchanges: Iterable[Exchange[Queued]]) -> None:
+        """Store the packet identifiers of started exchanges."""
+        self._update("packet_id = ?", [(each.packet_id, each.number) for each in exchanges])
+
+    def release(self, exchanges: Iterable[Exchange[Queued]]) -> None:
+        """Store that PUBREC was received."""
+        self._update("released = 1", [(each.number,) for each in exchanges])
+
+    def return_to_queue(self, exchanges: Iterable[Exchange[Queued]]) -> None:
+        """Put messages back into the queue, because their exchanges ended unfinished."""
+        self._update("packet_id = NULL, released = 0", [(each.number,) for each in exchanges])
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Delete messages that are complete or given up."""
+        self._connection.executemany(
+            f"DELETE FROM {self._name} WHERE number = ?", [(number,) for number in numbers]
+        )
+
+    def begin(self) -> None:
+        """Prepare for `roll_back`: a transaction begins."""
+        self._last_committed = self.last_number
+
+    def roll_back(self) -> None:
+        """Take back the numbers of rows that were not stored."""
+        self.last_number = self._last_committed
+
+    def _message_of(self, row: list[Any]) -> Queued:
+        row[self._retain] = bool(row[self._retain])
+        message: Queued = self.message_type(*row)
+        return message
+
+    def _update(self, changes: str, rows: Iterable[tuple[object, ...]]) -> None:
+        self._connection.executemany(f"UPDATE {self._name} SET {changes} WHERE number = ?", rows)
+
+
+class TableDatabase(QueueDatabase):
+    """A queue's database with `queue_tables`, which `_load` creates."""
+
+    queue_tables: Sequence[QueueTable[Any]]
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        for table in self.queue_tables:
+            table.begin()
+        super().begin()
+
+    def roll_back(self) -> None:
+        """Roll the transaction back. Nothing since `begin` is stored."""
+        super().roll_back()
+        for table in self.queue_tables:
+            table.roll_back()
