@@ -18,7 +18,7 @@ from cloud_jobs.gold.sessions import COUNTS, KEY, LATEST, STATE, sessions_of
 from cloud_jobs.gold.times import worst_quality
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES, SESSIONS
-from cloud_jobs.tables.merge import Builder, Merge
+from cloud_jobs.tables.merge import Builder, Merge, MergeRule
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "boots": ("gateway", "boot"),
@@ -188,7 +188,7 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
         return builder.whenMatchedUpdate(set=values).whenNotMatchedInsertAll()
 
     on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
-    tables.merge(name, rows, on=on, batch=through, clauses=clauses)
+    tables.merge(name, rows, MergeRule(on, clauses), batch=through)
 
 
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:

@@ -19,7 +19,7 @@ from cloud_jobs.ingest.trust import (
 )
 from cloud_jobs.limits import GATEWAYS_NAMED_MAX
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.merge import Builder
+from cloud_jobs.tables.merge import Builder, MergeRule
 from cloud_jobs.tables.schemas import GATEWAY_KEYS
 from cloud_jobs.tables.sql import Queryable, Values
 
@@ -155,7 +155,8 @@ def commit(
     rows = rows_of(keys, batch)
     if any((key.gateway, key.public_key) in there for key in keys):
         found = tables.frame("gateway_keys", rows)
-        tables.merge("gateway_keys", found, on=ON, batch=batch, clauses=_merge_keys, is_stable=True)
+        rule = MergeRule(ON, _merge_keys)
+        tables.merge("gateway_keys", found, rule, batch=batch, is_stable=True)
         return None
     tables.add_rows("gateway_keys", rows, batch=batch, step="merge")
     return rows

@@ -10,7 +10,7 @@ from typing import Any, Final
 from cloud_jobs.ingest.landing import SETTLED
 from cloud_jobs.ingest.trust import Refusal, SignedFile
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.merge import Builder
+from cloud_jobs.tables.merge import Builder, MergeRule
 from cloud_jobs.tables.schemas import SEGMENTS
 from cloud_jobs.tables.sql import Queryable, Value
 
@@ -129,15 +129,8 @@ def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> b
     """
     if any(row["name"] in ledger.states for row in rows):
         found = tables.frame("segments", rows)
-        tables.merge(
-            "segments",
-            found,
-            on=ON,
-            batch=batch,
-            clauses=_merge_states,
-            step="state",
-            is_stable=True,
-        )
+        rule = MergeRule(ON, _merge_states)
+        tables.merge("segments", found, rule, batch=batch, step="state", is_stable=True)
         return False
     tables.add_rows("segments", rows, batch=batch, step="state")
     return True

@@ -16,7 +16,7 @@ from typing import Any, Final
 from cloud_jobs.ingest.segment_states import ON as SAME_NAME
 from cloud_jobs.ingest.trust import UNSIGNED, SignedFile, unvouched
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.merge import Builder
+from cloud_jobs.tables.merge import Builder, MergeRule
 from cloud_jobs.tables.schemas import SEGMENTS
 from cloud_jobs.tables.sql import Queryable
 
@@ -103,7 +103,8 @@ def _only(row: dict[str, Any], **columns: Any) -> dict[str, Any]:
 
 
 def _remove(tables: Tables, name: str, on: str, rows: Sequence[dict[str, Any]], batch: int) -> None:
-    tables.merge(name, tables.frame(name, rows), on=on, batch=batch, clauses=_delete, step=STEP)
+    found = tables.frame(name, rows)
+    tables.merge(name, found, MergeRule(on, _delete), batch=batch, step=STEP)
 
 
 def _delete(builder: Builder) -> Builder:
@@ -123,8 +124,7 @@ def _put_into_quarantine(tables: Tables, lent: Sequence[dict[str, Any]], batch: 
     tables.merge(
         "segments",
         tables.frame("segments", judged),
-        on=SAME_NAME,
+        MergeRule(SAME_NAME, lambda builder: builder.whenMatchedUpdateAll()),
         batch=batch,
-        clauses=lambda builder: builder.whenMatchedUpdateAll(),
         step=STEP,
     )

@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from cloud_jobs.errors import TablesBusyError, is_conflict, spark_failures
 from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import absolute
-from cloud_jobs.tables.merge import Builder, Merge, literal, quoted
+from cloud_jobs.tables.merge import Merge, MergeRule, literal, quoted
 from cloud_jobs.tables.schemas import TABLES
 from cloud_jobs.tables.sql import Values, rendered
 
@@ -168,10 +168,9 @@ class Tables:
         self,
         name: str,
         rows: DataFrame,
+        rule: MergeRule,
         *,
-        on: str,
         batch: int,
-        clauses: Callable[[Builder], Builder],
         step: str = "merge",
         is_stable: bool = False,
     ) -> None:
@@ -185,7 +184,7 @@ class Tables:
 
         def write() -> None:
             with _merging, self._transaction(name, step, batch, is_stable=is_stable):
-                clauses(Merge(self.path(name), contract, on)).execute()
+                rule.clauses(Merge(self.path(name), contract, rule.on)).execute()
 
         self._commit(name, write)
 

@@ -5,7 +5,8 @@ Delta's builder needs a plugin on a Spark Connect server; SQL does not (docs/dec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, Self, TypeAlias
 
 from pyspark.sql import DataFrame
@@ -50,6 +51,14 @@ class Merge:
 
 Builder: TypeAlias = Merge
 """A MERGE to which clauses are added."""
+
+
+@dataclass(frozen=True)
+class MergeRule:
+    """Condition for rows of `old` and `new` to match, and a function that adds the clauses."""
+
+    on: str
+    clauses: Callable[[Builder], Builder]
 
 
 def quoted(path: str) -> str:

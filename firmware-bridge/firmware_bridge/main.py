@@ -25,7 +25,7 @@ from firmware_bridge.sensor_requests import SensorFiles, SensorRequests
 from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.detections import Detections
 from firmware_bridge.serial.hot_plug import HotPlug, open_udev_events
-from firmware_bridge.serial.port import Port
+from firmware_bridge.serial.port import Port, SharedParts
 from firmware_bridge.serial.ports import Ports
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
@@ -141,13 +141,9 @@ def _port_maker(
     commands: Commands | None,
 ) -> Callable[[PortSettings], Port]:
     """Return a function that creates a port from its settings."""
-    next_sequence = _sequence_numbers()
     seen = announcer.seen if settings.home_assistant_prefix is not None else None
-
-    def port_of(each: PortSettings) -> Port:
-        return Port(each, outbox, control, next_sequence, hot_plug, commands=commands, seen=seen)
-
-    return port_of
+    parts = SharedParts(outbox, control, hot_plug, _sequence_numbers(), commands, seen)
+    return lambda each: Port(each, parts)
 
 
 def _for_operators(

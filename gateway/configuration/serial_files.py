@@ -19,7 +19,7 @@ from gateway.configuration import conf_d
 from gateway.configuration.problems import ConfigurationError
 from gateway.process.declarations.names import NAME_PATTERN
 from gateway.process.files.disk_errors import line_of
-from gateway.process.files.durable import fsync_folder, make_folder, replace_durably
+from gateway.process.files.durable import Rights, fsync_folder, make_folder, replace_durably
 from gateway.process.files.toml_text import text_of
 
 PREVIOUS: Final = ".previous"
@@ -276,7 +276,9 @@ def _as_json(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _put(path: Path, content: bytes) -> None:
-    replace_durably(path, content, partial=_hidden(path, "partial"), mode=FILE_MODE, is_exact=True)
+    replace_durably(
+        path, content, partial=_hidden(path, "partial"), rights=Rights(FILE_MODE, is_exact=True)
+    )
 
 
 def _create(path: Path, content: bytes) -> None:

@@ -72,6 +72,7 @@ WITHOUT_TESTS = {
     "gateway/broker/core/when_full.py",
     "gateway/broker/core/word.py",
     "gateway/broker/core/sessions/owner.py",
+    "gateway/broker/server/commit/outcomes.py",
     "gateway/broker/server/listeners/policy.py",
     "gateway/broker/server/status/warning.py",
     "gateway/uploader/upload/target_error.py",

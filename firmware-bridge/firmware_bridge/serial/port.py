@@ -9,6 +9,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from firmware_bridge.control_socket import ControlSocket
 from firmware_bridge.outbox.outbox import Outbox
@@ -39,26 +40,28 @@ FAILURE_BACKOFF_SECONDS_MAX = 2.0
 FAILURES_LOGGED_MAX = 8
 
 
-class Port:
-    """One serial port: its connection, its protocol, its status and its way into the outbox.
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """Parts of the bridge that all its ports use.
 
     `next_sequence` returns the next sequence number for a device that does not number its frames.
     """
 
-    def __init__(
-        self,
-        settings: PortSettings,
-        outbox: Outbox,
-        control: ControlSocket,
-        next_sequence: Callable[[str], int],
-        hot_plug: HotPlug,
-        *,
-        commands: Commands | None = None,
-        seen: Seen | None = None,
-    ) -> None:
+    outbox: Outbox
+    control: ControlSocket
+    hot_plug: HotPlug
+    next_sequence: Callable[[str], int]
+    commands: Commands | None = None
+    seen: Seen | None = None
+
+
+class Port:
+    """One serial port: its connection, its protocol, its status and its way into the outbox."""
+
+    def __init__(self, settings: PortSettings, parts: SharedParts) -> None:
         self._settings = settings
-        self._control = control
-        self._hot_plug = hot_plug
+        self._control = parts.control
+        self._hot_plug = parts.hot_plug
         self._failures_logged: list[traceback.FrameSummary] = []
         self._fault_logged: str | None = None
         self._status = PortStatus(
@@ -75,10 +78,15 @@ class Port:
         self._link: Link | None = None
         self._errors_before: dict[str, int] = {}
         self._intake = Intake(
-            settings, outbox, next_sequence, self._status, commands=commands, seen=seen
+            settings,
+            parts.outbox,
+            parts.next_sequence,
+            self._status,
+            commands=parts.commands,
+            seen=parts.seen,
         )
         self._conversation = _conversation_on(settings, self._intake)
-        self._conversation.kinds.remember(_kinds_before(settings, outbox))
+        self._conversation.kinds.remember(_kinds_before(settings, parts.outbox))
         self._intake.use_kinds(self._conversation.kinds)
 
     @property

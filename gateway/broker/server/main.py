@@ -20,7 +20,7 @@ from gateway.broker.server.limits import bound_by_files, space_limits_of
 from gateway.broker.server.listeners.address_limits import address_settings_of
 from gateway.broker.server.listeners.listening import OpenListeners
 from gateway.broker.server.listeners.making import revoked_by
-from gateway.broker.server.reloading import ReadConfiguration, Reloader
+from gateway.broker.server.reloading import Parts, ReadConfiguration, Reloader
 from gateway.broker.server.removed_users import RemovedUsers
 from gateway.broker.server.rights import rules_of
 from gateway.broker.server.source_files import SourceFiles, source_files_of
@@ -108,11 +108,7 @@ class RunningBroker:
         self.removed_users = RemovedUsers(data_dir, event_loop.broker)
         event_loop.authentications.user_gone = self.removed_users.add
         event_loop.authentications.user_proven = self.removed_users.note_proof
-        self.reloading = Reloader(
-            *(configuration, reload, self.service, event_loop, self.system_topics),
-            *(self.housekeeping, self.listening, self.bans, self.removed_users),
-            *(source_files, rules),
-        )
+        self.reloading = Reloader(configuration, reload, self._parts(), source_files, rules)
         self.status.needs_restart = lambda: self.reloading.needs_restart
         current, reload_now = self.status.current, self.reloading.reload
         self.status.bound_by_files = lambda: bound_by_files(self.reloading.configuration)
@@ -121,6 +117,17 @@ class RunningBroker:
         self._connect_control()
         event_loop.answer_system_topics = self.system_topics.answer
         event_loop.look_at_disk = self.housekeeping.tick
+
+    def _parts(self) -> Parts:
+        return Parts(
+            service=self.service,
+            event_loop=self.event_loop,
+            system_topics=self.system_topics,
+            housekeeping=self.housekeeping,
+            listening=self.listening,
+            bans=self.bans,
+            removed_users=self.removed_users,
+        )
 
     def _connect_control(self) -> None:
         self.reloading.note_signal = self.control.operations.note_signal

@@ -56,6 +56,19 @@ class Prepared:
     listeners: Change
 
 
+@dataclass(frozen=True)
+class Parts:
+    """Parts of the running broker that a reload changes."""
+
+    service: Service
+    event_loop: EventLoop
+    system_topics: SystemTopics
+    housekeeping: Housekeeping
+    listening: OpenListeners
+    bans: Bans
+    removed_users: RemovedUsers
+
+
 class Reloader:
     """Reloads the configuration of a running broker."""
 
@@ -63,13 +76,7 @@ class Reloader:
         self,
         configuration: Configuration,
         read: ReadConfiguration | None,
-        service: Service,
-        event_loop: EventLoop,
-        system_topics: SystemTopics,
-        housekeeping: Housekeeping,
-        listening: OpenListeners,
-        bans: Bans,
-        removed_users: RemovedUsers,
+        parts: Parts,
         source_files: SourceFiles,
         rules: FileRules | None = None,
     ) -> None:
@@ -85,13 +92,7 @@ class Reloader:
         self.rules = rules
         """The current access rules, or None if everything is allowed."""
         self._read = read
-        self._service = service
-        self._event_loop = event_loop
-        self._system_topics = system_topics
-        self._housekeeping = housekeeping
-        self._listening = listening
-        self._bans = bans
-        self._removed_users = removed_users
+        self._parts = parts
         self._source_files = source_files
         """Digests of the files that the current sources of users were created from."""
 
@@ -106,11 +107,11 @@ class Reloader:
         """
         if self._read is None:
             return _answer_of(Changes((), (), {}, ()), [], 0)
-        self._service.reloading()
+        self._parts.service.reloading()
         try:
             prepared = self._prepared(self._read())
         finally:
-            self._service.ready()
+            self._parts.service.ready()
         contents, ended = self._apply(prepared)
         self.needs_restart = prepared.changes.needs_restart
         answer = _answer_of(prepared.changes, contents, ended)
@@ -133,7 +134,7 @@ class Reloader:
         try:
             quotas = quotas_of(configuration)
             # Last, so that no bound socket has to be closed because of another error.
-            listeners = self._listening.prepare(configuration.listeners)
+            listeners = self._parts.listening.prepare(configuration.listeners)
         except OSError as error:
             where = "" if error.filename is None else f" at {error.filename}"
             raise ConfigurationError([f"[[listeners]]{where}: {error.strerror}"]) from error
@@ -155,7 +156,7 @@ class Reloader:
         }
         if before.sources == after.sources and not other:
             return None
-        sources = self._event_loop.authentications.sources
+        sources = self._parts.event_loop.authentications.sources
         kept = {name: source for name, source in sources.items() if name not in other}
         try:
             others = other_sources_of(configuration, kept)
@@ -165,7 +166,7 @@ class Reloader:
                 "extra, './oncegate-VERSION-PLATFORM.whl[all]' (docs/install.md)"
             )
             raise ConfigurationError([f"[access]: {mend}"]) from None
-        checks = self._event_loop.authentications.checks
+        checks = self._parts.event_loop.authentications.checks
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
@@ -180,22 +181,22 @@ class Reloader:
         Return the configuration keys of files whose contents changed, and the number of closed
         connections.
         """
-        configuration, event_loop = prepared.configuration, self._event_loop
+        configuration, event_loop = prepared.configuration, self._parts.event_loop
         before, self.configuration = self.configuration, configuration
         now = asyncio.get_running_loop().time()
         apply_limits(event_loop.broker.limits, configuration)
         event_loop.broker.limits.quotas = prepared.quotas
-        ended = self._listening.apply(prepared.listeners)
+        ended = self._parts.listening.apply(prepared.listeners)
         contents, revoked = self._apply_rights(before, prepared)
         event_loop.limits_changed(configuration.limits)
         if configuration.flapping != before.flapping:
-            self._bans.set_flapping(configuration.flapping)
+            self._parts.bans.set_flapping(configuration.flapping)
         if configuration.session_log.payload_topics != before.session_log.payload_topics:
             event_loop.broker.state.tree.log_topics(list(configuration.session_log.payload_topics))
-        self._listening.addresses.replace_settings(address_settings_of(configuration), now)
-        self._system_topics.set_interval(configuration.mqtt.sys_interval)
-        self._housekeeping.limits = space_limits_of(configuration)
-        if self._listening.certificates_differ:
+        self._parts.listening.addresses.replace_settings(address_settings_of(configuration), now)
+        self._parts.system_topics.set_interval(configuration.mqtt.sys_interval)
+        self._parts.housekeeping.limits = space_limits_of(configuration)
+        if self._parts.listening.certificates_differ:
             contents.append("listeners.tls")
         event_loop.schedule()
         return contents, ended + revoked
@@ -205,13 +206,13 @@ class Reloader:
 
         Return the configuration keys of changed files, and the number of closed connections.
         """
-        broker, configuration = self._event_loop.broker, prepared.configuration
+        broker, configuration = self._parts.event_loop.broker, prepared.configuration
         contents = [
             f"access.{name}" for name in sorted(self._with_other_files(prepared.source_files))
         ]
         revoked = self._apply_sources(before, prepared)
         if prepared.users is not None:
-            changed = self._event_loop.authentications.replace_users(prepared.users)
+            changed = self._parts.event_loop.authentications.replace_users(prepared.users)
             if changed is not None:
                 contents.append("access.password_file")
                 revoked |= changed
@@ -220,7 +221,7 @@ class Reloader:
             contents.append("access.rules_file")
             self.rules = prepared.rules
             broker.restrict(prepared.rules)
-        self._removed_users.take(configuration, prepared.users)
+        self._parts.removed_users.take(configuration, prepared.users)
         if not (contents or revoked):
             return [], 0
         ended = broker.enforce(revoked, asyncio.get_running_loop().time())
@@ -229,7 +230,7 @@ class Reloader:
 
     def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
         """Replace the sources of users. Return the names of the users who have to log in again."""
-        event_loop, broker = self._event_loop, self._event_loop.broker
+        event_loop, broker = self._parts.event_loop, self._parts.event_loop.broker
         access, files = prepared.configuration.access, prepared.source_files
         proofs_hold = not takes_keys_away(self._source_files, files) and all(
             getattr(before.access, key) == getattr(access, key)

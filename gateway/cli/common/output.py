@@ -18,9 +18,11 @@ def counted(number: int, noun: str) -> str:
 
 def write_file(path: Path, text: str) -> None:
     """Write a result to a file atomically. Raises OSError."""
-    from gateway.process.files.durable import replace_durably
+    from gateway.process.files.durable import Rights, replace_durably
 
-    replace_durably(path, text.encode(), partial=path.with_name(f"{path.name}.part"), mode=0o666)
+    replace_durably(
+        path, text.encode(), partial=path.with_name(f"{path.name}.part"), rights=Rights(0o666)
+    )
 
 
 def show(

@@ -5,6 +5,7 @@ folders are synced. All functions raise `OSError` if they fail.
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.process.files.private import FILE_MODE, open_private
@@ -52,15 +53,25 @@ def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
         at += written
 
 
+@dataclass(frozen=True)
+class Rights:
+    """Mode of a new file, and its user and group, if they are not the process's own.
+
+    The umask restricts the mode unless it `is_exact`.
+    """
+
+    mode: int = FILE_MODE
+    is_exact: bool = False
+    owner: tuple[int, int] | None = None
+
+
 def replace_durably(
     path: Path,
     data: bytes,
     *,
     partial: Path,
-    mode: int = FILE_MODE,
-    is_exact: bool = False,
+    rights: Rights = Rights(),
     is_new: bool = False,
-    owner: tuple[int, int] | None = None,
 ) -> None:
     """Replace a whole file atomically, so that a reader sees either the old or the new contents.
 
@@ -68,23 +79,21 @@ def replace_durably(
         path: path of the file, which need not exist.
         data: new contents of the file.
         partial: path of a temporary file on the same file system. It is removed on failure.
-        mode: permissions of the new file, restricted by the umask.
-        is_exact: if True, the umask does not restrict the permissions.
+        rights: permissions and owner of the new file.
         is_new: if True, fail if `partial` exists. Otherwise it is overwritten.
-        owner: user id and group id of the new file.
     """
     # With `is_new`, a secret is never written to a file that another user created with other
     # rights.
     creation = os.O_EXCL if is_new else os.O_TRUNC
     try:
-        descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | creation, mode)
+        descriptor = open_private(partial, os.O_WRONLY | os.O_CREAT | creation, rights.mode)
     except FileNotFoundError as error:
         error.filename = str(path)  # The folder is missing. The message names the file itself.
         raise
     try:
-        if is_exact:
-            os.fchmod(descriptor, mode)
-        _write_whole(descriptor, data, owner)
+        if rights.is_exact:
+            os.fchmod(descriptor, rights.mode)
+        _write_whole(descriptor, data, rights.owner)
         move_durably(partial, path)
     except BaseException:
         # A partial file only takes space on a disk that is probably full.
@@ -110,7 +119,7 @@ def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
         found = path.stat()
         owner = (found.st_uid, found.st_gid)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    replace_durably(path, data, partial=partial, mode=mode, is_new=True, owner=owner)
+    replace_durably(path, data, partial=partial, rights=Rights(mode, owner=owner), is_new=True)
 
 
 def move_durably(source: Path, destination: Path) -> None:

@@ -1,12 +1,26 @@
 """State of the audit in the log of one database, and the reporting of exceptions."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gateway.tools.audit.findings import ExceptionVerdict, Findings, LawException
 from gateway.tools.audit.session_state import SessionState
 from gateway.tools.audit.subscriptions import Subscriptions
 
 Event = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Message, session and events that an exception concerns.
+
+    `segment` is the segment of the current event, if it is None.
+    """
+
+    message: int | None = None
+    session: SessionState | None = None
+    sequences: tuple[int, ...] = ()
+    segment: str | None = None
 
 
 class Context:
@@ -57,9 +71,7 @@ class Context:
             "violation" if is_firm else "inconclusive",
             law,
             detail if is_firm else f"{detail}; the log is not whole here, so this proves nothing",
-            message=message,
-            session=session,
-            sequences=tuple(number for number in sequences if number is not None),
+            Place(message, session, tuple(each for each in sequences if each is not None)),
         )
 
     def add(
@@ -67,13 +79,10 @@ class Context:
         verdict: ExceptionVerdict,
         law: str,
         detail: str,
-        *,
-        message: int | None = None,
-        session: SessionState | None = None,
-        sequences: tuple[int, ...] = (),
-        segment: str | None = None,
+        place: Place = Place(),
     ) -> None:
         """Report an exception with a given verdict: violation or inconclusive."""
+        session = place.session
         self.findings.add(
             LawException(
                 verdict,
@@ -81,11 +90,11 @@ class Context:
                 self.gateway,
                 self.store,
                 detail,
-                message,
+                place.message,
                 session.number if session is not None else None,
                 session.client_id if session is not None else None,
-                sequences,
-                segment if segment is not None else self.segment,
+                place.sequences,
+                place.segment if place.segment is not None else self.segment,
             )
         )
 

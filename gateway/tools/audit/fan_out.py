@@ -7,7 +7,7 @@ subscribed, or a shared subscription took over messages of a session that ended.
 
 from dataclasses import dataclass, field
 
-from gateway.tools.audit.context import Context
+from gateway.tools.audit.context import Context, Place
 from gateway.tools.audit.findings import ExceptionVerdict
 from gateway.tools.audit.session_state import SessionState
 
@@ -130,10 +130,7 @@ class FanOut:
                 "violation",
                 "fan_out",
                 f"{claim.detail}: it is not retained, and no shared subscription hands it on",
-                message=claim.message,
-                session=claim.session,
-                sequences=(claim.sequence,),
-                segment=claim.segment,
+                Place(claim.message, claim.session, (claim.sequence,), claim.segment),
             )
         self._claims.clear()
         self._left.clear()
@@ -205,9 +202,7 @@ class FanOut:
             verdict,
             "fan_out",
             f"message {run.message}: {detail}",
-            message=run.message,
-            session=self.context.sessions.get(number),
-            sequences=(run.sequence,),
+            Place(run.message, self.context.sessions.get(number), (run.sequence,)),
         )
 
     def _doubt(self, run: Run, entries: int) -> None:
@@ -217,6 +212,5 @@ class FanOut:
             f"message {run.message} matched {run.matched} sessions and {entries} have an entry: "
             "whether the others keep no record (clean sessions, QoS 0) is not known, because "
             "the log is not whole",
-            message=run.message,
-            sequences=(run.sequence,),
+            Place(run.message, sequences=(run.sequence,)),
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.store.recovery import recover
-from gateway.tools.audit.context import Context
+from gateway.tools.audit.context import Context, Place
 from gateway.tools.audit.log_check import LogCheck
 from gateway.tools.audit.session_state import Held, InFlight, SessionState, Waiting
 
@@ -89,10 +89,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
             f"the log leaves message {one.message} open ({place}) and the database "
             + (f"has message {found} there" if found is not None else "does not have it")
             + ("" if is_firm else "; it may have ended where the log is not whole"),
-            message=one.message,
-            session=logged,
-            sequences=(one.sequence,),
-            segment="database",
+            Place(one.message, logged, (one.sequence,), "database"),
         )
     if stored:
         _beyond_the_log(context, logged, stored)
@@ -108,7 +105,5 @@ def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> Non
         f"the database holds {len(stored)} messages for this session that the log does not leave "
         f"open, the first is message {message} ({where} {number})"
         + ("" if is_firm else "; they may be older than the log"),
-        message=message,
-        session=logged,
-        segment="database",
+        Place(message, logged, segment="database"),
     )

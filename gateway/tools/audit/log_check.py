@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from gateway.tools.audit.context import Context, Event
+from gateway.tools.audit.context import Context, Event, Place
 from gateway.tools.audit.delivering import DeliveryChecks
 from gateway.tools.audit.fan_out import MORE_OF_THE_RUN, FanOut
 from gateway.tools.audit.findings import Findings
@@ -85,7 +85,7 @@ class LogCheck:
             "inconclusive",
             "log",
             f"event {sequence} is not what docs/formats/session-log.md requires: {error}",
-            sequences=(sequence,),
+            Place(sequences=(sequence,)),
         )
         self.break_here()
 
@@ -128,9 +128,7 @@ class LogCheck:
                         "inconclusive",
                         "released_once" if isinstance(one, Held) else "delivery",
                         f"how message {one.message} ended is not known: {why}",
-                        message=one.message,
-                        session=session,
-                        sequences=(one.sequence,),
+                        Place(one.message, session, (one.sequence,)),
                     )
 
     # -- sessions
@@ -174,7 +172,7 @@ class LogCheck:
             "log",
             f"the data on disk were damaged and salvaged: {str(event.get('detail'))[:500]}; what "
             "was open then may have been lost with it",
-            sequences=(self.context.sequence,),
+            Place(sequences=(self.context.sequence,)),
         )
         self.break_here()
 

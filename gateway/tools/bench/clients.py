@@ -10,7 +10,7 @@ from typing import Final
 from gateway.tools.bench.connection import BenchFailed, Client
 from gateway.tools.bench.frames import BLOCK_MESSAGES, Frames
 from gateway.tools.bench.latency import Departures, Samples
-from gateway.tools.bench.publisher import Publisher
+from gateway.tools.bench.publisher import Pace, Publisher
 from gateway.tools.bench.scenario import Scenario
 from gateway.tools.bench.subscriber import Source, Subscriber
 
@@ -71,9 +71,7 @@ class Clients:
             f"bench-{self._run}-p{number}",
             scenario.version,
             frames=self._frames(number),
-            qos=scenario.qos,
-            window=scenario.window,
-            outstanding=scenario.outstanding_messages,
+            pace=Pace(scenario.qos, scenario.window, scenario.outstanding_messages),
             departures=Departures(step=scenario.timing_step, under_way_max=under_way_max),
             samples=self.acknowledgements,
         )

@@ -7,6 +7,7 @@ reason codes) are decoded one by one.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 from gateway.broker.wire.codes import FIRST_ERROR
@@ -80,12 +81,24 @@ class Step:
         return sequence < self.done or sequence in self._early
 
 
+@dataclass(frozen=True)
+class Pace:
+    """QoS of a publisher, and how far it may run ahead.
+
+    At QoS 1 and 2 at most `window` messages are unacknowledged. Without a plan, at most
+    `outstanding` messages have not reached every receiver.
+    """
+
+    qos: int
+    window: int
+    outstanding: int
+
+
 class Publisher(Client):
     """Publishes to one topic.
 
-    At QoS 1 and 2 at most `window` messages are unacknowledged. Without a plan, at most
-    `outstanding` messages have not yet reached every receiver. `receivers` are the subscribers'
-    records of received messages. Publishing stops after `sent_max` messages.
+    `receivers` are the subscribers' records of received messages. Publishing stops after `sent_max`
+    messages.
     """
 
     def __init__(
@@ -94,28 +107,26 @@ class Publisher(Client):
         version: int,
         *,
         frames: Frames,
-        qos: int,
-        window: int,
-        outstanding: int,
+        pace: Pace,
         departures: Departures,
         samples: Samples,
     ) -> None:
         super().__init__(client_id, version)
         self.frames = frames
-        self.qos = qos
-        self.window = window
+        self.qos = pace.qos
+        self.window = pace.window
         self.receivers: list[Sequences] = []
         self.plan: Plan | None = None
         self.sent = 0
         self.sent_max = 0
         self.refused = 0
-        self._outstanding = outstanding
+        self._outstanding = pace.outstanding
         self.departures = departures
         self._samples = samples
         # Missing messages with lower sequence numbers count as lost.
         self._given_up = 0
         self._received = Step(PUBREC)
-        self._ended = Step(PUBCOMP if qos == 2 else PUBACK)
+        self._ended = Step(PUBCOMP if self.qos == 2 else PUBACK)
 
     @property
     def steps(self) -> tuple[Step, ...]:

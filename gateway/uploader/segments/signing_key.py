@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway.process.files.disk_errors import is_unreadable
-from gateway.process.files.durable import make_folder, replace_durably
+from gateway.process.files.durable import Rights, make_folder, replace_durably
 from gateway.process.files.private import open_private
 from gateway.uploader.segments.signature import SEED_BYTES, Signer, is_public_key
 from gateway.uploader.settings import KEY_TRIES_MAX, PUBLIC_KEYS_KEPT
@@ -96,7 +96,7 @@ class SigningKey:
         seed = secrets.token_bytes(SEED_BYTES)
         signer = Signer(seed)
         line = f"{seed.hex()} {signer.public_key}\n".encode("ascii")
-        replace_durably(self._path, line, partial=_partial_of(self._path), mode=_KEY_MODE)
+        replace_durably(self._path, line, partial=_partial_of(self._path), rights=Rights(_KEY_MODE))
         return signer
 
 

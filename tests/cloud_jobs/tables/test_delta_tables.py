@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from cloud_jobs.errors import IngestError
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.merge import Builder, MergeRule
 from cloud_jobs.tables.schemas import TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
 
@@ -66,13 +67,12 @@ def test_a_write_that_is_repeated_for_its_batch_adds_nothing(
         True,
         False,
     ]
+
+    def add_one(found: Builder) -> Builder:
+        return found.whenMatchedUpdate(set={"quarantined": "old.quarantined + 1"})
+
     for batch in (1, 1):
-        tables.merge(
-            name, rows, on="old.batch = new.batch", batch=batch,
-            clauses=lambda found: found.whenMatchedUpdate(
-                set={"quarantined": "old.quarantined + 1"}
-            ),
-        )  # fmt: skip
+        tables.merge(name, rows, MergeRule("old.batch = new.batch", add_one), batch=batch)
     assert {found.quarantined for found in place.rows(name)} == {row[0][6] + 1}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.process.files.durable import (
+    Rights,
     fsync_file,
     fsync_folder,
     make_folder,
@@ -128,7 +129,9 @@ def test_modes_are_0640_unless_others_are_asked_for(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         replace_durably(tmp_path / "plain", b"", partial=tmp_path / "partial")
-        replace_durably(tmp_path / "secret", b"", partial=tmp_path / "partial", mode=0o600)
+        replace_durably(
+            tmp_path / "secret", b"", partial=tmp_path / "partial", rights=Rights(0o600)
+        )
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "plain").stat().st_mode) == 0o640
@@ -137,7 +140,7 @@ def test_modes_are_0640_unless_others_are_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_an_owner_is_set_before_the_file_takes_its_place(path: Path, partial: Path) -> None:
-    replace_durably(path, b"new", partial=partial, owner=(65_534, 65_533))
+    replace_durably(path, b"new", partial=partial, rights=Rights(owner=(65_534, 65_533)))
     assert (path.stat().st_uid, path.stat().st_gid) == (65_534, 65_533)
 
 

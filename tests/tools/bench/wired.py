@@ -9,7 +9,7 @@ from gateway.tools.bench.connection import Client
 from gateway.tools.bench.frames import BLOCK_MESSAGES, Frames
 from gateway.tools.bench.latency import Departures, Samples
 from gateway.tools.bench.loop import Loop
-from gateway.tools.bench.publisher import Publisher
+from gateway.tools.bench.publisher import Pace, Publisher
 from gateway.tools.bench.subscriber import Source, Subscriber
 
 TOPICS = ("t/0", "t/1")
@@ -42,9 +42,7 @@ def publisher_of(*, qos: int, version: int, window: int, rows: int = 512) -> Pub
         "publisher",
         version,
         frames=frames_of(0, qos=qos, version=version, rows=rows),
-        qos=qos,
-        window=window,
-        outstanding=BLOCK_MESSAGES,
+        pace=Pace(qos, window, BLOCK_MESSAGES),
         departures=Departures(step=1, under_way_max=2 * window),
         samples=Samples(),
     )

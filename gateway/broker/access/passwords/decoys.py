@@ -12,7 +12,7 @@ import secrets
 from pathlib import Path
 
 from gateway.broker.access.passwords.scram_keys import SALT_BYTES, ScramKeys
-from gateway.process.files.durable import replace_durably
+from gateway.process.files.durable import Rights, replace_durably
 
 KEY_BYTES = 32
 KEY_FILE = "decoy-key"
@@ -46,4 +46,4 @@ def decoy_keys_of(username: str, *, key: bytes, iterations: int) -> ScramKeys:
 def _keep(path: Path, key: bytes) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     partial.unlink(missing_ok=True)  # left by a killed process with the same process ID
-    replace_durably(path, key, partial=partial, mode=0o600, is_new=True)
+    replace_durably(path, key, partial=partial, rights=Rights(0o600), is_new=True)

@@ -9,15 +9,14 @@ waits for space. Any other failure ends the process.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from gateway.broker.core.broker import Broker
 from gateway.broker.core.output import SealedBatch
 from gateway.broker.server.commit.checkpoints import Checkpoints
 from gateway.broker.server.commit.journal_room import JournalRoom
 from gateway.broker.server.commit.metrics import CommitMetrics
+from gateway.broker.server.commit.outcomes import Outcomes
 from gateway.broker.server.commit.recent_blobs import RecentBlobs
 from gateway.broker.server.host.clock import WallClock
 from gateway.broker.store.no_room import NoRoom
@@ -42,20 +41,6 @@ SECONDS_BETWEEN_LINES = 60.0
 """Shortest time between two log lines about a batch that waits for a file descriptor."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcomes:
-    """Callbacks for the results of writing a batch of records."""
-
-    released: Callable[[], None]
-    """Called when the packets of a durable batch may be sent."""
-    written: Callable[[], None] = lambda: None
-    """Called when records that no client waits for are written, but not synced."""
-    full: Callable[[], None] = lambda: None
-    """Called when there is no space for a batch."""
-    failed: Callable[[BaseException], None]
-    """Called when a batch cannot be written for any other reason."""
-
-
 class BatchWriter:
     """Writes one batch of records at a time. Then releases the packets that depend on it."""
 
@@ -66,7 +51,7 @@ class BatchWriter:
         wall_clock: WallClock,
         journal_room: JournalRoom,
         checkpoints: Checkpoints,
-        outcomes: Outcomes,
+        outcomes: Outcomes[BaseException],
     ) -> None:
         self.broker = broker
         self.store = store

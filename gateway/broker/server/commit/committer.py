@@ -5,10 +5,11 @@ import logging
 from collections.abc import Callable
 
 from gateway.broker.core.broker import Broker
-from gateway.broker.server.commit.batch_writer import BatchWriter, Outcomes
+from gateway.broker.server.commit.batch_writer import BatchWriter
 from gateway.broker.server.commit.checkpoints import Checkpoints
 from gateway.broker.server.commit.faults import StoreFailed, fault_of_broker, fault_of_writing
 from gateway.broker.server.commit.journal_room import JournalRoom
+from gateway.broker.server.commit.outcomes import Outcomes
 from gateway.broker.server.host.clock import WallClock
 from gateway.broker.store.recovery import Recovered
 from gateway.broker.store.store import Store
@@ -27,25 +28,17 @@ class Committer:
         recovered: Recovered,
         limits: BatchLimits,
         wall_clock: WallClock,
-        *,
-        released: Callable[[], None],
-        failed: Callable[[StoreFailed], None],
-        written: Callable[[], None] = lambda: None,
-        full: Callable[[], None] = lambda: None,
+        outcomes: Outcomes[StoreFailed],
     ) -> None:
-        """Set the dependencies and callbacks. `failed` is called when the process has to end.
-
-        `released` is called when a batch's packets may be sent, `full` when there is no space for a
-        batch, and `written` when records that no client waits for are written but not synced.
-        """
+        """Set the dependencies. `outcomes.failed` is called when the process has to end."""
         self.broker = broker
         self.store = store
         self.limits = limits
         self.failure: StoreFailed | None = None
-        self._failed = failed
+        self._failed = outcomes.failed
         self.journal_room = JournalRoom(broker, store)
         self.checkpoints = Checkpoints(
-            broker, store, recovered, failed=self._fail_tables, go_on=released
+            broker, store, recovered, failed=self._fail_tables, go_on=outcomes.released
         )
         self.writer = BatchWriter(
             broker,
@@ -53,7 +46,12 @@ class Committer:
             wall_clock,
             self.journal_room,
             self.checkpoints,
-            Outcomes(released=released, written=written, full=full, failed=self._fail),
+            Outcomes(
+                released=outcomes.released,
+                written=outcomes.written,
+                full=outcomes.full,
+                failed=self._fail,
+            ),
         )
         self.metrics = self.writer.metrics
         self._loop = asyncio.get_running_loop()

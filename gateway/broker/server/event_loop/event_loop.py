@@ -17,6 +17,7 @@ from gateway.broker.core.sessions.share import Share
 from gateway.broker.core.violation import Violation
 from gateway.broker.hooks.dispatch import Hooks
 from gateway.broker.server.commit.committer import Committer
+from gateway.broker.server.commit.outcomes import Outcomes
 from gateway.broker.server.event_loop.alarm import Alarm
 from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.broker.server.event_loop.channel import Channel
@@ -81,17 +82,14 @@ class EventLoop:
         """Number of bytes received since sockets were last written to."""
 
     def _committer_of(self, recovered: Recovered) -> Committer:
-        return Committer(
-            self.broker,
-            self.store,
-            recovered,
-            self.batch_limits,
-            self.wall_clock,
+        outcomes = Outcomes(
             released=self._batch_released,
             written=self._write_out,
             failed=lambda _: self.failed.set(),
             full=lambda: self.look_at_disk(),  # noqa: PLW0108 - it is set later
         )
+        known = (self.broker, self.store, recovered, self.batch_limits, self.wall_clock)
+        return Committer(*known, outcomes)
 
     def _reading_of(self) -> FairReader:
         return FairReader(

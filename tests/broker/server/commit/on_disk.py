@@ -10,6 +10,7 @@ from gateway.broker.core.records.kinds import Observation
 from gateway.broker.core.records.recorder import Recorder
 from gateway.broker.server.commit.committer import Committer
 from gateway.broker.server.commit.faults import StoreFailed
+from gateway.broker.server.commit.outcomes import Outcomes
 from gateway.broker.server.host.clock import WallClock
 from gateway.broker.store import journal
 from gateway.broker.store.store import Store
@@ -41,8 +42,7 @@ class CommitterOnDisk:
             self.opened.recovered,
             Limits(lazy_commit_delay=0.0),
             WallClock(),
-            released=self._release,
-            failed=self.failures.append,
+            Outcomes(released=self._release, failed=self.failures.append),
         )
 
     def _release(self) -> None:
