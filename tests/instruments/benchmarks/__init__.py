@@ -1,1 +1,1 @@
-"""Speed, side by side with a peer in one run: `make bench`. No test asserts a time."""
+"""Benchmarks next to another broker in the same run: `make bench`. No test asserts a time."""

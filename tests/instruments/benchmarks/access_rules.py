@@ -1,13 +1,14 @@
-"""What access rules cost: `Broker.receive` of PUBLISH packets with and without them, no sockets.
+"""The cost of access rules: `Broker.receive` of PUBLISH packets with and without rules.
 
     python -m tests.instruments.benchmarks.access_rules
 
-1,000 users publish in turn, with 1,000 rules of their own and one subscriber to everything. `own
-topic`: each publishes to its own again and again, as sensors do. `one topic`: all publish to the
-same. `new topics`: each message has a topic that no message had, so that no answer is kept.
+1,000 users publish one after the other, without sockets. Each user has an access rule, and one
+subscriber receives everything. With `own topic`, each user repeats a topic, as sensors do. With
+`one topic`, all users share a topic. With `new topics`, each message has a topic that was never
+used before, so no cached decision applies.
 
-The two brokers are measured in turn, in seconds of the processor, and the quickest rounds compared:
-other programs on the machine make a round slower, never quicker.
+The two brokers are measured alternately, in processor seconds, and the fastest rounds are compared:
+other programs on the machine only make a round slower.
 """
 
 import itertools
@@ -40,7 +41,7 @@ FRESH = itertools.count()
 
 
 def main() -> None:
-    """Print microseconds for each message, and the share of the speed without rules."""
+    """Print microseconds per message, and the relative speed with rules."""
     with brokers() as (open_broker, ruled):
         for name, (qos, topic) in CONTESTS.items():
             without, with_rules = [], []
@@ -53,7 +54,7 @@ def main() -> None:
 
 @contextmanager
 def brokers() -> Iterator[list[tuple[Harness, list[Client]]]]:
-    """Two brokers with 1,000 users each, the second with 1,000 rules."""
+    """Yield two brokers with 1,000 users each. The second one has 1,000 rules."""
     with tempfile.TemporaryDirectory() as directory:
         made = [populated(Path(directory) / name) for name in ("open", "ruled")]
         made[1][0].broker.restrict(FileRules(parse(RULES.encode(), "rules")))
@@ -63,7 +64,7 @@ def brokers() -> Iterator[list[tuple[Harness, list[Client]]]]:
 
 
 def populated(directory: Path) -> tuple[Harness, list[Client]]:
-    """A broker with a subscriber to everything and its publishers."""
+    """Return a broker with a subscriber to everything, and its publishers."""
     harness = Harness(directory)
     harness.limits.max_connections = USERS + 10
     watch = harness.connect("watch", clean=True)
@@ -82,7 +83,7 @@ def populated(directory: Path) -> tuple[Harness, list[Client]]:
 
 
 def microseconds_of(harness: Harness, publishers: list[Client], qos: int, topic: str) -> float:
-    """A message of each publisher; microseconds in `Broker.receive` for one."""
+    """Publish once per publisher. Return the microseconds in `Broker.receive` per message."""
     broker, now = harness.broker, harness.now
     packets = [
         (

@@ -1,4 +1,4 @@
-"""The two brokers of the benchmark, each on one core of its own, fresh for every run."""
+"""The two brokers of the benchmark, each pinned to one core and restarted for every run."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ MOSQUITTO: Final = "/usr/sbin/mosquitto"
 DEADLINE_SECONDS: Final = 60.0
 
 WINDOW: Final = 100
-"""What the scenarios call window 100 has to be allowed by the broker, in both directions."""
+"""The number of messages in flight that the broker must allow in both directions."""
 
 LOG_CHARACTERS: Final = 2_000
 
@@ -35,31 +35,36 @@ max_awaiting_rel = {WINDOW}
 """
 
 NO_BRIDGE: Final = '[bridge]\nbroker = "127.0.0.1:1883"\n'
-"""A listener with TLS alone is none for the bridge, which does not run."""
+"""The bridge does not run, but its default address would need a listener without TLS."""
 
 COMPILED: Final = Path(__file__).resolve().parents[3] / "build" / "compiled"
-"""Where `make bench` puts the compiled build."""
+"""The folder into which `make bench` builds the compiled package."""
 
 
 class BenchmarkFailed(Exception):
-    """A run that measured nothing; the message has what the processes said."""
+    """A run without a measurement. The message has the output of the processes."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """A broker that listens. `process` is asked for commits where it knows them."""
+    """A broker that accepts connections.
+
+    `process` is set for Oncegate, whose commits are counted.
+    """
 
     name: str
     port: int
     process_id: int
     process: BrokerProcess | None = field(default=None, repr=False)
     ca: Path | None = None
-    """The authority of its certificate; None: it listens without TLS."""
+    """The certificate of the authority, or None if the broker listens without TLS."""
 
     def journal(self) -> dict[str, Any]:
-        """What the control socket reports of the journal; empty for Mosquitto, which has none.
+        """Return the journal's status from the control socket, or an empty dictionary for
+        Mosquitto.
 
-        Raises BenchmarkFailed where the broker has ended."""
+        Raises BenchmarkFailed if the broker has exited.
+        """
         if self.process is None:
             return {}
         try:
@@ -69,18 +74,18 @@ class Running:
         return journal
 
     def last_words(self) -> str:
-        """What our broker wrote to its log, for a run that failed."""
+        """Return the end of Oncegate's log, for a run that failed."""
         return "" if self.process is None else self.process.standard_error()[-LOG_CHARACTERS:]
 
     def version(self) -> str:
-        """Of Oncegate, and whether its core is compiled."""
+        """Return the version of Oncegate, and whether its core is compiled."""
         assert self.process is not None
         status = self.process.ask("status")
         return f"{status['version']}, {'compiled' if status['compiled'] else 'plain Python'}"
 
 
 class CompiledBroker(BrokerProcess):
-    """The broker as its wheel ships it, from beside the checkout or from another one's build."""
+    """The broker as in its wheel, from this checkout's build or that of another checkout."""
 
     build: Path = COMPILED
 
@@ -93,10 +98,10 @@ class CompiledBroker(BrokerProcess):
 def mosquitto(
     directory: Path, queue_messages: int | None = None, tls: Certificates | None = None
 ) -> Iterator[Running]:
-    """Debian's Mosquitto, in memory: its defaults but the scenario's window, and queues of so many
-    messages, or unlimited ones.
+    """Run Debian's Mosquitto in memory, with its defaults and WINDOW messages in flight.
 
-    Raises FileNotFoundError where it is not installed, TimeoutError where it does not start.
+    A queue holds `queue_messages` messages, or any number if None. Raises FileNotFoundError if
+    Mosquitto is not installed, and TimeoutError if it does not start.
     """
     port = free_port()
     configuration = directory / "mosquitto.conf"
@@ -124,7 +129,7 @@ def oncegate(
     build: Path = COMPILED,
     settings: str = "",
 ) -> Iterator[Running]:
-    """Our broker, everything on the disk on which `directory` is."""
+    """Run Oncegate with all its data on the disk of `directory`."""
     data_directory = directory / "data"
     queue = "" if queue_messages is None else f"max_mqueue_len = {queue_messages}\n"
     if tls is not None:
@@ -149,7 +154,7 @@ BROKERS: Final = {"Mosquitto": mosquitto, "Oncegate": oncegate}
 
 
 def pin(process_id: int, core: int) -> None:
-    """Every thread of a process to one core: no broker is measured with more than the other."""
+    """Pin all threads of a process to one core, so that both brokers are measured on one core."""
     for task in Path(f"/proc/{process_id}/task").iterdir():
         os.sched_setaffinity(int(task.name), {core})
 

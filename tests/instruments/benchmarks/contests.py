@@ -1,27 +1,29 @@
-"""What is measured: the scenarios of `make bench`, and the ratios that they must reach at least."""
+"""The scenarios of `make bench`, and the ratios that they must reach."""
 
 from dataclasses import dataclass
 from typing import Final
 
 LOGGED_TOPIC: Final = "sensors/bench"
-"""Below `sensors/#`, whose payloads the session log takes along by default."""
+"""A topic below `sensors/#`, whose payloads the session log contains by default."""
 
 _TEN_TO_TEN: Final = ("--publishers", "10", "--subscribers", "10", "--pairs", "--window", "100")
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Both brokers under one load; the ratio is that of messages delivered a second."""
+    """Both brokers under the same load. The ratio is that of the messages delivered per second."""
 
     name: str
     options: tuple[str, ...]
     least_ratio: float
     queue_messages: int | None = None
-    """What a session's queue holds in both brokers; None: Mosquitto's has no limit, and ours its
-    default."""
+    """The queue limit of a session in both brokers, in messages.
+
+    With None, Mosquitto's queue is unlimited, and Oncegate uses its default.
+    """
     tls: bool = False
     plain: bool = False
-    """Oncegate runs as plain Python: where there is no C compiler, and until the first build."""
+    """Oncegate runs as plain Python, as it does without a C compiler and until the first build."""
 
 
 CONTESTS: Final = (
@@ -67,8 +69,10 @@ BURSTS: Final = (
         1,
     ),
 )
-"""As fast as the broker acknowledges, both with the default limits of their queues. The ratio is
-the share of Oncegate's acknowledged messages that it delivers: all."""
+"""Publishers as fast as the acknowledgements, with the default limits of both brokers' queues.
+
+The ratio is the fraction of acknowledged messages that Oncegate delivers. It must be 1.
+"""
 
 MOSQUITTO_QUEUE: Final = 1_000
 """Mosquitto's default of `max_queued_messages`."""
@@ -82,7 +86,7 @@ TLS_CONTESTS: Final = (
         tls=True,
     ),
 )
-"""The load generator is Python on one core, and encrypts as well: the ratio in CPU shows more."""
+"""The load generator is Python on one core and must encrypt too: compare the CPU ratio."""
 
 PLAIN_CONTESTS: Final = (
     Contest("QoS 0, 1 publisher, 1 subscriber; plain Python", ("--qos", "0"), 2.7, plain=True),
@@ -101,7 +105,7 @@ PLAIN_CONTESTS: Final = (
 )
 
 RULED_RATIO_LEAST: Final = 0.9
-"""With 1,000 users and 1,000 access rules, against none."""
+"""The least speed with 1,000 users and 1,000 access rules, as a fraction of that without any."""
 
 RULED: Final = (
     Contest("QoS 0, 1 publisher, 1 subscriber", ("--qos", "0"), RULED_RATIO_LEAST),
@@ -109,33 +113,33 @@ RULED: Final = (
 )
 
 FSYNCS_A_MESSAGE: Final = 2
-"""QoS 2 needs two, one after the other: before PUBREC, and before PUBCOMP."""
+"""QoS 2 needs two fsyncs, one after the other: before PUBREC, and before PUBCOMP."""
 
 DURABLE_LATENCY_MOST: Final = 1.5
-"""p50 of the acknowledgement against p50 of so many fsyncs."""
+"""Largest ratio of the acknowledgement's p50 to the p50 of FSYNCS_A_MESSAGE fsyncs."""
 
-# A window of 1 needs no subscriber: the exchange is the publisher's. Awake, because two times what
-# an idle core takes to wake up for an answer would be a good part of what is measured.
+# With a window of 1 no subscriber is needed, because only the publisher's exchange is measured. The
+# options keep the core awake: two wake-ups would be a large part of the measured time.
 ONE_AT_A_TIME: Final = (
     *("--qos", "2", "--window", "1", "--subscribers", "0", "--persistent", "--spin"),
     *("--topic", LOGGED_TOPIC),
 )
 
 SHARED_LATENCY_MOST: Final = 2.0
-"""p99 of QoS 0 beside durable traffic against p99 without."""
+"""Largest ratio of QoS 0's p99 during durable traffic to its p99 without it."""
 
 QUIET_CLIENT: Final = ("--qos", "0", "--rate", "1000")
 
-# Ten closed loops: a commit is always under way. More would measure the processor, not the disk.
+# Ten closed loops keep a commit running at all times. More would measure the processor.
 DISK_LOAD: Final = (
     *("--qos", "2", "--publishers", "10", "--subscribers", "10", "--pairs", "--window", "10"),
     *("--persistent", "--topic", LOGGED_TOPIC),
 )
 
 WEAR_RATES: Final = (1, 10, 100)
-"""Messages/s at which a commit carries little: what a card bears then."""
+"""Rates in messages/s at which a commit carries few messages, to measure the wear of a card."""
 
 WEAR: Final = ("--qos", "2", "--persistent", "--topic", LOGGED_TOPIC)
 
 WEAR_SECONDS_LEAST: Final = 10.0
-"""At one message a second, ten messages."""
+"""At one message per second this is ten messages."""

@@ -1,4 +1,4 @@
-"""What the benchmark ran on, as far as it bears on the figures."""
+"""The machine of a benchmark, as far as it affects the figures."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ from tests.instruments.benchmarks.brokers import MOSQUITTO
 
 
 def machine_of(data_directory: Path) -> dict[str, Any]:
-    """Names and sizes; nothing that identifies the machine's owner."""
+    """Return names and sizes, but nothing that identifies the machine's owner."""
     return {
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
@@ -21,7 +21,7 @@ def machine_of(data_directory: Path) -> dict[str, Any]:
         "file_system": _file_system_of(data_directory),
         "python": platform.python_version(),
         "mosquitto": _mosquitto_version(),
-        # Who else wanted the processor in the minute before.
+        # The load of other programs in the minute before.
         "load_average": round(os.getloadavg()[0], 2),
     }
 
@@ -41,7 +41,7 @@ def _file_system_of(directory: Path) -> str:
     outcome = subprocess.run(
         ["findmnt", "-no", "FSTYPE", "-T", directory], check=True, capture_output=True, text=True
     )
-    # One line for each of several mounts on the same place.
+    # If several file systems are mounted on one path, there is one line for each.
     return outcome.stdout.split()[0]
 
 

@@ -1,4 +1,4 @@
-"""Runs `oncegate bench` as a process of its own, on its own core, against one broker."""
+"""Runs of `oncegate bench` in a separate process, on its own core, against one broker."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from tests.instruments.benchmarks.brokers import BenchmarkFailed, Running, pin
 DEADLINE_SECONDS: Final = 300.0
 
 LONGER_SECONDS: Final = 4.0
-"""How much longer the load lasts than what it is to disturb: its start and its end."""
+"""How much longer the load runs than the measurement, to cover its start and its end."""
 
 Measured = dict[str, Any]
 
 
 class Meter:
-    """Runs load generators; `pinned`: the brokers have one core, the load generators another."""
+    """Runs load generators. With `pinned`, brokers use one core and load generators another."""
 
     def __init__(self, *, pinned: bool) -> None:
         cores = sorted(os.sched_getaffinity(0))
@@ -30,8 +30,7 @@ class Meter:
 
     @contextmanager
     def on_broker_core(self) -> Iterator[None]:
-        """Let this process run where the brokers do: a disk's interrupt is nearer to one core
-        than to another."""
+        """Run this process on the brokers' core, which may be nearer to the disk's interrupts."""
         before = os.sched_getaffinity(0)
         if self.pinned:
             os.sched_setaffinity(0, {self._broker_core})
@@ -43,9 +42,9 @@ class Meter:
     def measure(
         self, broker: Running, options: tuple[str, ...], seconds: float, *, loses: bool = False
     ) -> Measured:
-        """One run, as the load generator's JSON reports it, with commits counted over all of it.
+        """Run the load generator. Return its JSON result, with the commits during the run.
 
-        `loses`: messages that do not come are what is measured, and no failure.
+        With `loses`, lost messages are part of the measurement and not a failure.
         """
         commits = _Commits(broker)
         with self._generator(broker, options, seconds) as process:
@@ -59,7 +58,7 @@ class Meter:
         load_options: tuple[str, ...],
         seconds: float,
     ) -> tuple[Measured, Measured]:
-        """One run while another loads the broker before, during and after it."""
+        """Measure one load while another load runs before, during and after it."""
         commits = _Commits(broker)
         longer = seconds + LONGER_SECONDS
         with self._generator(broker, load_options, longer, gives_way=True) as load:
@@ -90,8 +89,8 @@ class Meter:
             if self.pinned:
                 pin(process.pid, self._generator_core)
             if gives_way:
-                # Where both generators share a core, the one that is timed goes first, immediately:
-                # niceness alone lets the other one finish its time slice of some milliseconds.
+                # If both generators share a core, the measured one must preempt the other. Niceness
+                # alone would let the other finish its time slice of some milliseconds.
                 os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
             yield process
         finally:
@@ -103,13 +102,13 @@ class Meter:
 
 
 def rate_of(measured: Measured) -> float:
-    """Return messages received per second, or where none can come, those that were acknowledged."""
+    """Return messages received per second, or acknowledged ones if there is no subscriber."""
     received = float(measured["per_second"]["received"])
     return received or float(measured["per_second"]["completed"])
 
 
 class _Commits:
-    """The broker's commits from now on."""
+    """The broker's commits since this object was created."""
 
     def __init__(self, broker: Running) -> None:
         self._broker = broker
@@ -117,13 +116,13 @@ class _Commits:
         self._seconds = time.monotonic()
 
     def _reading(self) -> tuple[int, float]:
-        """Commits so far and the milliseconds spent in them; zeros for Mosquitto."""
+        """Return the count of commits and their total milliseconds. Both are zero for Mosquitto."""
         journal = self._broker.journal()
         count = int(journal.get("batches", 0))
         return count, count * float(journal.get("commit_ms_mean", 0))
 
     def added_to(self, result: Measured) -> Measured:
-        """`result`, and how many messages of the whole run a commit carried."""
+        """Add the number of commits, and of messages per commit, to `result`, and return it."""
         count, commit_ms = self._reading()
         count -= self._count
         commit_ms -= self._commit_ms
@@ -139,7 +138,10 @@ class _Commits:
 
 
 def _result_of(process: subprocess.Popen[str], broker: Running, *, loses: bool = False) -> Measured:
-    """Raises BenchmarkFailed where it said nothing, or where a message went wrong."""
+    """Return the generator's result.
+
+    Raises BenchmarkFailed if it printed none, or if a message was lost, doubled or damaged.
+    """
     out, error = process.communicate(timeout=DEADLINE_SECONDS)
     if not out:
         said = f"{error.strip()}\n{broker.last_words()}".strip()

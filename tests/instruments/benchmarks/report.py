@@ -1,4 +1,4 @@
-"""The benchmark's results as a table for a terminal and as docs/benchmarks.md."""
+"""The results of the benchmark as a table for a terminal and as docs/benchmarks.md."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ METHOD: Final = Path(__file__).with_name("method.md")
 """The part of the document that does not depend on the results."""
 
 BUSY_LOAD: Final = 0.5
-"""A load average above this before the start: another user was using the machine."""
+"""A higher load average before the start shows that other programs were using the machine."""
 
 Results = dict[str, Any]
 
@@ -36,7 +36,7 @@ LIMITS: Final = {
 
 
 def table_of(results: Results) -> Table:
-    """The ratios, with what they had to be."""
+    """Return a table of the ratios, with the required ones."""
     table = Table(box=box.SIMPLE)
     for heading in RATIO_HEADINGS[:-1]:
         table.add_column(heading, justify="left" if heading == "scenario" else "right")
@@ -46,7 +46,7 @@ def table_of(results: Results) -> Table:
 
 
 def document_of(results: Results) -> str:
-    """docs/benchmarks.md as a whole."""
+    """Return docs/benchmarks.md as a whole."""
     return "\n".join(_lines(results)) + "\n"
 
 

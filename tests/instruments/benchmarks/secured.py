@@ -1,4 +1,4 @@
-"""Certificates, users and access rules for the scenarios that have some."""
+"""Certificates, users and access rules for the scenarios that need them."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ PASSWORD: Final = "bench"  # noqa: S105
 
 @dataclass(frozen=True)
 class Certificates:
-    """Of one gateway, for both brokers."""
+    """The certificates of one gateway, which both brokers use."""
 
     ca: Path
     certificate: Path
@@ -23,17 +23,17 @@ class Certificates:
 
     @property
     def listener_settings(self) -> str:
-        """Of our broker."""
+        """The listener's settings for Oncegate."""
         return f'tls = {{certificate = "{self.certificate}", key = "{self.key}"}}'
 
     @property
     def mosquitto_settings(self) -> str:
-        """Of Mosquitto, which would read the key when it has given root's rights up."""
+        """The settings for Mosquitto, which stays root because it reads the key later."""
         return f"certfile {self.certificate}\nkeyfile {self.key}\nuser root\n"
 
 
 def certificates_in(directory: Path) -> Certificates:
-    """Return the certificates of a directory, made where there are none."""
+    """Return the certificates in a directory. Create them if they do not exist."""
     folder = directory / "tls"
     if not folder.exists():
         command = [str(Path(sys.executable).with_name("oncegate")), "tls", "init", str(folder)]
@@ -43,19 +43,19 @@ def certificates_in(directory: Path) -> Certificates:
 
 @dataclass(frozen=True)
 class Access:
-    """1,000 users and 1,000 rules; the one that the load is comes last."""
+    """Settings for 1,000 users and 1,000 rules. The load generator's user and rule are last."""
 
     settings: str
     options: tuple[str, ...]
-    """Of the load generator."""
+    """Options of the load generator."""
 
 
 def access_in(directory: Path) -> Access:
-    """Return users and rules, written into a directory."""
+    """Write users and rules into a directory. Return their settings."""
     users, rules, password = (directory / name for name in ("users", "rules", "password"))
     users.unlink(missing_ok=True)
     set_password(users, "u0", PASSWORD.encode())
-    # One password for all: a thousand hashes would take a minute, and a login is no part of this.
+    # All users share one hash: a thousand hashes would take a minute, and logins are not measured.
     line = next(line for line in users.read_text().splitlines() if line.startswith("u0:"))
     others = [f"u{number}{line[2:]}" for number in range(1, USERS)]
     users.write_text(users.read_text() + "".join(f"{other}\n" for other in others))

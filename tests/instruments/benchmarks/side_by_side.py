@@ -1,9 +1,9 @@
-"""`make bench`: Oncegate and Debian's Mosquitto in turn, round by round, under the same loads.
+"""`make bench`: Oncegate and Debian's Mosquitto, alternately, under the same loads.
 
     python -m tests.instruments.benchmarks.side_by_side [--rounds N] [--seconds S] [--unpinned]
 
-Medians and ratios go to the terminal, docs/benchmarks.md and results.json. The exit code is 1
-where a least ratio was not reached, 2 where nothing could be measured.
+Medians and ratios are written to the terminal, docs/benchmarks.md and results.json. The exit code
+is 1 if a required ratio was not reached, and 2 if nothing could be measured.
 """
 
 import argparse
@@ -47,7 +47,7 @@ DOCUMENT: Final = ROOT / "docs" / "benchmarks.md"
 
 ROUNDS: Final = 3
 LATENCY_ROUNDS_LEAST: Final = 7
-"""Of the latencies: a percentile of few rounds is what else the machine did at that moment."""
+"""Rounds for latencies: with few rounds, a percentile only shows what else the machine did."""
 SECONDS: Final = 5.0
 
 
@@ -63,7 +63,7 @@ def main() -> int:
     directory: Path = arguments.directory
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
-    # Mosquitto gives root's rights up, and then wants to read its configuration again.
+    # Mosquitto gives up root's rights before it reads its configuration again.
     directory.chmod(0o755)
     try:
         meter = Meter(pinned=not arguments.unpinned)
@@ -123,7 +123,7 @@ class _Benchmark:
         runs: dict[str, list[Measured]] = {name: [] for name in BROKERS}
         tls = certificates_in(self._directory) if contest.tls else None
         for turn in range(self._rounds):
-            # Each broker is first in every other round: what drifts, drifts for both.
+            # The first broker alternates, so that a drift of the machine affects both.
             for name in list(BROKERS)[:: -1 if turn % 2 else 1]:
                 with self._broker_of(name, contest, tls) as broker:
                     measured = self._meter.measure(broker, contest.options, self._seconds)
@@ -149,7 +149,7 @@ class _Benchmark:
         return BROKERS[name](self._directory, contest.queue_messages, tls)
 
     def _burst(self, contest: Contest) -> dict[str, Any]:
-        """Each broker at the default limits of its queues: what it delivers of what it took."""
+        """Measure which fraction each broker delivers with the default limits of its queues."""
         found: dict[str, dict[str, Any]] = {}
         for name, queue_messages in (("Mosquitto", MOSQUITTO_QUEUE), ("Oncegate", None)):
             with BROKERS[name](self._directory, queue_messages) as broker:
@@ -173,7 +173,7 @@ class _Benchmark:
         }
 
     def _ruled(self, contest: Contest) -> dict[str, Any]:
-        """Our broker with 1,000 users and access rules, and without."""
+        """Measure Oncegate with 1,000 users and access rules, and without."""
         access = access_in(self._directory)
         rates: dict[str, list[float]] = {"without": [], "with": []}
         for turn in range(self._rounds):
@@ -194,7 +194,7 @@ class _Benchmark:
         }
 
     def _durable_latency(self) -> dict[str, Any]:
-        """QoS 2, window 1, against the disk's own two fsyncs, measured right before and after."""
+        """Compare QoS 2, window 1, with two fsyncs of the disk, measured before and after it."""
         ratios, runs, disks = [], [], []
         for turn in range(self._latency_rounds):
             with oncegate(self._directory) as broker:
@@ -223,7 +223,7 @@ class _Benchmark:
             return fsync_percentiles_ms(self._directory)
 
     def _shared_latency(self) -> dict[str, Any]:
-        """QoS 0 alone, and while the disk has as much to do as it can."""
+        """Measure QoS 0 alone, and while the disk is as busy as possible."""
         alone, beside, loads = [], [], []
         for turn in range(self._latency_rounds):
             with oncegate(self._directory) as broker:
@@ -249,7 +249,7 @@ class _Benchmark:
         }
 
     def _wear(self, rate: int) -> dict[str, Any]:
-        """What one durable message costs the disk where few come."""
+        """Measure the bytes written per durable message at a low rate."""
         with oncegate(self._directory) as broker:
             seconds = max(self._seconds, WEAR_SECONDS_LEAST)
             measured = self._meter.measure(broker, (*WEAR, "--rate", str(rate)), seconds)
@@ -263,7 +263,7 @@ class _Benchmark:
 
 
 def _cost(measured: Measured) -> float:
-    """The broker's CPU seconds for a million messages: what other processes disturb least."""
+    """Return the broker's CPU seconds per million messages, which other processes affect least."""
     return float(measured["broker"]["cpu_seconds_per_million"])
 
 

@@ -1,11 +1,12 @@
-"""`make bench-turns BEFORE=DIR`: two builds of Oncegate in turn, under the loads of `make bench`.
+"""`make bench-turns BEFORE=DIR`: two builds of Oncegate, alternately, under the loads of `make
+bench`.
 
     python -m tests.instruments.benchmarks.turns BUILD [--rounds N] [--seconds S] [--unpinned]
 
-BUILD is the `build/compiled` of another checkout. The figures are messages received per second and
-their ratio, this build's to the other's, and the ratio of the processor time that a message takes
-the broker, which shows more where other programs run. The exit code is 1 where a ratio of messages
-is below `RATIO_LEAST`, 2 where nothing could be measured.
+BUILD is the folder `build/compiled` of another checkout. The figures are messages received per
+second, and their ratio, this build's to the other's. The ratio of the broker's processor time per
+message is more reliable if other programs run. The exit code is 1 if a ratio of messages is below
+`RATIO_LEAST`, and 2 if nothing could be measured.
 """
 
 import argparse
@@ -34,10 +35,10 @@ ROUNDS: Final = 5
 SECONDS: Final = 3.0
 
 RATIO_LEAST: Final = 0.95
-"""Less is slower than before, beyond what two runs of one build differ by."""
+"""A lower ratio means slower than before, by more than two runs of one build differ."""
 
 Rates = dict[str, list[float]]
-"""Figures of each round, by build."""
+"""The figures of each round, by build."""
 
 LOADS: Final = (
     *CONTESTS,
@@ -79,12 +80,12 @@ class _Turns:
         self.console = Console(highlight=False)
 
     def measure(self, load: Contest, rounds: int, seconds: float) -> tuple[Rates, Rates]:
-        """Return messages per second, and processor seconds of the broker for a million."""
+        """Return messages per second, and the broker's processor seconds per million messages."""
         rates: Rates = {build: [] for build in self._builds}
         costs: Rates = {build: [] for build in self._builds}
         tls = certificates_in(self._directory) if load.tls else None
         for turn in range(rounds):
-            # Each build is first in every other round: a machine that drifts, drifts for both.
+            # The first build alternates, so that a drift of the machine affects both.
             for build in list(self._builds)[:: -1 if turn % 2 else 1]:
                 with oncegate(
                     self._directory, load.queue_messages, tls, build=self._builds[build]
@@ -99,12 +100,12 @@ class _Turns:
 
 
 def ratio_of(rates: Rates) -> float:
-    """Return the median of the rounds' ratios: both runs of a round met the same machine."""
+    """Return the median of the rounds' ratios. Both runs of a round had the same machine load."""
     return median(now / before for before, now in zip(rates["before"], rates["now"], strict=True))
 
 
 def table_of(rows: list[tuple[str, Rates, Rates]]) -> Table:
-    """Return medians and ratios, red where this build is slower."""
+    """Return a table of medians and ratios, in red if this build is slower."""
     table = Table(box=box.SIMPLE)
     table.add_column("load")
     for heading in ("before", "now", "ratio", "least and most", "ratio in CPU"):

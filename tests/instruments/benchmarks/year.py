@@ -1,10 +1,10 @@
-"""`make year`: what a year of a quiet gateway costs each process.
+"""`make year`: the cost of a year of a quiet gateway for each process.
 
-Segments are small files with the names of real ones, as hard links of few (a year of inodes would
-only measure the file system); those that `oncegate audit` reads are real. The tables of a year are
-in `year_of_tables`. Memory is what the
-process has resident, processor time what the kernel counted for it and its threads. `--oncegate`
-names the command of another checkout, `--flat` puts all files into one folder, as it had them.
+Segments are small files with realistic names. They are hard links of few files, because a year of
+inodes would only measure the file system. The segments that `oncegate audit` reads are real.
+`year_of_tables` measures the tables. Memory is resident memory, and processor time is what the
+kernel counted for the process and its threads. `--oncegate` names the command of another checkout,
+and `--flat` puts all files into one folder, as earlier versions did.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from tests.process.files.many_segments import name_of
 PAGE = ROOT / "docs" / "benchmarks-year.md"
 YEAR, QUARTER, SENT_KEPT = 500_000, 130_000, 10_000
 LINKS_MAX = 60_000
-"""Names of one file: ext4 allows 65,000."""
+"""Hard links per file: ext4 allows 65,000."""
 REAL = 3
-"""Real segments, the oldest: more are not read while the target is away."""
+"""The number of real segments, the oldest ones: more are not read while the target is away."""
 LOOKS_SECONDS = 130
-"""Two looks of the broker into its folders, and as many segments as are sealed meanwhile."""
+"""Time for two scans of the folders by the broker, with a segment sealed each second."""
 SEGMENT_BYTES = 2_000
 SECONDS_MAX = 3_600.0
 VERBS = ("broker", "upload", "api")
 PAGES = 20
-"""Pages asked for, one after another: the page reuses an answer of the broker for a second."""
+"""Requests for the page, one after another. The page caches the broker's status for a second."""
 
 
 def fill(folder: Path, numbers: range, *, flat: bool) -> None:
-    """Link a segment's worth of bytes under many names."""
+    """Link a small file, in place of a segment, under many names."""
     folder.mkdir(parents=True, exist_ok=True)
     source = folder / "source"
     for count, number in enumerate(numbers):
@@ -66,7 +66,7 @@ def fill(folder: Path, numbers: range, *, flat: bool) -> None:
 
 
 def figures_of(pid: int) -> tuple[float, float]:
-    """Return resident MiB and processor seconds of a process."""
+    """Return a process's resident MiB and processor seconds."""
     status = Path(f"/proc/{pid}/status").read_text()
     resident = next(line for line in status.splitlines() if line.startswith("VmRSS"))
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -86,7 +86,7 @@ def process(command: list[str]) -> Iterator[int]:
 
 
 def until(condition: Any) -> None:
-    """Wait for what a process does."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + SECONDS_MAX
     while not condition():
         if time.monotonic() > deadline:
@@ -95,7 +95,7 @@ def until(condition: Any) -> None:
 
 
 def settled(pid: int) -> None:
-    """Wait until a process has done what its start brings: two seconds with little work."""
+    """Wait until a process has finished starting: two seconds with little work."""
     before, quiet = figures_of(pid)[1], 0
     while quiet < 4:
         time.sleep(0.5)
@@ -104,12 +104,13 @@ def settled(pid: int) -> None:
 
 
 def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool) -> dict[str, Any]:
-    """Run broker, uploader and page on a directory with these segments; return their figures."""
+    """Run broker, uploader and page on a directory with these segments. Return their figures."""
     data_dir = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
     try:
         for folder, numbers in folders.items():
             fill(data_dir / folder, numbers, flat=flat)
-        # Another one than the files': its own events begin at 1, and theirs are not taken for them.
+        # This id differs from the files' id. The broker's own events begin at 1, and must not be
+        # confused with the events of the files.
         (data_dir / "gateway-id").write_text("gw-year\n")
         port = free_port()
         config = data_dir / "gateway.toml"
@@ -129,7 +130,7 @@ def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool)
             until(lambda: is_shown(page_port))
             started = {pid: figures_of(pid)[1] for pid in (broker, uploader, page)}
             first = newest_in(data_dir)
-            # Each second has a segment of its own.
+            # Each second has a separate segment.
             load = [oncegate, "bench", "--config", str(config), "--qos", "2", "--persistent"]
             load += ["--rate", "2", "--duration", str(LOOKS_SECONDS), "--warm-up", "0"]
             subprocess.run(load, capture_output=True, check=True)
@@ -157,17 +158,17 @@ def measured(oncegate: str, name: str, folders: dict[str, range], *, flat: bool)
 
 
 def free_port() -> int:
-    """Return a free port of the loopback interface."""
+    """Return a free port on loopback."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
 
 
 def is_shown(port: int) -> bool:
-    """Ask for the page; return whether it came."""
+    """Request the page. Return True if it was served."""
     try:
         return httpx.get(f"http://127.0.0.1:{port}/", timeout=60).status_code == 200
     except httpx.TransportError:
-        return False  # it is starting
+        return False  # the page is still starting
 
 
 def newest_in(data_dir: Path) -> int:
@@ -177,7 +178,7 @@ def newest_in(data_dir: Path) -> int:
 
 
 def audited(oncegate: str, count: int, *, flat: bool) -> dict[str, Any]:
-    """Run the audit over real segments: one gateway's log, an event a segment."""
+    """Run the audit over real segments: one gateway's log with one event per segment."""
     folder = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
     try:
         log = LogWriter(seed=SEED)

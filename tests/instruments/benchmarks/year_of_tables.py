@@ -1,8 +1,8 @@
-"""A year of a quiet gateway in its tables: outbox.db, broker.db and its journal.
+"""The tables of a quiet gateway after a year: outbox.db, broker.db and its journal.
 
-The broker's are written by the real core and store under a clock of the test's own, an hour at a
-time: a reading a minute, a dashboard that is connected, an archive that is away one day a week, and
-a phone each hour whose session expires after a day.
+The real core and store write the broker's tables under a simulated clock, one hour per step. A
+reading is published each minute. A dashboard is always connected, an archive is away one day per
+week, and each hour a new phone leaves a session that expires after a day.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ FILTER: Final = "sensors/#"
 
 
 def outbox_year() -> dict[str, Any]:
-    """Take a reading a minute into the bridge's outbox and out again; return what is left."""
+    """Insert a reading per minute into the bridge's outbox and remove it.
+
+    Return counts and sizes.
+    """
     folder = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
     try:
         store, number, largest = OutboxStore(folder / "outbox.db"), 0, 0
@@ -58,7 +61,10 @@ def outbox_year() -> dict[str, Any]:
 
 
 def broker_year(hours: int = HOURS) -> dict[str, Any]:
-    """Run a year of hours; return the largest size of each file in bytes, and what is left."""
+    """Simulate the hours.
+
+    Return the largest size of each file in bytes, and the remaining counts.
+    """
     folder = Path(tempfile.mkdtemp(prefix="oncegate-year-"))
     try:
         return _Year(Harness(folder)).run(hours)
@@ -106,7 +112,7 @@ class _Year:
         self._leave(phone)
 
     def _archive(self, hour: int) -> None:
-        """Leave for the first day of each week."""
+        """Disconnect the archive for the first day of each week."""
         if hour % WEEK_HOURS == 0 and self.archive is not None:
             self._leave(self.archive)
             self.archive = None
@@ -131,7 +137,7 @@ class _Year:
             self.harness.commit()
 
     def _end_hour(self) -> None:
-        """Checkpoint, and drop from the journal what the uploader has exported meanwhile."""
+        """Checkpoint, and drop the exported part of the journal, as if the uploader had run."""
         harness = self.harness
         harness.advance(HOUR_SECONDS)
         harness.checkpoint()

@@ -1,1 +1,1 @@
-"""A disk that is filled from outside and emptied again, under the whole gateway at work."""
+"""The whole gateway under load on a disk that another program fills and empties."""

@@ -1,8 +1,8 @@
-"""Broker, uploader and bridge on one small disk that another program fills and empties, ten times.
+"""Broker, uploader and bridge on a small disk that another program fills and empties ten times.
 
-Half of the times the disk fills up block by block, half of the times in one step; then what our own
-processes free is taken as well, for as long as it is full. No process may end, nothing that was
-acknowledged may be lost or doubled, and all of them take up again by themselves.
+Every other time the disk is filled in one step, otherwise block by block. While it is full, space
+that our processes free is filled as well. No process may exit, and no acknowledged message may be
+lost or doubled. All processes must resume by themselves.
 """
 
 import asyncio
@@ -31,19 +31,19 @@ from tests.small_disk import SmallDisk
 from tests.system.broker_process import BrokerProcess
 
 DISK_BYTES = 48 << 20
-"""Room for a floor, the reserves of three processes, and some seconds of load."""
+"""Enough for the minimum, the reserves of three processes, and some seconds of load."""
 
 BLOCKS_BYTES = 64 << 10
-"""What the disk is filled by, block by block."""
+"""Bytes per step when the disk is filled block by block."""
 
 FULL_SECONDS = 3.0
-"""How long it stays full."""
+"""Seconds for which the disk stays full."""
 
 RESUME_SECONDS = 30.0
-"""By then everybody has taken up again."""
+"""Seconds within which all processes must resume."""
 
 RESUMED_MESSAGES = 20
-"""How many more acknowledgements show that a subscriber has."""
+"""Acknowledgements after which a client counts as resumed."""
 
 DRAIN_SECONDS = 60.0
 SETTINGS = '[mqtt]\nmax_mqueue_len = 1_000_000\nmax_mqueue_bytes = "1GiB"\n'
@@ -60,7 +60,7 @@ class Fill:
 
 
 class FillCampaign:
-    """All of it; `fills` and `verdict` grow while it runs. Its maker calls `remove`."""
+    """The campaign. `fills` and `verdict` grow while it runs. The caller must call `remove`."""
 
     def __init__(self, disk: SmallDisk, directory: Path, seed: int) -> None:
         self.disk = disk
@@ -94,7 +94,7 @@ class FillCampaign:
         self.readings = ReadingsSubscriber(self.broker.port, source, self.verdict)
 
     async def run(self, fill_count: int, report: Callable[[], None]) -> None:
-        """Fill and empty the disk so many times, let everything arrive, and judge."""
+        """Fill and empty the disk `fill_count` times, let everything arrive, and judge."""
         await asyncio.to_thread(self.broker.start)
         self.uploader.start()
         async with asyncio.TaskGroup() as tasks:
@@ -132,14 +132,14 @@ class FillCampaign:
     def _fill_disk(self, *, immediately: bool) -> None:
         if not immediately:
             while self.disk.grow(BLOCKS_BYTES):
-                time.sleep(0.001)  # another program writes, and is not alone on the machine
+                time.sleep(0.001)  # leaves time for our processes, like a real program that writes
         deadline = time.monotonic() + FULL_SECONDS
         while time.monotonic() < deadline:
             self.disk.fill()
             time.sleep(0.01)
 
     async def _resumed(self) -> None:
-        """Wait until everybody is acknowledged some more."""
+        """Wait until each publisher and board has received RESUMED_MESSAGES acknowledgements."""
         before = self._progress()
         deadline = time.monotonic() + RESUME_SECONDS
         while True:
@@ -189,7 +189,7 @@ class FillCampaign:
             for board in self.boards:
                 await board.wait_until_done()
             while await asyncio.to_thread(self.bridge.readings_waiting):  # noqa: ASYNC110
-                await asyncio.sleep(0.1)  # a process can only be asked again
+                await asyncio.sleep(0.1)  # a process can only be polled
         assert await asyncio.to_thread(self.bridge.stop) == 0, self._said()
         client = await ByteClient.open(self.broker.port)
         async with client:
@@ -200,7 +200,8 @@ class FillCampaign:
 
     def _judge(self) -> None:
         judge(self.boards, self.talker, self.readings.readings, self.verdict)
-        # A line that is not acknowledged is lost on a full disk: its number is, and is counted.
+        # On a full disk an unacknowledged line is lost. It has a number, so it would count as a
+        # gap.
         self.verdict.gaps = 0
         self.verdict.notes = [note for note in self.verdict.notes if " gaps, " not in note]
         for publisher in self.publishers:
@@ -214,7 +215,7 @@ class FillCampaign:
                 self.verdict.note(f"{publisher.name}: lost {sorted(lost)[:20]}")
 
     def remove(self) -> None:
-        """Leave no process and no terminal behind."""
+        """Stop all processes and remove the terminals."""
         with contextlib.ExitStack() as ends:
             for terminal in self.terminals:
                 ends.callback(terminal.unplug)

@@ -1,4 +1,4 @@
-"""Publishers that go on while the disk is full, each in the way of its version."""
+"""Publishers that continue while the disk is full, each as its MQTT version requires."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from tests.peers.byte_client import ByteClient
 from tests.peers.packet_client import PacketClient
 
 LOAD = "load"
-"""The first level of their topics."""
+"""The first level of the publishers' topics."""
 
 PAYLOAD_BYTES = 2_000
 REFUSED_SECONDS = 0.1
@@ -16,12 +16,15 @@ PUBLISH_SECONDS = 0.002
 
 
 def payload_of(number: int) -> bytes:
-    """A number, made long enough to fill a disk."""
+    """Return a number as a payload that is long enough to fill a disk."""
     return b"%d" % number + bytes(PAYLOAD_BYTES)
 
 
 class LoadPublisher:
-    """One that waits for each acknowledgement. `acknowledged` numbers are owed to subscribers."""
+    """A publisher that waits for each acknowledgement.
+
+    Subscribers must get all `acknowledged` numbers.
+    """
 
     def __init__(self, port: int, name: str) -> None:
         self.name = name
@@ -32,7 +35,7 @@ class LoadPublisher:
 
     @property
     def topic(self) -> str:
-        """Where it publishes, and no other."""
+        """The only topic of this publisher."""
         return f"{LOAD}/{self.name}"
 
     async def run(self) -> None:
@@ -41,7 +44,7 @@ class LoadPublisher:
 
 
 class Publisher311(LoadPublisher):
-    """QoS 2 from a persistent session: on a full disk its messages wait."""
+    """A publisher at QoS 2 with a persistent session. Its messages wait while the disk is full."""
 
     async def run(self) -> None:
         client = await ByteClient.open(self._port)
@@ -55,7 +58,7 @@ class Publisher311(LoadPublisher):
 
 
 class Publisher5(LoadPublisher):
-    """QoS 1: on a full disk it is refused, and publishes again."""
+    """A publisher at QoS 1. It repeats messages that are refused while the disk is full."""
 
     async def run(self) -> None:
         client = await PacketClient.open(self._port)
@@ -77,7 +80,7 @@ class Publisher5(LoadPublisher):
 
 
 class LoadSubscriber:
-    """A persistent session that is there all the time."""
+    """A subscriber with a persistent session that stays connected."""
 
     def __init__(self, port: int) -> None:
         self.received: dict[str, list[int]] = {}
@@ -85,7 +88,7 @@ class LoadSubscriber:
         self._port = port
 
     async def run(self) -> None:
-        """Take messages until one without a payload comes."""
+        """Receive messages until one without a payload arrives."""
         client = await ByteClient.open(self._port)
         async with client:
             await client.connect("load", clean=False)
@@ -101,7 +104,7 @@ class LoadSubscriber:
 
 
 async def _ask_for_life(client: ByteClient) -> None:
-    """While the disk is full there may be nothing to receive for longer than a test waits."""
+    """Send PINGREQ every 2 s, because nothing else may arrive for longer than a test waits."""
     while True:
         await asyncio.sleep(2.0)
         await client.send_all(b"\xc0\x00")

@@ -1,7 +1,7 @@
-"""`make fill`: fill the disk under the whole gateway and empty it again, with progress.
+"""`make fill`: fill the disk of the whole gateway and empty it again, with progress.
 
-make fill FILLS=10        needs root: a tmpfs is mounted
-make fill SEED=4711       the dice of an earlier run
+make fill FILLS=10       needs root: a tmpfs is mounted
+make fill SEED=4711      the random choices of an earlier run
 """
 
 import asyncio
@@ -25,7 +25,7 @@ def main(
     fills: Annotated[int, typer.Option(help="How often the disk is filled.")] = 10,
     seed: Annotated[int | None, typer.Option(help="The dice of an earlier run.")] = None,
 ) -> None:
-    """Fill the disk, empty it, and count what was lost."""
+    """Fill the disk, empty it, and count the lost messages."""
     chosen = int(time.time()) if seed is None else seed
     with tempfile.TemporaryDirectory(prefix="oncegate-fill-") as name:
         directory = Path(name)

@@ -1,4 +1,4 @@
-"""The short form of `make fill`."""
+"""A short run of `make fill`."""
 
 import tempfile
 from pathlib import Path
@@ -13,7 +13,7 @@ FILLS = 2
 
 @pytest.mark.slow
 async def test_a_disk_that_others_fill_ends_no_process_and_costs_nothing_acknowledged() -> None:
-    # A short path: a Unix socket's holds 108 bytes.
+    # The path must be short: a Unix socket's path has at most 108 bytes.
     with tempfile.TemporaryDirectory(prefix="oncegate-fill-") as name:
         directory = Path(name)
         with small_disk(directory / "d", DISK_BYTES) as disk:

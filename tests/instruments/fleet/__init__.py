@@ -1,1 +1,1 @@
-"""A fleet's segments made from a seed, with faults, and what has to stand in the tables then."""
+"""A fleet's segments generated from a seed, with faults, and the expected tables."""

@@ -1,7 +1,7 @@
-"""A fleet from a seed: what lands, in how many landings, and the truth that tables have to show.
+"""A fleet generated from a seed: the segments of each landing, and the truth that tables must show.
 
-Each gateway has two of FAULTS. The truth is computed of what was made and of what landed; none of
-it is read with the job's code.
+Each gateway has two of FAULTS. The truth is computed from the generated and the landed segments,
+without the job's code.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ Gap = tuple[str, int, int]
 
 @dataclass
 class Truth:
-    """What has to stand in the tables when all has landed."""
+    """The expected contents of the tables when all segments have landed."""
 
     events: set[tuple[str, str, int]] = field(default_factory=set)
-    """Gateway, boot and sequence."""
+    """Gateway, boot and sequence number of each event."""
     readings: dict[tuple[str, str, int, int], float] = field(default_factory=dict)
-    """Values by gateway, device, and the device's boot and sequence."""
+    """Values of readings, by gateway, device, and the device's boot and sequence number."""
     messages: set[tuple[str, int]] = field(default_factory=set)
-    """Gateway and number of the messages at QoS 2 that were received and released."""
+    """Gateway and number of each QoS 2 message that was received and released."""
     gaps: set[Gap] = field(default_factory=set)
     sensor_gaps: set[Gap] = field(default_factory=set)
-    """Device, first and last number."""
+    """Device, first and last missing number."""
     refused: Counter[tuple[str | None, str, str]] = field(default_factory=Counter)
-    """Gateway (None: its file's name has none), kind and reason of rows of `quarantine`."""
+    """Rows of `quarantine`: gateway (None if the file's name has none), kind and reason."""
     doubled: int = 0
-    """Files that are the bytes of a segment under another name."""
+    """Files with the bytes of another segment under a different name."""
     violating: set[str] = field(default_factory=set)
     offline_ms: dict[str, int] = field(default_factory=dict)
     held_ms: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Truth:
 
 @dataclass
 class Fleet:
-    """Files by landing: each a path below the source, and its bytes."""
+    """The files of each landing: a path below the source, and the content."""
 
     landings: list[list[tuple[str, bytes]]]
     truth: Truth
@@ -61,7 +61,7 @@ class Fleet:
 
 
 def fleet_of(seed: int, *, gateways: int, landings: int = 3) -> Fleet:
-    """Make a fleet; the same numbers make the same bytes."""
+    """Generate a fleet. The same arguments generate the same bytes."""
     made = Fleet([[] for _ in range(landings)], Truth())
     for number in range(gateways):
         chosen = {FAULTS[(2 * number + k) % len(FAULTS)] for k in range(2)}
@@ -158,12 +158,12 @@ class _Gateway:
         self._state([made for made in segments if made not in (lost, damaged)])
 
     def _double(self, segment: Segment, landing: int) -> None:
-        """Land a segment again, and under a name that is not its own."""
+        """Land a segment a second time, and once under a wrong name."""
         self._put(len(self.fleet.landings) - 1, f"again/{segment.name}", segment.content)
         self._put(0, f"copy-of-{self.name}.jsonl.zst", segment.content)
         if landing == 0:
             self.truth.doubled += 1
-        else:  # whose copy it is was not known then
+        else:  # when this landed, its original was unknown
             self.truth.refused[None, "segment", "renamed"] += 1
 
     def _put(self, landing: int, path: str, content: bytes) -> None:
@@ -198,14 +198,14 @@ def _flipped(segment: Segment) -> bytes:
 
 
 def _times_off(landed: list[Made]) -> Iterator[int]:
-    """Find the milliseconds between the last event of a start that landed and the next start's."""
+    """Yield the milliseconds between the last landed event of a boot and the first of the next."""
     for before, after in itertools.pairwise(landed):
         if before.boot != after.boot:
             yield after.began_ms - before.ended_ms
 
 
 def _holes(device: str, landed: list[Made]) -> Iterator[Gap]:
-    """Find numbers that are missing between those that landed, in each start of a device."""
+    """Yield the missing numbers between landed ones, for each boot of a device."""
     readings = [reading for made in landed for reading in made.readings]
     for boot in {reading.boot for reading in readings}:
         numbers = sorted(reading.sequence for reading in readings if reading.boot == boot)

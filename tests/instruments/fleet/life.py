@@ -1,4 +1,4 @@
-"""The log of one gateway: starts, readings at QoS 2 and their deliveries, in segments."""
+"""The log of one gateway in segments: boots, QoS 2 readings and their deliveries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ READINGS_PER_SEGMENT = 4
 
 @dataclass(frozen=True)
 class Reading:
-    """A reading as a sensor numbered it."""
+    """A reading with the sequence number of its sensor."""
 
     device: str
     boot: int
@@ -34,7 +34,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Made:
-    """A segment, and what is in it."""
+    """A segment and its contents."""
 
     segment: Segment
     number: int
@@ -47,12 +47,12 @@ class Made:
     ended_ms: int
     """True times of its first and last event."""
     held_ms: dict[int, int]
-    """True times of messages, where the clock that wrote them was not synchronised."""
+    """True times of messages whose recorded times are from an unsynchronised clock."""
 
 
 @dataclass
 class Life:
-    """Writes a gateway's log; times and values come from `random`."""
+    """Writes a gateway's log, with times and values from `random`."""
 
     gateway: str
     random: random.Random
@@ -67,7 +67,7 @@ class Life:
     device_sequence: int = 0
     previous_sha256: str | None = None
     behind_ms: int = 0
-    """How far the clock that is written down is behind the true time."""
+    """The true time minus the time that the gateway's clock shows."""
     made: list[Made] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class Life:
         return f"sensor-{self.gateway}"
 
     def start(self, *, clock: str = "synchronised") -> list[Event]:
-        """Begin a start of the gateway and of its sensor; return its first events."""
+        """Boot the gateway and its sensor. Return the first events."""
         is_first = not self.boot
         self.boot = f"{self.random.getrandbits(64):016x}"
         self.clock = clock
@@ -91,7 +91,10 @@ class Life:
         return [one | {"time": self._tick()} for one in (event, *(sessions if is_first else []))]
 
     def set_clock(self) -> Event:
-        """Show the true time from the next segment on; return the event that records it."""
+        """Set the clock to the true time from the next segment on.
+
+        Return the event that records it.
+        """
         step_ms = self.behind_ms
         self.clock, self.behind_ms = "synchronised", 0
         return {"event": "clock_stepped", "step_ms": step_ms, "time": self._tick()}
@@ -103,7 +106,7 @@ class Life:
     def readings(self, *, skip_one: bool) -> tuple[list[Event], list[Reading]]:
         """Return readings that were held, released and delivered to the subscriber.
 
-        `skip_one`: the sensor gives a number to a frame that never reaches the gateway.
+        With `skip_one`, one of the sensor's frames never reaches the gateway.
         """
         events: list[Event] = []
         found = []
@@ -125,7 +128,7 @@ class Life:
         release_ms = self.time_ms + 10
         entry = {"time": release_ms}
         waits = self.random.random() < 0.3
-        # What is committed together has one time.
+        # Events that are committed together have one time.
         events = [
             dict(held(number, payload, topic=topic)) | {"packet_id": 1, "time": self.time_ms},
             released(number) | entry,
@@ -141,7 +144,7 @@ class Life:
     def seal(
         self, events: list[Event], readings: list[Reading], *, last_line: bytes | None = None
     ) -> Made:
-        """Seal a segment of these events; `last_line` takes the place of the last one's line."""
+        """Seal a segment of these events. `last_line` replaces the line of the last event."""
         lines: list[Event | bytes] = []
         held_ms, times = {}, []
         for number, event in enumerate(events, self.sequence):

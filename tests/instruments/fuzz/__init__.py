@@ -1,7 +1,7 @@
-"""Coverage-guided fuzzing: what no author thought of writing down as a test.
+"""Coverage-guided fuzzing, which finds inputs that no author thought of.
 
-Two targets, each a function from bytes to nothing that raises where a promise is broken: `decoder`
-(any bytes, read in any pieces) and `connection` (a program of bytes that drives the real broker on
-the real store). `make fuzz` runs both; `test_fuzz.py` runs them for a few seconds, replays what was
-found before, and shows on planted defects that the fuzzer finds what is there to be found.
+A target is a function that takes bytes and raises if a promise is broken. For example, `decoder`
+reads any bytes in any pieces, and `connection` runs a program of bytes against the real broker and
+store. `make fuzz` runs all targets. `test_fuzz.py` runs them for a few seconds, replays earlier
+findings, and shows that the fuzzer finds planted defects.
 """

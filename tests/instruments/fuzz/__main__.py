@@ -1,6 +1,6 @@
-"""`make fuzz`: all targets together, a table of how far they are, and a report of what they found.
+"""`make fuzz`: run all targets in parallel, show their progress, and report their findings.
 
-Ends with 1 when something was found.
+The exit code is 1 if something was found.
 """
 
 import argparse
@@ -21,11 +21,11 @@ from tests.instruments.fuzz.targets import ALL, TARGETS
 FOLDER = ROOT / ".fuzz"
 SHOWN_EVERY_SECONDS = 1.0
 PRINTED_EVERY_SECONDS = 30.0
-"""Where output is no terminal: a line each time."""
+"""Seconds between progress lines if the output is not a terminal."""
 
 
 def arguments() -> argparse.Namespace:
-    """Return what was asked for."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--seconds", type=int, default=600, help="how long (600)")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="inputs and findings (.fuzz)")
@@ -39,7 +39,7 @@ def arguments() -> argparse.Namespace:
 
 
 def table_of(campaigns: list[Campaign], seconds_left: float) -> Table:
-    """Return how far each has come."""
+    """Return a table of each campaign's progress."""
     title = f"Fuzzing, {max(0, round(seconds_left))} s left" if seconds_left > 0 else "Fuzzing"
     table = Table(title=title, title_justify="left")
     table.add_column("target")
@@ -59,7 +59,7 @@ def table_of(campaigns: list[Campaign], seconds_left: float) -> Table:
 
 
 def fuzz(console: Console, campaigns: list[Campaign]) -> None:
-    """Run, and show how it goes."""
+    """Run the campaigns, and show their progress."""
     ends = time.monotonic() + campaigns[0].seconds
 
     def table() -> Table:
@@ -76,7 +76,7 @@ def fuzz(console: Console, campaigns: list[Campaign]) -> None:
 
 
 def main() -> int:
-    """Fuzz, report, and return the exit status."""
+    """Fuzz, report, and return the exit code."""
     asked = arguments()
     console = Console()
     reason = why_not()
@@ -84,7 +84,7 @@ def main() -> int:
         console.print(reason)
         return 1
     names = asked.targets or list(TARGETS)
-    # Both end what was started, however this process was started itself.
+    # Both signals end the campaigns, even if this process was started with them ignored.
     for end in (signal.SIGINT, signal.SIGTERM):
         signal.signal(end, signal.default_int_handler)
     campaigns = [Campaign(name, asked.folder, asked.seconds, seed=asked.seed) for name in names]

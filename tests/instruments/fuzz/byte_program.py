@@ -1,6 +1,6 @@
-"""Decisions from bytes: the fuzzer's input as a tape that is read from left to right.
+"""Decisions derived from bytes: the fuzzer's input is a tape, read from left to right.
 
-A tape never runs dry: past its end every byte is 0, so that each prefix of an input is an input.
+After the tape's end every byte is 0, so every prefix of an input is an input.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ Choice = TypeVar("Choice")
 
 
 class ByteProgram:
-    """Reads one input."""
+    """A reader of one input."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -18,7 +18,7 @@ class ByteProgram:
 
     @property
     def is_over(self) -> bool:
-        """Whether every byte has been read."""
+        """True if every byte has been read."""
         return self._position >= len(self._data)
 
     def byte(self) -> int:
@@ -29,7 +29,7 @@ class ByteProgram:
         return self._data[self._position - 1]
 
     def pick(self, choices: Sequence[Choice]) -> Choice:
-        """Return one of the choices, by the next byte."""
+        """Return one of the choices, selected by the next byte."""
         return choices[self.byte() % len(choices)]
 
     def take(self, count: int) -> bytes:
@@ -39,12 +39,15 @@ class ByteProgram:
         return taken
 
     def rest(self) -> bytes:
-        """Return everything that has not been read."""
+        """Return all bytes that have not been read."""
         return self.take(len(self._data))
 
 
 def records_of(data: bytes) -> list[bytes]:
-    """Cut ``kind u8 | count u8 | count bytes`` apart, without the counts; the last may be short."""
+    """Split ``kind u8 | count u8 | count bytes`` records, and drop the counts.
+
+    The last record may be short.
+    """
     records: list[bytes] = []
     position = 0
     while position < len(data):
@@ -55,5 +58,5 @@ def records_of(data: bytes) -> list[bytes]:
 
 
 def joined(records: Sequence[bytes]) -> bytes:
-    """Put the counts back."""
+    """Join records, and add their counts again."""
     return b"".join([record[:1] + bytes([len(record) - 1]) + record[1:] for record in records])

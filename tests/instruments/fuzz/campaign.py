@@ -1,7 +1,7 @@
-"""Fuzzing one target for some time: a process of its own, and what it states about its progress.
+"""Fuzzing one target for some time: a separate process, and the progress that it prints.
 
-The process writes what it learns into `folder/inputs/TARGET`, so that the next run goes on where
-this one ended, and what raises into `folder/findings`.
+The process writes new inputs into `folder/inputs/TARGET`, so that the next run continues from them.
+Inputs that raise are written into `folder/findings`.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from tests.instruments.fuzz.targets import ALL, Target
 ROOT: Final = Path(__file__).resolve().parents[3]
 
 INPUT_SECONDS_MAX: Final = 20
-"""An input takes milliseconds; one that takes this long hangs, however busy the machine is."""
+"""An input takes milliseconds. One that takes this long hangs, however busy the machine is."""
 
 MEMORY_MEBIBYTES_MAX: Final = 1_024
-"""Of the whole process, which takes about 70: more is a leak."""
+"""Limit for the whole process, which uses about 70 MiB: more is a leak."""
 
 GRACE_SECONDS: Final = 30
-"""For a process that has been given its time: start, seeds, the last input."""
+"""Time in addition to the fuzzing time: for the start, the seeds and the last input."""
 
 LINES_KEPT: Final = 60
 LINE_BYTES_MAX: Final = 1 << 20
@@ -40,9 +40,10 @@ FINDING: Final = re.compile(r"Test unit written to (?P<path>.+)$")
 
 
 def why_not() -> str | None:
-    """Return why nothing can be fuzzed on this machine, None where it can.
+    """Return why this machine cannot run the fuzzer, or None if it can.
 
-    Only where there is no wheel of atheris (requirements/dev.in): elsewhere it has to be installed.
+    Fuzzing is optional only where atheris has no wheel (requirements/dev.in). On other machines it
+    must be installed.
     """
     here = (platform.python_implementation(), sys.platform, platform.machine())
     if here == ("CPython", "linux", "x86_64"):
@@ -51,13 +52,13 @@ def why_not() -> str | None:
 
 
 def state_of(process_id: int) -> str:
-    """Return what Linux reports of a process: whether it runs, sleeps or has been stopped."""
+    """Return Linux's state of a process: running, sleeping or stopped."""
     lines = Path(f"/proc/{process_id}/status").read_text().splitlines()
     return next(line for line in lines if line.startswith("State"))
 
 
 class Campaign:
-    """One target, its process, and how far it has come."""
+    """One target, its process, and its progress."""
 
     def __init__(
         self, name: str, folder: Path, seconds: int, *, seed: int = 0, runs_max: int = 0
@@ -67,9 +68,9 @@ class Campaign:
         self.folder = folder
         self.seconds = seconds
         self.seed = seed
-        """Of libFuzzer's chance; 0: another one each time."""
+        """The seed of libFuzzer's random numbers. 0 chooses a new seed for each run."""
         self.runs_max = runs_max
-        """Ends before its time after so many; 0: does not."""
+        """The number of runs after which the campaign ends, or 0 for no limit."""
         self.runs = 0
         self.coverage = 0
         self.inputs = 0
@@ -79,10 +80,10 @@ class Campaign:
         self.lines: deque[str] = deque(maxlen=LINES_KEPT)
 
     async def run(self) -> None:
-        """Fuzz until the time is up or something is found.
+        """Fuzz until the time is over or something is found.
 
         Raises:
-            RuntimeError: the process ended in another way; its last words are in the message.
+            RuntimeError: the process ended in another way. The message has its last output.
         """
         root = scratch_root()
         with tempfile.TemporaryDirectory(prefix="oncegate-fuzz-", dir=root) as scratch:
@@ -90,7 +91,8 @@ class Campaign:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 cwd=ROOT,
-                # The data directories of the programs; a process that is ended leaves them there.
+                # The parent of the targets' data directories, which a killed process does not
+                # remove.
                 env={**os.environ, "TMPDIR": scratch, "PYTHONHASHSEED": str(self.seed or "random")},
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
@@ -121,11 +123,11 @@ class Campaign:
             f"-runs={self.runs_max or -1}",
             f"-max_len={self.target.input_bytes_max}",
             f"-timeout={INPUT_SECONDS_MAX}",
-            # Not a finding of its own below that.
+            # Inputs that take less than this are not reported as slow.
             f"-report_slow_units={INPUT_SECONDS_MAX}",
             f"-rss_limit_mb={MEMORY_MEBIBYTES_MAX}",
             f"-seed={self.seed}",
-            # Long inputs from the start: a short program reports nothing.
+            # Long inputs from the start, because a short program reaches little.
             "-len_control=0",
             f"-artifact_prefix={findings}/{self.name}-",
             str(inputs),
@@ -133,10 +135,10 @@ class Campaign:
         ]
 
     async def _attend(self, process: asyncio.subprocess.Process) -> None:
-        """Listen until the process ends.
+        """Read the process's output until it ends.
 
-        Twice: where we were stopped ourselves (a terminal may be), time is up and there is still
-        to be heard what it said meanwhile.
+        After the first timeout it reads once more. If this process was itself suspended, as in a
+        terminal, the time is over but output is still waiting.
         """
         for patience_seconds in (self.seconds + GRACE_SECONDS, GRACE_SECONDS):
             with contextlib.suppress(TimeoutError):
@@ -155,7 +157,7 @@ class Campaign:
         await process.wait()
 
     def take(self, line: str) -> None:
-        """Learn from a line of libFuzzer's."""
+        """Update the progress from a line of libFuzzer's output."""
         pulse = PULSE.match(line)
         if pulse is not None:
             self.runs = int(pulse["runs"])
@@ -172,7 +174,7 @@ class Campaign:
 async def run_all(
     campaigns: list[Campaign], show: Callable[[], None], every_seconds: float
 ) -> None:
-    """Run several together, and call `show` now and then."""
+    """Run several campaigns in parallel, and call `show` regularly."""
     running = [asyncio.create_task(campaign.run()) for campaign in campaigns]
     try:
         pending = set(running)

@@ -4,9 +4,9 @@ An input::
 
     limits and end u8 | (action u8 | count u8 | arguments of count bytes)...
 
-An action is a method of `Player`, in the order of ACTIONS. That each states how long it is lets one
-be changed, moved or left out without giving those behind it another meaning. What a program did can
-be read: `story` is a line an action, and stands in the notes of whatever is raised.
+An action is a method of `Player`, in the order of ACTIONS. Each action states its length, so an
+action can be changed, moved or removed without changing the meaning of later actions. `story` has
+one line per action, and is added to the notes of an exception.
 """
 
 import tempfile
@@ -27,7 +27,7 @@ from tests.instruments.fuzz.world import World, limits_of
 
 SLOTS: Final = 4
 ACTIONS_MAX: Final = 150
-"""Actions of one program: enough for a story, and bounded in time."""
+"""Largest number of actions in a program, which limits its running time."""
 
 VERSIONS: Final = (5, 4, 3)
 SECONDS: Final = (0, 1, 5, 20, 31, 90, 301, 4_000)
@@ -35,19 +35,19 @@ ANSWERS: Final = (0, CONTINUE_AUTHENTICATION, 0x86, 0x87, 0x89)
 
 
 class Player:
-    """Plays one program."""
+    """Runs one program."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.program = ByteProgram(b"")
-        """The arguments of the action that is being played."""
+        """The arguments of the current action."""
         self.slots: list[Peer | None] = [None] * SLOTS
         self.current = 0
         self.version = 5
         self.story: list[str] = []
 
     def play(self, record: bytes) -> None:
-        """Take one action."""
+        """Run one action."""
         action = ACTIONS[record[0] % len(ACTIONS)]
         self.program = ByteProgram(record[1:])
         self.story.append(action.__name__)
@@ -69,11 +69,11 @@ class Player:
         return peer
 
     def choose(self) -> None:
-        """Go on with another peer."""
+        """Select another peer."""
         self.current = self.program.byte() % SLOTS
 
     def join(self) -> None:
-        """Open a connection in the place of the current one, CONNECT and commit."""
+        """Open a connection in the current slot, send CONNECT and commit."""
         self.version = self.program.pick(VERSIONS)
         peer = self._peer()
         packet = connect(self.program, self.version)
@@ -81,24 +81,24 @@ class Player:
         self.world.commit()
 
     def lose(self) -> None:
-        """The network connection breaks."""
+        """Break the network connection."""
         self.world.lose(self._peer())
 
     # -- bytes
 
     def raw(self) -> None:
-        """Any bytes."""
+        """Send arbitrary bytes."""
         data = self.program.rest()
         self._send(self._peer(), data, data.hex(" "))
 
     def send(self) -> None:
-        """A packet that means something."""
+        """Send a valid packet."""
         peer = self._peer()
         packet, wire = self._made(peer)
         self._send(peer, wire, packet)
 
     def mutate(self) -> None:
-        """A packet with up to four bytes changed, or cut short."""
+        """Send a packet with up to four bytes changed, or cut short."""
         peer = self._peer()
         _, wire = self._made(peer)
         changed = bytearray(wire)
@@ -134,32 +134,32 @@ class Player:
     # -- the event loop
 
     def turn(self) -> None:
-        """Say what may be said without a commit."""
+        """Send everything that needs no commit."""
         self.world.load_pages()
         self.world.flush()
 
     def commit(self) -> None:
-        """Commit, and everybody has their answer."""
+        """Commit, and check that all responses were sent."""
         self.world.commit()
         self.world.check_answered()
 
     def seal(self) -> None:
-        """One batch, with some rows of a checkpoint."""
+        """Seal one batch, and write some rows of a checkpoint."""
         self.world.seal(checkpoint_chunks=self.program.byte() % 8)
 
     def begin_checkpoint(self) -> None:
-        """The changes so far go into the tables, by and by."""
+        """Begin a checkpoint of all changes so far."""
         self.world.begin_checkpoint()
 
     def authenticate(self) -> None:
-        """The authenticator has an answer."""
+        """Answer a pending authentication request."""
         self.world.flush()
         how = self.program.byte()
         if self.world.asked:
             request = self.world.asked.pop(how % len(self.world.asked))
             code = ANSWERS[how // 8 % len(ANSWERS)]
             if request.method is None and code == CONTINUE_AUTHENTICATION:
-                code = 0  # a password has no second question
+                code = 0  # a password check never continues
             self._say(f"0x{code:02X}")
             name = "bob" if how & 0x80 else "alice"
             data = b"riddle" if request.method else None
@@ -168,20 +168,20 @@ class Player:
                 self.world.broker.authenticated(request.connection, made, self.world.now)
 
     def writable(self) -> None:
-        """The socket's buffer fills up, or has room again."""
+        """Toggle whether the socket's buffer is full."""
         peer = self._peer()
         self.world.broker.set_writable(
             peer.connection, not peer.connection.writable, self.world.now
         )
 
     def reading(self) -> None:
-        """The event loop stops reading from a peer, or goes on."""
+        """Toggle whether the event loop reads from a peer."""
         peer = self._peer()
         broker = self.world.broker
         broker.set_reading(peer.connection, not peer.connection.reading, self.world.now)
 
     def drop(self) -> None:
-        """An operator ends the session."""
+        """End the session, as an operator can."""
         session = self._peer().connection.session
         if session is not None and not session.ended:
             self.world.broker.drop_session(session, self.world.now)
@@ -189,7 +189,7 @@ class Player:
     # -- time and power
 
     def wait(self) -> None:
-        """Time passes, timers come up, nothing is committed."""
+        """Advance the time and run timers, without a commit."""
         seconds = self.program.pick(SECONDS)
         self._say(f"{seconds} s")
         world = self.world
@@ -198,18 +198,18 @@ class Player:
         world.broker.wake(world.now)
 
     def cut(self) -> None:
-        """The power goes, just when everything has been said that may be said."""
+        """Cut the power when everything that needs no commit has been sent."""
         self.turn()
         self.world.cut()
         self.slots = [None] * SLOTS
 
     def cut_when_settled(self) -> None:
-        """The power goes when everything is durable."""
+        """Cut the power when everything is durable."""
         self.world.cut_when_settled()
         self.slots = [None] * SLOTS
 
     def restart(self) -> None:
-        """The broker is stopped and started."""
+        """Stop and restart the broker."""
         self.world.restart()
         self.slots = [None] * SLOTS
 
@@ -238,11 +238,11 @@ ACTIONS: Final[Sequence[Callable[[Player], None]]] = (
 
 CUT: Final = bytes([ACTIONS.index(Player.cut)])
 CUT_AT_THE_END: Final = 0x20
-"""In the first byte: whatever the last action was, the power goes after it."""
+"""A bit of the first byte: the power is cut after the last action."""
 
 
 def check(data: bytes, make: type[World] = World) -> None:
-    """Play an input to its end and beyond, and raise where a promise is broken."""
+    """Run an input, end all sessions, and raise if a promise is broken."""
     choice = data[0] if data else 0
     with tempfile.TemporaryDirectory(prefix="oncegate-fuzz-", dir=scratch_root()) as folder:
         world = make(Path(folder), limits_of(choice))

@@ -4,9 +4,9 @@ An input::
 
     set-up u8 | piece u8 | piece u8 | bytes of the peer
 
-Its promises are those of gateway/broker/wire/decoder.py: no exception, one outcome for any split,
-memory in the bytes that have come, an error that states why. What was accepted can be written
-again.
+The promises are those of gateway/broker/wire/decoder.py: no exception, the same result for any
+split, memory in proportion to the received bytes, and an error that states its reason. Accepted
+packets can be encoded again.
 """
 
 import tracemalloc
@@ -29,23 +29,23 @@ PACKET_SIZES_MAX_BYTES: Final = (1_048_576, 2, 64, 268_435_460)
 SIDE_BIT: Final = 0x10
 MEMORY_MASK: Final = 0xE0
 MEMORY_MEASURED: Final = 0x20
-"""One set-up in eight: tracemalloc is slow, and loses some hundred bytes with each start."""
+"""One set-up in eight measures memory: tracemalloc is slow, and leaks some 100 bytes per start."""
 
 MEMORY_FREE_BYTES: Final = 65_536
-"""What decoding may allocate for any bytes at all: decoder, caches, interpreter."""
+"""Bytes that decoding may allocate for any input: decoder, caches, interpreter."""
 
 MEMORY_FACTOR: Final = 400
-"""Bytes of memory for a byte of the peer: a filter of 4 bytes is a Subscription and its string."""
+"""Bytes of memory per received byte: a filter of 4 bytes becomes a Subscription and its string."""
 
 DETAIL_CHARACTERS_MAX: Final = 600
-"""A detail goes into the log and into a reason string; it must not be a copy of the packet."""
+"""Largest length of a detail. It is logged and sent as a reason string, so it must stay short."""
 
 ANSWERS: Final = allowed_reason_codes(DISCONNECT, False) | allowed_reason_codes(CONNACK, False)
 """Reason codes that a peer can receive."""
 
 
 class SetUp(NamedTuple):
-    """What the first byte of an input chooses."""
+    """The settings in the first byte of an input."""
 
     version: int
     side: Side
@@ -54,7 +54,7 @@ class SetUp(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a Decoder made of the bytes."""
+    """The result of a Decoder for the bytes."""
 
     packets: list[Packet]
     error: tuple[str, str, int] | None
@@ -62,7 +62,7 @@ class Outcome(NamedTuple):
 
 
 def set_up_of(byte: int) -> SetUp:
-    """Return what a first byte stands for. A client always knows its version."""
+    """Return the settings in a first byte. A client always has a known version."""
     version = VERSIONS[byte & 3]
     side: Side = "client" if byte & SIDE_BIT and version else "server"
     return SetUp(
@@ -71,7 +71,7 @@ def set_up_of(byte: int) -> SetUp:
 
 
 def check(data: bytes, make: MakeDecoder = Decoder) -> None:
-    """Read an input, and raise where a promise is broken."""
+    """Decode an input, and raise if a promise is broken."""
     program = ByteProgram(data)
     set_up = set_up_of(program.byte())
     sizes = (program.byte() + 1, program.byte() + 1)
@@ -90,7 +90,7 @@ def _decoder(make: MakeDecoder, set_up: SetUp) -> Decoder:
 
 
 def _pieces(wire: bytes, sizes: tuple[int, int]) -> list[bytes]:
-    """Cut into pieces of the two sizes in turn."""
+    """Split bytes into pieces whose sizes alternate between the two."""
     pieces: list[bytes] = []
     position = 0
     while position < len(wire):
@@ -135,14 +135,14 @@ def _check_said(error: Malformed) -> None:
     assert error.reason_code in ANSWERS, f"no client can receive 0x{error.reason_code:02X}"
     assert 20 < len(error.detail) <= DETAIL_CHARACTERS_MAX, f"detail {error.detail!r}"
     assert error.detail.isprintable(), f"detail {error.detail!r} would write into the terminal"
-    # Which CONNACK fits a CONNECT that is wrong: no other level than those that are spoken.
+    # The level selects the version of the CONNACK, so the broker must support it.
     is_spoken = error.protocol_level in (0, 3, 4, 5)
     assert is_spoken or error.reason == UNSUPPORTED_PROTOCOL, "a level that is not spoken"
     assert error.__traceback__ is None, "an error that keeps the peer's bytes alive"
 
 
 def _check_packet(packet: Packet, version: int, side: Side) -> None:
-    """What was accepted can be sent on, and means the same there."""
+    """Check that an accepted packet can be encoded, and has the same meaning afterwards."""
     _check_wire(packet, encode(packet, version), version, side)
     if isinstance(packet, Publish):
         assert packet.topic_field == topic_field_of(packet.topic), "topic and its bytes differ"

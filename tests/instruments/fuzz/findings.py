@@ -1,15 +1,15 @@
-"""What the fuzzer has found so far, as inputs that once raised; `test_fuzz.py` replays them.
+"""The fuzzer's earlier findings: inputs that once raised, which `test_fuzz.py` replays.
 
-What a finding meant in the words of MQTT has its own test or vector in the room it was mended in.
-An input keeps its meaning while the actions and palettes of its target stay in their order: add to
-them at the end.
+If a finding has a meaning in MQTT, the room of its fix has a separate test or vector. An input
+keeps its meaning only while the actions and palettes of its target keep their order, so new ones
+must be added at the end.
 """
 
 from typing import Final, NamedTuple
 
 
 class Finding(NamedTuple):
-    """One input and what it showed."""
+    """An input, and its fault in words."""
 
     name: str
     target: str

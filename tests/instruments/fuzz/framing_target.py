@@ -4,11 +4,13 @@ An input::
 
     framing u8 | piece u8 | piece u8 | bytes of the sensor
 
-Of the framings `board` reads the bytes as they come, and once as the pack in a sound frame, whose
-checksum no chance would hit, and `answer` as the code of a command's answer. What is no decoder is
-in `line_target.py`. Its promises: no exception, the same frames for any split, bounded memory
-between two pieces; of every frame readings that are JSON with finite numbers and times, and that
-anybody can show and store.
+`board` reads the bytes directly, and also as the pack in a valid frame, because random bytes never
+match a checksum. `answer` reads them as the code of a command's answer. `line_target.py` has the
+readers that are not decoders.
+
+The promises: no exception, the same frames for any split, and limited memory between two pieces.
+Every frame gives readings that are JSON with finite numbers and times, and that can be displayed
+and stored.
 """
 
 import json
@@ -45,31 +47,31 @@ from tests.instruments.fuzz.byte_program import ByteProgram
 from tests.instruments.fuzz.line_target import CONVERSATIONS, Conversation
 
 ARRIVALS_SECONDS: Final = (1_763_715_138.25, 5.0)
-"""An ordinary one, and one of a clock that was never set."""
+"""An ordinary time, and the time of a clock that was never set."""
 
 HEAD_BYTES: Final = 13
 BUFFERED_BYTES_MAX: Final = 16 * 1024
-"""What a framing may keep between two pieces."""
+"""Bytes that a framing may buffer between two pieces."""
 
 IDENTITY: Final = BoardIdentity(42, 1, 1)
 
 
 def wrapped(pack: bytes) -> bytes:
-    """A frame around any pack, as a board would send it."""
+    """Return a frame around any pack, as a board would send it."""
     empty = cobs.decode(frame_bytes_of(IDENTITY, []).strip(b"\0"))
     content = empty[:HEAD_BYTES] + pack
     return b"\0" + bytes(cobs.encode(content + crc_of(content))) + b"\0"
 
 
 def answered(data: bytes) -> bytes:
-    """A board's answer to a command, sound where the input is one byte."""
+    """Return a board's answer to a command. The answer is valid if `data` is one byte."""
     content = answer_bytes_of(IDENTITY, 0).strip(b"\0")
     head = cobs.decode(content)[:HEAD_BYTES]
     return b"\0" + bytes(cobs.encode(head + data + crc_of(head + data))) + b"\0"
 
 
 def crc_of(content: bytes) -> bytes:
-    """CRC-16/CCITT-FALSE."""
+    """Return the CRC-16/CCITT-FALSE."""
     crc = 0xFFFF
     for byte in content:
         crc ^= byte << 8
@@ -79,7 +81,7 @@ def crc_of(content: bytes) -> bytes:
 
 
 def sml_file(messages: bytes) -> bytes:
-    """A file of SML around any messages, as a meter would send it."""
+    """Return an SML file around any messages, as a meter would send it."""
     fill = -len(messages) % 4
     steps = [(messages + bytes(fill))[at : at + 4] for at in range(0, len(messages), 4)]
     escaped = b"".join(step * 2 if step == b"\x1b" * 4 else step for step in steps)
@@ -88,7 +90,7 @@ def sml_file(messages: bytes) -> bytes:
 
 
 def hdlc_frames(message: bytes) -> bytes:
-    """Frames of HDLC around any notification, as a meter would push it."""
+    """Return HDLC frames around any notification, as a meter would push it."""
     message = b"\x0f\0\0\0\0\0" + message
     parts = [message[at : at + 500] for at in range(0, len(message), 500)]
     frames = b""
@@ -115,7 +117,7 @@ _DUST: Final = DeclaredFrames(
 
 
 class Kind(NamedTuple):
-    """A framing, and what becomes of an input before it."""
+    """A framing, and the conversion of an input before it is decoded."""
 
     name: str
     make: Callable[[], Decoder]
@@ -152,7 +154,7 @@ CHOICES: Final[tuple[Kind | Conversation, ...]] = (*KINDS, *CONVERSATIONS)
 
 
 def check(data: bytes, make: Callable[[Kind], Decoder] | None = None) -> None:
-    """Read an input, and raise where a promise is broken."""
+    """Decode an input, and raise if a promise is broken."""
     program = ByteProgram(data)
     kind = program.pick(CHOICES)
     if isinstance(kind, Conversation):
@@ -233,7 +235,7 @@ def _refuse(constant: str) -> float:
 
 
 def seeds() -> list[bytes]:
-    """One sound input for each framing, and packs with what was found to be special."""
+    """Return a valid input for each framing, and the special packs of earlier findings."""
     packs = (
         "81a4 006b74656d7065726174757265 016343656c 02c4822018d7 06c482213818",
         "81a2 0061 61 02c25803010203",

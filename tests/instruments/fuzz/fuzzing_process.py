@@ -1,10 +1,11 @@
-"""The process that fuzzes one target; `python -m tests.instruments.fuzz` starts one for each.
+"""The process that fuzzes one target; `python -m tests.instruments.fuzz` starts one per target.
 
     python -m tests.instruments.fuzz.fuzzing_process TARGET
         [option of libFuzzer or folder of inputs]...
 
-libFuzzer never returns: it ends the process when its time is up or at the first input that raises.
-Broker and bridge are instrumented as they are imported, so this must be the first to import them.
+libFuzzer never returns: it ends the process when the time is over or at the first input that
+raises. Broker and bridge are instrumented at their import, so no other module may import them
+before.
 """
 
 import importlib
@@ -31,20 +32,23 @@ INSTRUMENTED = {
     ("segment", "segment-that-is-believed"): ("gateway.uploader",),
     ("framing", "framing-that-raises"): ("firmware_bridge",),
 }
-"""By targets, the rooms that work on an input: each module that is instrumented takes time at the
-start, and in each run."""
+"""The packages that process an input, by target.
+
+Each instrumented module slows down the start and each run.
+"""
 
 
 def mutate(data: bytes, size_max_bytes: int) -> bytes:
-    """libFuzzer's own mutation; atheris puts it in its place when fuzzing begins."""
+    """Call libFuzzer's own mutation, which exists in atheris only after fuzzing has begun."""
     return bytes(atheris.Mutate(data, size_max_bytes))
 
 
 def stopping_the_timer(check: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    """`check`, which stops libFuzzer's timer where it raises.
+    """Return `check` with an addition: it stops libFuzzer's timer before an exception.
 
-    The timer looks for inputs that hang. It goes on while Python ends, when the handler of its
-    signal is gone: the process would be killed before it has written what it found.
+    The timer detects inputs that hang. It is still running while Python exits and the handler of
+    its signal no longer exists. Then the signal would kill the process before it has written its
+    finding.
     """
 
     def checked(data: bytes) -> None:
@@ -58,7 +62,7 @@ def stopping_the_timer(check: Callable[[bytes], None]) -> Callable[[bytes], None
 
 
 def modules_outside(rooms: tuple[str, ...]) -> Iterator[str]:
-    """Return the modules of our packages that are in none of these rooms."""
+    """Yield the modules of our packages that are in none of these rooms."""
     for package, folder in PACKAGES.items():
         for path in folder.rglob("*.py"):
             parts = path.relative_to(folder).with_suffix("").parts
@@ -72,13 +76,13 @@ def main() -> None:
     (rooms,) = (rooms for names, rooms in INSTRUMENTED.items() if sys.argv[1] in names)
     early = [name for name in sys.modules if name.startswith(rooms)]
     assert not early, f"imported too early: {early}"
-    # What is included counts as whole packages, whatever stands behind a dot.
+    # atheris includes whole packages only: it ignores the part of a name after a dot.
     with atheris.instrument_imports(include=list(PACKAGES), exclude=list(modules_outside(rooms))):
         targets = importlib.import_module("tests.instruments.fuzz.targets")
     decoder = importlib.import_module("gateway.broker.wire.decoder")
     assert str(decoder.__file__).endswith(".py"), "compiled code shows no coverage"
     target = targets.ALL[sys.argv[1]]
-    logging.disable(logging.CRITICAL)  # of what is damaged there is much to be said
+    logging.disable(logging.CRITICAL)  # damaged input causes many log lines
     options: dict[str, object] = {}
     if target.has_actions:
         mutator = importlib.import_module("tests.instruments.fuzz.mutator")

@@ -1,13 +1,13 @@
-"""A journal that a medium has damaged, as a start and as the export read it.
+"""A journal damaged by its medium, as read by a start and by the export.
 
 An input::
 
     ignored u8 | actions, each: kind u8 | count u8 | arguments
 
-The actions damage the files of a journal that was whole. Promises: nothing is raised; what is read
-was written, in order, and all of it that nothing has touched; what is missing before something that
-was read is reported, and so is an end that cannot be read; a start can go on, and what the medium
-gives back afterwards is not mixed in.
+The actions damage the files of a complete journal. The promises: nothing is raised. Only written
+data are read, in order, and all data that no action touched. Missing data before data that were
+read are reported, and so is an end that cannot be read. A start can continue, and data that become
+readable again later are not mixed in.
 """
 
 import errno
@@ -39,7 +39,7 @@ FILES: Final = 3
 BLOBS_IN_A_FILE: Final = 6
 FILE_BYTES: Final = 16_384
 STEP: Final = 64
-"""Of places and lengths that one byte names."""
+"""The factor between a byte of the input and a place or length in a file."""
 
 MakeReading = Callable[[Path, int, list[Gap]], JournalReading]
 
@@ -53,14 +53,14 @@ def blob_of(sequence: int, size_bytes: int, events: int = 1) -> bytes:
 
 
 class WrittenFile:
-    """A file of the journal as it was when everything in it was acknowledged."""
+    """A file of the journal when all its batches were acknowledged."""
 
     def __init__(self, number: int) -> None:
         self.name = f"{number + 1:010}.ogj"
         salt = bytes([number + 1]) * SALT_BYTES
         self.blobs: dict[int, bytes] = {}
         self.frames: dict[int, range] = {}
-        """Where each is, by its sequence."""
+        """The place of each batch, by sequence number."""
         first = number * BLOBS_IN_A_FILE + 1
         contents = header_of(salt, first)
         for sequence in range(first, first + BLOBS_IN_A_FILE):
@@ -77,7 +77,7 @@ BLOBS: Final = {seq: blob for file in WRITTEN for seq, blob in file.blobs.items(
 
 
 class Damaged:
-    """The files after the actions, and what the actions touched."""
+    """The files after the actions, and the ranges that the actions changed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,7 +86,7 @@ class Damaged:
         self.unreadable: list[list[range]] = [[] for _ in WRITTEN]
         self.read_bytes_max = 1 << 20
         self._numbers: dict[int, int] = {}
-        """Of the files, by their inodes."""
+        """File numbers by inode."""
 
     def save(self) -> None:
         self.folder.mkdir(parents=True)
@@ -100,7 +100,7 @@ class Damaged:
         contents = self.contents[number]
         if contents is None or not data:
             return
-        # What is written is only damage where it is something else.
+        # A write counts as damage only where the bytes differ.
         if contents[at : at + len(data)] != data:
             self.touched[number].append(range(at, at + len(data)))
         if len(contents) < at:
@@ -141,7 +141,7 @@ class Damaged:
         self._touch(number, at, program.rest())
 
     def copy_what_is_older(self, program: ByteProgram) -> None:
-        """An earlier use of a file left older batches in it, never newer ones."""
+        """Copy older batches into a file, as an earlier use of the file leaves them."""
         source, from_at = self._place(program)
         number, at = self._place(program)
         older = self.contents[source]
@@ -155,7 +155,7 @@ class Damaged:
         number = program.byte() % FILES
         return number, (program.byte() << 8 | program.byte()) % (len(WRITTEN[number].contents) + 99)
 
-    # -- what they mean
+    # -- the meaning of the actions
 
     def is_untouched(self, number: int, where: range) -> bool:
         ranges = (*self.touched[number], *self._unreadable_blocks(number))
@@ -168,13 +168,13 @@ class Damaged:
         return len(self.contents[number] or b"")
 
     def _unreadable_blocks(self, number: int) -> Iterator[range]:
-        """A medium loses a block at a time."""
+        """Yield unreadable ranges extended to whole blocks, because a medium loses whole blocks."""
         size = medium.BLOCK_BYTES
         for each in self.unreadable[number]:
             yield range(each.start // size * size, -(-each.stop // size) * size)
 
     def pread(self, descriptor: int, count: int, at: int) -> bytes:
-        """Read as this medium does."""
+        """Read from a file as from this medium."""
         count = min(count, self.read_bytes_max)
         number = self._numbers.get(os.fstat(descriptor).st_ino)
         if number is not None and self.is_unreadable(number, range(at, at + count)):
@@ -212,7 +212,7 @@ def _reading_from(damaged: Damaged) -> Iterator[None]:
 
 
 def check(data: bytes, make: MakeReading = JournalReading) -> None:
-    """Damage, read, go on, read again; raise where a promise is broken."""
+    """Damage, read, continue and read again. Raise if a promise is broken."""
     with tempfile.TemporaryDirectory(prefix="fuzz-journal-", dir=scratch_root()) as directory:
         damaged = Damaged(Path(directory) / FOLDER_NAME)
         for record in records_of(data[1:]):
@@ -251,7 +251,7 @@ def _check_found(damaged: Damaged, reading: JournalReading, found: list[tuple[in
 def _check_going_on(
     data_dir: Path, reading: JournalReading, sequences: list[int], make: MakeReading
 ) -> None:
-    """A start goes on behind what it found; the medium has given everything back by then."""
+    """Check that a start continues after what it read, though the medium has recovered all data."""
     first = reading.next_sequence + reading.unread_end_bytes
     for path in reading.unplaced:
         path.unlink()

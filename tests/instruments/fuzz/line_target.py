@@ -1,7 +1,8 @@
-"""Any bytes of a serial line to what is no decoder: answers of Modbus, Telnet, recordings.
+"""Any bytes of a serial line through the readers that are not decoders: Modbus, Telnet, recordings.
 
-Of `framing_target.py`, which chooses among them and its own framings by the first byte. What is the
-same for all: no exception but the one that is documented, and the same outcome for any split.
+`framing_target.py` calls these functions: its first byte chooses among them and its own framings.
+The promises are the same for all: no exception other than the documented one, and the same result
+for any split.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ from gateway.process.declarations.serial_line import Line
 from tests.instruments.fuzz.byte_program import ByteProgram
 
 REPLIES_BYTES_MAX: Final = 4096
-"""Each option is answered once, and the line's settings are asked for once."""
+"""Limit of a reply: each option is answered once, and the line's settings are requested once."""
 
 _REGISTERS: Final = (
     (Register(name="a", at=0, type="i16", scale=0.1), Register(name="b", at=1, type="u16")),
@@ -45,14 +46,14 @@ _REGISTERS: Final = (
 
 
 class Conversation(NamedTuple):
-    """What is read otherwise than by a decoder; `check` yields the frames that were read."""
+    """A reader that is not a decoder. `check` yields the frames that were read."""
 
     name: str
     check: Callable[[ByteProgram], Iterator[Frame]]
 
 
 def check_modbus(program: ByteProgram) -> Iterator[Frame]:
-    """Read an answer as it comes; half of them with head and CRC as they have to be."""
+    """Read an answer. In half of the inputs its head and its CRC are valid."""
     echo, little = program.byte() & 1, program.byte() & 1
     device = Device(name="pump", address=5, registers=program.pick(_REGISTERS))
     settings = Modbus(devices=(device,), echo=bool(echo), word_order="little" if little else "big")
@@ -80,7 +81,7 @@ def check_modbus(program: ByteProgram) -> Iterator[Frame]:
 
 
 def _outcome_of(poller: Poller, answer: bytes, size: int) -> Outcome | Request:
-    """As the port reads it: whatever has come so far, until something is decided."""
+    """Read an answer as the port does: all bytes so far, until the poller decides."""
     for end in range(size, len(answer) + size, size):
         outcome = poller.read(answer[:end])
         if outcome is not None:
@@ -89,7 +90,7 @@ def _outcome_of(poller: Poller, answer: bytes, size: int) -> Outcome | Request:
 
 
 def check_d0(program: ByteProgram) -> Iterator[Frame]:
-    """Read what a meter sends; half of them after its identification, with BCC."""
+    """Read a meter's data. Half of the inputs follow an identification and have a valid BCC."""
     poller = D0().poller(Line(300, 7, "E", 1))
     poller.begin(0.0)
     request = poller.next_step(0.0)
@@ -111,7 +112,7 @@ def check_d0(program: ByteProgram) -> Iterator[Frame]:
 
 
 def check_mbus(program: ByteProgram) -> Iterator[Frame]:
-    """Read what an M-Bus meter answers; half of them as values in a sound telegram."""
+    """Read an M-Bus meter's answer. Half of the inputs are values in a valid telegram."""
     poller = MBus(meters=(MBusMeter(name="heat", address=5),)).poller(Line(2400, 8, "E", 1))
     poller.begin(0.0)
     assert isinstance(poller.next_step(0.0), Request)
@@ -133,7 +134,7 @@ def check_mbus(program: ByteProgram) -> Iterator[Frame]:
 
 
 def check_telnet(program: ByteProgram) -> Iterator[Frame]:
-    """Read what a serial server sends."""
+    """Read a serial server's Telnet data."""
     size = program.byte() + 1
     data = program.rest()
     whole = _read_telnet([data])
@@ -159,7 +160,7 @@ def _read_telnet(pieces: list[bytes]) -> tuple[object, ...]:
 
 
 def check_recording(program: ByteProgram) -> Iterator[Frame]:
-    """Read a file that is called a recording, half of them with the head of one."""
+    """Read a file as a recording. Half of the inputs have the head of a recording."""
     head = [head_of("x", "9600 8N1", 0)] * (program.byte() & 1)
     lines = program.rest().splitlines(keepends=True)
     before = 0.0
@@ -174,7 +175,7 @@ def check_recording(program: ByteProgram) -> Iterator[Frame]:
 
 
 def check_traffic(program: ByteProgram) -> Iterator[Frame]:
-    """Overhear a line, in pieces and whole; half of the bytes have a CRC behind them."""
+    """Overhear a line, in pieces and whole. In half of the inputs a CRC follows."""
     size, is_closed = program.byte() + 1, program.byte() & 1
     data = program.rest()
     if is_closed:
@@ -199,7 +200,7 @@ CONVERSATIONS: Final = (
 
 
 def seeds() -> tuple[bytes, ...]:
-    """One sound input for each of them, without the byte that chooses it."""
+    """Return a valid input for each reader, without the byte that chooses the reader."""
     sub = bytes((255, 250, 44, 101, 0, 1, 194, 0, 255, 240))
     recording = line_of(Chunk(0.25, b"a=1\n")) + line_of(Chunk(3.0, b"\x00\xff"))
     return (

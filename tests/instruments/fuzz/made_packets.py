@@ -1,7 +1,7 @@
-"""Packets that mean something to each other: few names, few identifiers, made from bytes.
+"""Valid packets derived from bytes, with few names and identifiers, so that they interact.
 
-Random bytes hardly ever subscribe to what is published. These do, in every version, with the
-properties that change what the broker does.
+Random bytes almost never subscribe to a topic that another packet publishes to. These packets do,
+in every version, with the properties that change the broker's behaviour.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from gateway.broker.wire.packets import (
 from tests.instruments.fuzz.byte_program import ByteProgram
 
 METHOD: Final = "RIDDLE"
-"""The method of enhanced authentication that the broker of the target knows."""
+"""The method of enhanced authentication that the target's broker supports."""
 
 CLIENT_IDS: Final = ("a", "b", "c", "")
 TOPICS: Final = ("t/1", "t/2", "sensors/x", "$SYS/x", "t/1/2/3/4/5/6/7/8", "")
@@ -79,7 +79,7 @@ WILL_PROPERTIES: Final[tuple[Setter, ...]] = (
 
 
 def _properties(program: ByteProgram, setters: Sequence[Setter], version: int) -> Properties | None:
-    """One byte states which properties there are, and each takes a byte for its value."""
+    """Draw properties: one byte selects which exist, and one more byte sets each value."""
     which = program.byte()
     if version != 5 or not which:
         return None
@@ -91,7 +91,7 @@ def _properties(program: ByteProgram, setters: Sequence[Setter], version: int) -
 
 
 def connect(program: ByteProgram, version: int) -> Packet:
-    """CONNECT: flags u8 | client identifier u8 | properties | will, if it has one."""
+    """Draw a CONNECT: flags u8 | client identifier u8 | properties | will, if it has one."""
     flags = program.byte()
     client_id = program.pick(CLIENT_IDS)
     properties = _properties(program, CONNECT_PROPERTIES, version)
@@ -116,7 +116,7 @@ def _will(program: ByteProgram, version: int) -> Will:
 
 
 def publish(program: ByteProgram, version: int) -> Packet:
-    """PUBLISH: flags u8 | topic u8 | payload u8 | identifier u8 | properties."""
+    """Draw a PUBLISH: flags u8 | topic u8 | payload u8 | identifier u8 | properties."""
     flags = program.byte()
     topic = program.pick(TOPICS)
     payload = program.pick(PAYLOADS)
@@ -130,7 +130,7 @@ def publish(program: ByteProgram, version: int) -> Packet:
 
 
 def subscribe(program: ByteProgram, version: int) -> Packet:
-    """SUBSCRIBE: identifiers u8 | count u8 | (filter u8 | options u8)..."""
+    """Draw a SUBSCRIBE: identifiers u8 | count u8 | (filter u8 | options u8)..."""
     identifiers = program.byte()
     properties = None
     if version == 5 and identifiers & 0xF0:
@@ -151,14 +151,14 @@ def _subscription(program: ByteProgram, version: int) -> Subscription:
 
 
 def unsubscribe(program: ByteProgram, version: int) -> Packet:
-    """UNSUBSCRIBE: identifier u8 | count u8 | filter u8..."""
+    """Draw an UNSUBSCRIBE: identifier u8 | count u8 | filter u8..."""
     packet_id = program.byte() % 16 + 1
     count = program.byte() % 3 + 1
     return Unsubscribe(packet_id, [program.pick(FILTERS) for _ in range(count)])
 
 
 def acknowledgement(program: ByteProgram, version: int) -> Packet:
-    """Any acknowledgement of any identifier: kind u8 | identifier u8."""
+    """Draw any acknowledgement of any identifier: kind u8 | identifier u8."""
     kind = program.byte()
     packet_id = program.byte() % 8 + 1
     if version == 5 and kind & 0x40:
@@ -168,7 +168,7 @@ def acknowledgement(program: ByteProgram, version: int) -> Packet:
 
 
 def disconnect(program: ByteProgram, version: int) -> Packet:
-    """DISCONNECT: reason u8, and in 5.0 perhaps another session expiry interval."""
+    """Draw a DISCONNECT: reason u8, and in 5.0 perhaps another session expiry interval."""
     how = program.byte()
     if version != 5 or not how:
         return Disconnect()
@@ -180,7 +180,7 @@ def disconnect(program: ByteProgram, version: int) -> Packet:
 
 
 def auth(program: ByteProgram, version: int) -> Packet:
-    """AUTH that goes on or begins again; other versions have PINGREQ in its place."""
+    """Draw an AUTH that continues or restarts. In other versions return a PINGREQ."""
     if version != 5:
         return Pingreq()
     how = program.byte()
@@ -191,7 +191,7 @@ def auth(program: ByteProgram, version: int) -> Packet:
 
 
 def pingreq(_program: ByteProgram, _version: int) -> Packet:
-    """PINGREQ."""
+    """Return a PINGREQ."""
     return Pingreq()
 
 
@@ -205,4 +205,4 @@ MAKERS: Final[tuple[Callable[[ByteProgram, int], Packet], ...]] = (
     pingreq,
     connect,
 )
-"""By the byte that stands before a packet."""
+"""Functions that draw a packet, selected by the byte before it."""

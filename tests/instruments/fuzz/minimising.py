@@ -1,4 +1,4 @@
-"""An input that raises, made as small as it gets while it raises in the same place."""
+"""Reduction of an input that raises, as long as it raises at the same place."""
 
 import time
 import traceback
@@ -10,18 +10,18 @@ from tests.instruments.fuzz.byte_program import joined, records_of
 from tests.instruments.fuzz.targets import Target
 
 MINIMISING_SECONDS_MAX: Final = 20.0
-"""What is not small by then is small enough to be read."""
+"""Time limit: an input that is still large then is small enough to read."""
 
 
 def failure_of(check: Callable[[bytes], None], data: bytes) -> BaseException | None:
-    """Return what an input raises, if it does."""
-    # A future keeps whatever was raised, of any kind: here that is the result.
+    """Return the exception that an input raises, or None."""
+    # A future stores any exception, which is the result here.
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(check, data).exception()
 
 
 def place_of(failure: BaseException | None) -> tuple[str, str, int | None]:
-    """Return what distinguishes one failure from another: its class and the line that raised."""
+    """Return the class of an exception and the line that raised it, which identify the failure."""
     if failure is None:
         return "", "", 0
     last = traceback.extract_tb(failure.__traceback__)[-1]
@@ -47,7 +47,7 @@ def minimised(target: Target, data: bytes) -> bytes:
 def _without_needless(
     parts: list[bytes], fails: Callable[[list[bytes]], bool], deadline: float
 ) -> list[bytes]:
-    """Leave out runs of parts, long ones first, as long as it still fails."""
+    """Remove runs of parts, long runs first, as long as the rest still fails."""
     length = len(parts)
     while length:
         for start in _starts(parts, length):
@@ -61,5 +61,5 @@ def _without_needless(
 
 
 def _starts(parts: Sequence[bytes], length: int) -> Iterator[int]:
-    """From the end to the front: what comes last is needed least."""
+    """Return start indexes from the end to the front, because the last parts are needed least."""
     return iter(range(max(0, len(parts) - length), -1, -length))

@@ -1,7 +1,7 @@
-"""Mutations of whole actions, beside libFuzzer's of bytes.
+"""Mutations of whole actions, in addition to libFuzzer's mutations of bytes.
 
-Programs of the connection target grow by actions that mean something: those of the seeds, put
-where they were not, repeated, moved, left out, with another argument.
+Programs of the connection target grow by valid actions: actions of the seeds are inserted,
+repeated, moved, removed, or get another argument.
 """
 
 import random
@@ -12,24 +12,24 @@ from typing import Final
 from tests.instruments.fuzz.byte_program import joined, records_of
 
 BYTES_SHARE: Final = 0.3
-"""How often the bytes are left to libFuzzer: it knows what was compared with what."""
+"""The fraction of mutations that libFuzzer does, because it knows which bytes were compared."""
 
 CHANGES_MAX: Final = 4
-"""Changes in one step: single steps find little in a protocol of many steps."""
+"""Changes per mutation: single changes find little in a protocol of many steps."""
 
 
 class ActionMutator:
-    """Has the words that programs are made of."""
+    """Mutates programs with the actions ("words") of the seeds."""
 
     def __init__(self, seeds: Sequence[bytes], mutate: Callable[[bytes, int], bytes]) -> None:
         words = sorted({record for seed in seeds for record in records_of(seed[1:]) if record})
         self.words = [list(alike) for _, alike in groupby(words, lambda record: record[0])]
-        """By action: one that needs no arguments is as likely as one of which seeds are full."""
+        """Words grouped by action, so that all actions are equally likely."""
         self.mutate = mutate
         """libFuzzer's own mutation."""
 
     def __call__(self, data: bytes, size_max_bytes: int, seed: int) -> bytes:
-        """Return another program."""
+        """Return a mutated program."""
         chance = random.Random(seed)  # noqa: S311 - it has to be the same for the same seed
         if not data or chance.random() < BYTES_SHARE:
             return self.mutate(data, size_max_bytes)

@@ -1,7 +1,7 @@
-"""What one client sends, receives, and may rely on: an account kept beside the broker's own.
+"""A client that tracks what it sent, what it received, and what the broker must keep.
 
-It reads both directions with Decoders of its own and knows nothing of the broker but the bytes and
-when a connection is closed. What contradicts the standard, or itself, raises.
+It decodes both directions by itself, and knows only the bytes and when a connection is closed. It
+raises if the broker contradicts the standard or itself.
 """
 
 from collections import deque
@@ -34,7 +34,7 @@ PACKET_SIZE_MAX_BYTES = 268_435_460
 
 
 class Peer(Client):
-    """One end of a connection."""
+    """The client's end of a connection."""
 
     def __init__(self, harness: Harness, connection: Connection, version: int) -> None:
         super().__init__(harness, connection, version)
@@ -43,31 +43,33 @@ class Peer(Client):
         self.greeted = False
         self.was_disconnected = False
         self.gone = False
-        """The broker has closed, and has handed over everything it had to say."""
+        """The broker has closed the connection, and everything it sent has been received."""
         self.obeys = harness.limits.retry_interval_seconds is None
-        """So far it has acknowledged only what it had received, once: its account can be trusted.
-        Where the broker resends by the clock, what it resends may cross an acknowledgement."""
+        """The peer has only acknowledged packets that it received, and once each, so its records
+        can be trusted. This starts as False if the broker resends by the clock, because a resent
+        packet may cross an acknowledgement.
+        """
         self.aliases: dict[int, str] = {}
-        # What it waits for, in the order in which the answers have to come.
+        # Responses that the peer waits for, in their required order.
         self.pubacks: deque[int] = deque()
         self.pubrecs: deque[tuple[int, bool]] = deque()
-        """With whether the message is one that the broker takes."""
+        """Packet identifiers, and whether the broker accepts the message."""
         self.grants: deque[tuple[type[Packet], int, list[str]]] = deque()
         self.pings = 0
-        # What it received: it must still be so after a power cut.
+        # What the peer has received, which must be unchanged after a power cut.
         self.held: set[int] = set()
         """QoS 2 messages acknowledged with PUBREC and not yet released."""
         self.in_flight: dict[int, int] = {}
-        """Deliveries by packet identifier: their QoS, or 0 once PUBREL has come."""
+        """Deliveries by packet identifier: their QoS, or 0 after PUBREL."""
         self.window: set[int] = set()
-        """Those of them that came as a PUBLISH on this connection."""
+        """Those deliveries that arrived as a PUBLISH on this connection."""
         self.subscribed: set[str] = set()
         self.given_up: set[str] = set()
 
-    # -- saying
+    # -- sending
 
     def send_bytes(self, data: bytes) -> None:
-        """Let the broker receive bytes, and take note of what they say."""
+        """Send bytes to the broker, and record their packets."""
         if not self.closed:
             for packet in self.said.feed(data):
                 self._note(packet)
@@ -93,7 +95,7 @@ class Peer(Client):
         if packet.qos == 1:
             self.pubacks.append(packet.packet_id)
         elif packet.qos == 2:
-            # Before 5.0 a refusal looks like any PUBREC: what clients publish there goes nowhere.
+            # Before 5.0 a refusal looks like any PUBREC: messages of clients to $SYS are dropped.
             self.pubrecs.append((packet.packet_id, not packet.topic.startswith("$SYS")))
 
     def _note_acknowledgement(self, packet: Acknowledgement) -> None:
@@ -111,14 +113,14 @@ class Peer(Client):
             self.in_flight.pop(packet_id, None)
             self.window.discard(packet_id)
 
-    # -- hearing
+    # -- receiving
 
     def hear(self, data: bytes) -> None:
-        """Take in what the broker sends."""
+        """Check bytes from the broker."""
         assert not self.gone, f"{data!r} behind the end of the connection"
         if not self.greeted:
-            # Only now the version is known. A CONNECT that is wrong is answered in the version
-            # that it names, and what names none as in 3.1.1.
+            # The version is known only now. An invalid CONNECT is answered in the version that it
+            # names, or as 3.1.1 if it names none.
             error = self.said.error
             is_spoken = error is not None and error.reason != UNSUPPORTED_PROTOCOL
             named = error.protocol_level if error is not None and is_spoken else 0
@@ -134,14 +136,15 @@ class Peer(Client):
         assert not self.decoder._partial, f"half a packet in {data.hex(' ')}"
         largest = self._most(PACKET_SIZE_MAX_BYTES, "maximum_packet_size_bytes")
         if len(data) > largest:
-            # [MQTT5-3.1.2-24] each on its own: a decoder with this limit states which one it is
+            # [MQTT5-3.1.2-24] one by one: a decoder with this limit reports which packet is too
+            # large
             limited = Decoder(largest, self.version, "client")
             limited.feed(data)
             assert limited.error is None, f"{limited.error!r} for a client that takes {largest}"
         return packets
 
     def _most(self, otherwise: int, name: str) -> int:
-        """Return what CONNECT said by a property."""
+        """Return the value of a property of CONNECT, or `otherwise`."""
         properties = None if self.connect is None else self.connect.properties
         value = None if properties is None else getattr(properties, name)
         return otherwise if value is None else int(value)
@@ -190,7 +193,7 @@ class Peer(Client):
     def _hear_acknowledgement(self, packet: Acknowledgement) -> None:
         packet_id = packet.packet_id
         if isinstance(packet, Puback):
-            # [MQTT-4.6.0-2] and [MQTT-4.6.0-3]: in the order in which the messages came
+            # [MQTT-4.6.0-2] and [MQTT-4.6.0-3]: in the order in which the messages arrived
             assert self.pubacks.popleft() == packet_id, f"{packet!r} out of turn"
         elif isinstance(packet, Pubrec):
             expected, is_taken = self.pubrecs.popleft()
@@ -211,19 +214,19 @@ class Peer(Client):
             codes = packet.reason_codes
             self.subscribed |= {name for name, code in zip(filters, codes, strict=True) if code < 3}
 
-    # -- relying
+    # -- promises of the broker
 
     @property
     def is_connected(self) -> bool:
-        """Whether it is a client that was let in."""
+        """True if the broker has accepted the client."""
         return self.connection.state is ConnectionState.CONNECTED
 
     @property
     def session_is_persistent(self) -> bool:
-        """Whether its session outlives the power."""
+        """True if the session must survive a power cut."""
         session = self.connection.session
         return session is not None and session.persistent
 
     def waits_for_nothing(self) -> bool:
-        """Return whether everything it asked for has been answered."""
+        """Return True if every request has been answered."""
         return not (self.pubacks or self.pubrecs or self.grants or self.pings)

@@ -1,6 +1,6 @@
-"""Planted defects: what the fuzzer has to find, so that its silence means something.
+"""Planted defects that the fuzzer must find, so that a run without findings means something.
 
-Each is the real thing with one mistake that no seed shows.
+Each is the real code with one mistake that no seed reveals.
 """
 
 import orjson
@@ -25,10 +25,10 @@ ACKNOWLEDGEMENTS = {PUBACK: puback, PUBREC: pubrec, PUBREL: pubrel, PUBCOMP: pub
 
 
 class RaisingDecoder(Decoder):
-    """Raises at a repeated PUBLISH whose packet identifier is in a range that no seed has."""
+    """A decoder that raises at a repeated PUBLISH with a packet identifier in a certain range."""
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Decode, except for the packet that no author has thought of."""
+        """Decode, and raise at a packet that is not among the seeds."""
         packets = super().feed(data)
         for packet in packets:
             if isinstance(packet, Publish) and packet.dup:
@@ -37,10 +37,10 @@ class RaisingDecoder(Decoder):
 
 
 class HastyWorld(World):
-    """Acknowledges without waiting for the commit, under one setting that no seed has."""
+    """A broker that acknowledges before the commit, under one setting that is not in the seeds."""
 
     def recovered_from_files(self) -> None:
-        """Take the waiting out of the broker that is about to start."""
+        """Remove the waiting from the broker that is about to start."""
         super().recovered_from_files()
         output = self.broker.core.output
         withhold = output.withhold
@@ -62,14 +62,14 @@ class HastyWorld(World):
 
 
 class TrustingReading(JournalReading):
-    """Takes what cannot be read behind the newest batch for the journal's end."""
+    """A journal reader that treats unreadable data after the newest batch as the journal's end."""
 
     def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
         pass
 
 
 def believed(name: SegmentName, data: bytes) -> Segment:
-    """Verify a segment, except for the sequence numbers of its events."""
+    """Verify a segment without the sequence numbers of its events."""
     try:
         return segment_of(name, data)
     except DamagedSegment as damage:
@@ -81,7 +81,7 @@ def believed(name: SegmentName, data: bytes) -> Segment:
 
 
 def raising_framing(kind: Kind) -> LineDecoder:
-    """A framing that cannot take an integer of one digit, which no line among the seeds has."""
+    """Return a framing that raises at an integer of one digit, which is not in the seeds."""
     framing = kind.make()
     feed = framing.feed
     lines = kind.name in ("key_value", "csv")

@@ -1,4 +1,4 @@
-"""A finding for people: the smallest input, what it raised, and what to paste into the tests."""
+"""A report on a finding: the smallest input, its exception, and code to paste into the tests."""
 
 import traceback
 from pathlib import Path
@@ -14,7 +14,7 @@ HEX_COLUMNS: Final = 66
 
 
 def report_of(name: str, path: Path) -> str:
-    """Write the report of the finding at `path` beside it, and return it."""
+    """Write a report next to the finding at `path`, and return the report."""
     data = path.read_bytes()
     if f"{name}-timeout-" in path.name:
         said = f"It takes longer than {INPUT_SECONDS_MAX} seconds."

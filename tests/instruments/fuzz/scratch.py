@@ -1,4 +1,4 @@
-"""Where data directories of programs go: into memory, where an fsync costs nothing."""
+"""The folder for data directories of programs: in memory, where an fsync is free."""
 
 import os
 from pathlib import Path
@@ -8,5 +8,5 @@ MEMORY_FOLDER: Final = Path("/dev/shm")  # noqa: S108 - only directories with ra
 
 
 def scratch_root() -> Path | None:
-    """Return the folder for temporary directories; None: what Python takes, as TMPDIR states."""
+    """Return the folder for temporary directories, or None for Python's default (also TMPDIR's)."""
     return None if "TMPDIR" in os.environ or not MEMORY_FOLDER.is_dir() else MEMORY_FOLDER

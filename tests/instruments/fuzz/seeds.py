@@ -1,6 +1,6 @@
-"""Where the fuzzer begins: inputs made from the packet vectors, and a few whole stories.
+"""The fuzzer's seeds: inputs derived from the packet vectors, and a few complete stories.
 
-They are made at each start, so that a vector that is added is a seed from then on.
+They are generated at each start, so a new vector becomes a seed immediately.
 """
 
 from collections.abc import Iterator
@@ -17,19 +17,19 @@ from tests.instruments.fuzz.connection_target import ACTIONS, CUT_AT_THE_END, VE
 from tests.instruments.fuzz.made_packets import MAKERS
 
 SEED_BYTES_MAX: Final = 400
-"""Longer vectors prove limits of length; a fuzzer would spend its time on their padding."""
+"""Longer vectors test length limits, and fuzzing their padding would waste time."""
 
 ACTION: Final = {action.__name__: bytes([index]) for index, action in enumerate(ACTIONS)}
 NO_LIMITS_CHANGED: Final = b"\x00"
 RAW_BYTES_MAX: Final = 200
-"""Of one action's arguments, which count to 255."""
+"""Longest arguments of one action, whose count is one byte."""
 
 Story = list[bytes]
 """Actions with their arguments."""
 
 
 def decoder_seeds() -> Iterator[bytes]:
-    """Return every vector for every version that it is one of; of some, what memory they take."""
+    """Yield every vector in each of its versions, and some of them with their memory measured."""
     for number, (version, sender, wire) in enumerate(_wires()):
         side = 0 if sender == "client" else decoder_target.SIDE_BIT
         set_up = decoder_target.VERSIONS.index(version) | side
@@ -51,7 +51,7 @@ def _wires() -> Iterator[tuple[int, str, bytes]]:
 
 
 def connection_seeds() -> Iterator[bytes]:
-    """Return stories with a power cut after each action, and each vector behind a CONNECT."""
+    """Yield stories with a power cut after each action, and each vector after a CONNECT."""
     for version in (3, 4, 5):
         for story in _stories(version):
             yield NO_LIMITS_CHANGED + joined(story)
@@ -80,13 +80,13 @@ def _stories(version: int) -> Iterator[Story]:
     expires_never = (1, 3) if version == 5 else (0,)
     subscriber = [_join(version, 0, 1, *expires_never), _send("subscribe", 0, 0, 1, 2)]
     publisher = [_do("choose", 1), _join(version, 0, 0, *expires_never)]
-    # b subscribes to t/+ at QoS 2, a publishes to t/1 at QoS 2 and releases.
+    # Client b subscribes to t/+ at QoS 2; client a publishes to t/1 at QoS 2 and releases.
     pair = [*subscriber, _do("commit"), *publisher, _send("publish", 2, 0, 1, 0, 0)]
     released = [*pair, _do("commit"), _do("answer", 0), _do("commit")]
     received = [_do("choose", 0), *[_do("answer", 0), _do("commit")] * 2]
     yield [*released, *received, _do("cut_when_settled")]
     yield [*pair, _do("commit"), _do("cut"), subscriber[0], _do("turn"), _do("commit")]
-    # The subscriber is away, its queue goes to disk, it comes back.
+    # The subscriber disconnects, its queue is written to disk, and it returns.
     many = [_send("publish", 1, 0, 1, index, 0) for index in range(6)]
     away = [_do("choose", 0), _do("lose"), _do("choose", 1), *many, _do("commit")]
     stored = [_do("begin_checkpoint"), *[_do("seal", 7)] * 4]
@@ -98,7 +98,7 @@ def _stories(version: int) -> Iterator[Story]:
 
 
 def _will(version: int) -> Story:
-    """A retained will at QoS 1 after its delay, to a session that was kept."""
+    """Return a story of a delayed, retained QoS 1 will to a persistent session."""
     will = (9, 0x40, 2, 0, 1) if version == 5 else (9, 0, 0, 1)
     properties = (1, 2) if version == 5 else (0,)
     return [
@@ -114,7 +114,7 @@ def _will(version: int) -> Story:
 
 
 def _authenticated(version: int) -> Story:
-    """By password, or in 5.0 by a method that asks, and once more."""
+    """Return a story of two logins: by password, or in 5.0 by a method with a challenge."""
     if version < 5:
         return [_join(version, 48, 0), _send("pingreq"), _do("authenticate", 0), _do("commit")]
     asked = [_do("authenticate", 8), _send("auth", 2), _do("authenticate", 0), _do("commit")]
@@ -122,7 +122,7 @@ def _authenticated(version: int) -> Story:
 
 
 def _narrow() -> Story:
-    """A subscriber of 5.0 that allows little: one in flight, small packets, one alias."""
+    """Return a story of a 5.0 subscriber with small limits: one in flight, 60 bytes, one alias."""
     terms = (0x0F, 3, 0, 4, 1)  # expiry, receive maximum 1, packets of 60 bytes, one alias
     messages = [
         _send("publish", 1, 0, 1, 0, 0),
@@ -155,7 +155,7 @@ ACTIONS_OF_JOURNALS: Final = [action.__name__ for action in journal_target.ACTIO
 
 
 def journal_seeds() -> Iterator[bytes]:
-    """Return each kind of damage at a few places of each file; none hides the journal's end."""
+    """Yield each kind of damage at a few places of each file, but never hide the journal's end."""
     yield b"\x00"
     for index in range(len(journal_target.ACTIONS)):
         for number in range(journal_target.FILES):
@@ -167,7 +167,7 @@ def journal_seeds() -> Iterator[bytes]:
 
 
 def segment_seeds() -> Iterator[bytes]:
-    """Return each kind of change to some lines, of a segment and of a chain's state."""
+    """Yield each kind of change to some lines of a segment and of a chain's state."""
     for kind in (0, 1):
         yield bytes([kind])
         for index in range(len(segment_target.ACTIONS)):

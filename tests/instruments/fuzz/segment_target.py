@@ -1,12 +1,12 @@
-"""Sealed segments and the chain's state, under checksums that are right: only the inside is wrong.
+"""Sealed segments and the chain's state with valid checksums and invalid contents.
 
 An input::
 
     kind u8 | actions, each: kind u8 | count u8 | arguments
 
-The actions change the lines of a segment that was whole, or the text of a `chain.json`. Promises:
-either what is read is what its name promises, number by number, or it is refused as damaged or as
-of a later version, and nothing else is raised.
+The actions change the lines of a valid segment, or the text of a `chain.json`. The promises: what
+is read matches the segment's name, number by number. Otherwise it is refused as damaged or as of a
+later version. No other exception is raised.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ def _chain() -> bytes:
 
 
 class Text:
-    """Lines that the actions change."""
+    """The lines of a file, which the actions change."""
 
     def __init__(self, lines: list[bytes]) -> None:
         self.lines = [bytearray(line) for line in lines]
@@ -123,7 +123,7 @@ def _changed(lines: list[bytes], data: bytes) -> Text:
 
 
 def check(data: bytes, verify: Verify = segment_of) -> None:
-    """Change, read, and raise where a promise is broken."""
+    """Change and read a file. Raise if a promise is broken."""
     if data[:1] and data[0] & 1:
         _check_chain(_changed([_chain()], data[1:]))
     else:
@@ -145,7 +145,10 @@ def _check_segment(text: Text, verify: Verify) -> None:
 
 
 def _packed(text: Text) -> bytes:
-    """The lines as a frame; a footer that is JSON gets the sha256 of what it closes."""
+    """Return the lines as a frame.
+
+    A footer that is JSON gets the right sha256 of the lines before.
+    """
     *lines, footer = text.lines
     body = b"".join(bytes(line) + b"\n" for line in lines)
     try:

@@ -1,4 +1,4 @@
-"""The targets by name: what to call with an input, where to begin, how long an input may be."""
+"""The targets by name: their functions, their seeds, and their longest inputs."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -21,13 +21,13 @@ from tests.instruments.fuzz.seeds import (
 
 
 class Target(NamedTuple):
-    """One thing to fuzz."""
+    """A function to fuzz."""
 
     check: Callable[[bytes], None]
     seeds: Callable[[], Iterator[bytes]]
     input_bytes_max: int
     has_actions: bool
-    """An input is a program: mutations keep its actions whole."""
+    """The input is a program whose actions mutations must keep intact."""
 
 
 TARGETS: Final = {
@@ -55,6 +55,6 @@ PLANTED: Final = {
         check=partial(framing_target.check, make=planted.raising_framing)
     ),
 }
-"""The same with a defect each, for the tests of the fuzzer."""
+"""Targets with one planted defect each, for the tests of the fuzzer."""
 
 ALL: Final = TARGETS | PLANTED

@@ -1,4 +1,4 @@
-"""The fuzzer at work for a few seconds: what was found stays mended, and defects are found."""
+"""The fuzzer for a few seconds: earlier findings stay fixed, and planted defects are found."""
 
 import asyncio
 import re
@@ -24,12 +24,14 @@ RUNS = {
     "segment": 800,
     "framing": 1_000,
 }
-"""A few seconds on a quiet machine, counted, so that a busy one does not see less. It is the share
-of `make test`; `make fuzz` goes on."""
+"""Runs per target, which take a few seconds on a quiet machine.
+
+They are counted, so that a busy machine tests as much. `make fuzz` runs longer.
+"""
 
 
 class Defect(NamedTuple):
-    """Where a defect is planted, by when it has to be found, and what it must raise."""
+    """The target of a planted defect, the runs in which it must be found, and its exception."""
 
     target: str
     runs_max: int
@@ -38,7 +40,7 @@ class Defect(NamedTuple):
 
 DEFECTS = {
     "decoder-that-raises": Defect("decoder", 200_000, "planted in the decoder"),
-    # What is said before its commit: CONNACK, SUBACK, PUBREC and PUBLISH, or PUBREL.
+    # Sent before its commit: CONNACK, SUBACK, PUBREC and PUBLISH, or PUBREL.
     "broker-in-haste": Defect(
         "connection", 25_000, r"Error: [A-Z]+( \d+)? was sent(, and .* (gone|forgotten)| too soon)"
     ),
@@ -47,7 +49,7 @@ DEFECTS = {
     "framing-that-raises": Defect("framing", 200_000, "planted in the framing"),
 }
 LONG = ("broker-in-haste", "framing-that-raises")
-"""Half a minute of a processor each."""
+"""Targets that need half a minute of processor time each."""
 COVERAGE_MIN = {
     "decoder": 500,
     "connection": 500,
@@ -57,7 +59,7 @@ COVERAGE_MIN = {
 }
 SECONDS_MAX = 300
 SEED = 1
-"""The same run each time: what a chance run finds belongs to `make fuzz`."""
+"""A fixed seed for the same run each time: random runs belong to `make fuzz`."""
 
 needs_atheris = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
@@ -69,7 +71,7 @@ def test_what_was_found_before_is_mended(finding: Finding) -> None:
 
 @pytest.mark.parametrize("name", PLANTED if why_not() is None else ALL)
 def test_no_seed_raises_not_even_where_a_defect_is_planted(name: str) -> None:
-    """Those without a defect are what the fuzzer begins with, where it can run."""
+    """The targets without a defect begin with these seeds, on machines that can fuzz."""
     for seed in ALL[name].seeds():
         assert len(seed) <= ALL[name].input_bytes_max
         ALL[name].check(seed)
@@ -104,7 +106,7 @@ def test_a_planted_defect_is_found(name: str, tmp_path: Path) -> None:
     assert campaign.finding is not None, f"not found in {campaign.runs} runs"
     report = report_of(name, campaign.finding)
     assert re.search(defect.raises, report), report
-    # It is the defect that was found: without it nothing is raised.
+    # The planted defect was found: without the defect nothing is raised.
     TARGETS[defect.target].check(campaign.finding.read_bytes())
     assert f'"{name}",\n        bytes.fromhex(' in report
     assert (tmp_path / "findings" / f"{campaign.finding.name}.txt").read_text().startswith(name)
@@ -128,7 +130,7 @@ assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 @needs_atheris
 def test_no_timer_runs_while_a_process_that_found_something_ends() -> None:
-    # In a process of its own: this one's timer is pytest's.
+    # In a separate process, because pytest uses this one's timer.
     subprocess.run([sys.executable, "-c", TIMER_STOPPED], cwd=ROOT, check=True, timeout=60)
 
 

@@ -1,7 +1,7 @@
-"""The real broker on the real store, with peers that keep account, and what must hold at any time.
+"""The real broker on the real store with peers, and the rules that must hold at any time.
 
-A power cut brings back what was committed. What a peer had received by then must be in it: this is
-"speak only after the commit", seen from outside.
+A power cut brings back the committed state. Everything that a peer had received must be part of it.
+This is the rule "speak only after the commit", seen from outside.
 """
 
 from pathlib import Path
@@ -21,20 +21,20 @@ from tests.instruments.fuzz.made_packets import METHOD
 from tests.instruments.fuzz.peer import Peer
 
 SESSION_EXPIRY_SECONDS_MAX: Final = 3_600.0
-"""So that even a session that never expires does, at the end of a program."""
+"""A limit, so that even a session that never expires ends with the program."""
 
 TIMERS_MAX: Final = 1_000
-"""More than any program can set; a timer that sets itself again without end reaches it."""
+"""More timers than a program can set. A timer that sets itself again forever reaches this."""
 
 STEPS_TO_THE_END_MAX: Final = 1_000
-"""Timers that may come up, one after the other, before nothing is left to come."""
+"""Timers that may run one after the other before none is left."""
 
 SESSION_ROWS: Final = ("sessions", "subscriptions", "inbound", "outbound", "queue", "wills")
 SYSTEM_VALUES: Final = {"$SYS/broker/uptime": b"1 seconds"}
 
 
 def limits_of(choice: int) -> Limits:
-    """Return limits that a short program can reach, in the variants that `choice` has bits for."""
+    """Return limits that a short program can reach. Bits of `choice` select variants."""
     limits = Limits()
     when_full = WhenFull.SLOW if choice & 32 else WhenFull.DROP_NEWEST
     limits.when_full_of = lambda _: when_full
@@ -69,7 +69,7 @@ class World(Harness):
         super().__init__(data_dir, limits)
 
     def recovered_from_files(self) -> None:
-        """Compare what is there after a start with what peers had received before the cut."""
+        """Compare the state after a start with what peers had received before the cut."""
         self.broker.core.authenticates = True
         self.broker.core.methods = [METHOD]
         for peer in self.relied:
@@ -92,24 +92,24 @@ class World(Harness):
             delivery = session.outbound.get(packet_id)
             assert delivery is not None, f"PUBLISH {packet_id} was sent, and is forgotten"
             expected = DeliveryState.SENT if step else DeliveryState.RECEIVED
-            # PUBREC may have been sent by the peer, and recorded or not.
+            # The peer may have sent PUBREC, with or without its record.
             assert delivery.state == expected or step == 2, f"PUBREL {packet_id} was sent too soon"
 
-    # -- the event loop's work
+    # -- the work of the event loop
 
     def open_peer(self) -> Peer:
-        """Make a connection that has said nothing yet."""
+        """Open a connection that has not sent anything."""
         connection = self.broker.accept("127.0.0.1:1", True, self.now)
         peer = Peer(self, connection, 4)
         self.clients[connection] = peer
         return peer
 
     def peers(self) -> list[Peer]:
-        """Return everyone who has not seen the end of their connection."""
+        """Return the peers whose connections have not ended."""
         return [client for client in self.clients.values() if isinstance(client, Peer)]
 
     def flush(self) -> None:
-        """Let every peer hear what may be said now."""
+        """Deliver to every peer what the broker may send now."""
         self.asked += self.broker.effects.take_logins()
         if self.broker.effects.system_subscriptions:
             self.broker.answer_system_subscriptions(SYSTEM_VALUES)
@@ -125,7 +125,7 @@ class World(Harness):
                 del self.clients[connection]
 
     def cut(self) -> None:
-        """Cut the power, and hold against what is found what had been said."""
+        """Cut the power, and compare the recovered state with what peers had received."""
         self.relied = [
             peer
             for peer in self.peers()
@@ -135,7 +135,7 @@ class World(Harness):
         super().cut()
 
     def settle(self) -> Picture:
-        """Let everybody go and everything become durable; return what has to survive."""
+        """Disconnect all peers and commit. Return the state that must survive."""
         for peer in self.peers():
             self.lose(peer)
         self.asked = []
@@ -144,17 +144,17 @@ class World(Harness):
         return picture_of(self)
 
     def cut_when_settled(self) -> None:
-        """Cut the power when everything is durable: nothing may be lost or invented."""
+        """Cut the power when everything is durable, and check that the state is unchanged."""
         before = self.settle()
         self.cut()
         after = picture_of(self)
         after["sequence"] = self.recovered.next_sequence
         assert after == before, f"before the cut {before}, after it {after}"
 
-    # -- what must hold
+    # -- rules that must hold
 
     def check(self) -> None:
-        """Sums are right, and nothing is beyond its limit."""
+        """Check that totals are right and no limit is exceeded."""
         limits, broker = self.limits, self.broker
         state = broker.state
         for session in state.sessions.values():
@@ -211,13 +211,13 @@ class World(Harness):
             assert len(connection.aliases_in) <= limits.max_topic_alias, "max_topic_alias"
 
     def check_answered(self) -> None:
-        """After a commit everybody who was let in has every answer, but to PUBLISHes that wait."""
+        """Check after a commit that all requests are answered, except for PUBLISHes that wait."""
         for peer in self.peers():
             if peer.is_connected and not peer.connection.put_off.packets:
                 assert peer.waits_for_nothing(), "an answer is missing"
 
     def end(self) -> None:
-        """Let everybody go, let everything expire: nothing may be left, in memory or on disk."""
+        """Disconnect all peers and expire everything. Nothing may remain in memory or on disk."""
         self.settle()
         for _ in range(STEPS_TO_THE_END_MAX):
             due = self.broker.next_due()
@@ -234,7 +234,7 @@ class World(Harness):
         assert tree.subscription_bytes() == 0, "left over of what subscriptions cost"
         assert tree.filters.wild_patterns == 0, "left over of the patterns of filters"
         assert tree.topics.root.is_empty() or state.retained, "left over in the tree of topics"
-        self.checkpoint()  # the end of one that had begun before
+        self.checkpoint()  # the end of a checkpoint that had begun before
         self.checkpoint()
         rows = self.rows(*SESSION_ROWS, "messages", "retained")
         kept = len(state.retained)

@@ -1,1 +1,1 @@
-"""Real power cuts: the real processes on a file system that forgets what was not fsynced."""
+"""Power cuts with the real processes, on a file system that loses data without an fsync."""

@@ -1,4 +1,4 @@
-"""What must be true of Oncegate's data once a campaign is over and every client has finished."""
+"""Checks of Oncegate's data after a campaign, when every client has finished."""
 
 import asyncio
 import json
@@ -16,11 +16,11 @@ TABLES = ("inbound", "outbound", "queue", "messages")
 
 
 async def examine(subject: Oncegate, *, published: int, disk_failed: bool = False) -> Deliveries:
-    """Nothing waits, nothing is left in the tables, the session log reports all of it once.
+    """Check that no message waits, the tables are empty, and the session log is complete.
 
-    `published` is how many QoS 2 messages were published. The log is without a gap across all
-    cuts, and each segment names the one before it. `disk_failed` states whether more than cuts was
-    wrong with the disk, which the uploader then reports.
+    `published` is the number of published QoS 2 messages. Across all cuts the log must have no gap,
+    and each segment must name the previous one. With `disk_failed`, the disk had faults in addition
+    to cuts, which the uploader then reports.
     """
     async with Stage(subject.broker, prefix="aftermath") as stage:
         status = await stage.eventually(
@@ -36,7 +36,7 @@ async def examine(subject: Oncegate, *, published: int, disk_failed: bool = Fals
     assert await asyncio.to_thread(subject.broker.stop) == 0, subject.broker.standard_error()
     assert subject.broker.rows_of(*TABLES) == dict.fromkeys(TABLES, 0)
     assert await asyncio.to_thread(subject.uploader.stop_when_done) == 0
-    # Nothing that a cut leaves is an error to it.
+    # The effects of a cut are not an error for the uploader.
     assert disk_failed or "error:" not in subject.uploader_log(), subject.uploader_log()
     log = deliveries_of(subject.broker.data_directory, may_repeat=disk_failed)
     assert set(log.held.values()) == {1}
@@ -49,7 +49,7 @@ async def examine(subject: Oncegate, *, published: int, disk_failed: bool = Fals
 
 
 def _check_the_chain(data_directory: Path, *, may_fork: bool) -> None:
-    # Of one number there are two where a disk did not give back one that had arrived already.
+    # Two segments have one number if the disk lost one that had already been uploaded.
     of_number: dict[int, set[str | None]] = {0: {None}}
     for header, sha256 in _segments_of(data_directory):
         number = header["segment"]
@@ -59,7 +59,7 @@ def _check_the_chain(data_directory: Path, *, may_fork: bool) -> None:
 
 
 def _segments_of(data_directory: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each uploaded segment's header, and the sha256 that its name carries, in their order."""
+    """Yield each uploaded segment's header, and the sha256 in its name, in order."""
     paths = sorted(
         (data_directory / "uploaded").rglob("*.jsonl.zst"),
         key=lambda path: int(path.name.split(".")[2]),

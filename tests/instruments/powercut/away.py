@@ -1,4 +1,4 @@
-"""A subscriber that is away while messages are acknowledged, and comes back after the damage."""
+"""A subscriber that is away while messages are acknowledged, and returns after the damage."""
 
 import asyncio
 import time
@@ -10,11 +10,14 @@ from tests.system.stage import Stage
 MESSAGES_MAX = 2000
 PAYLOAD_BYTES = 500
 HELD_COUNT = 60
-"""Messages that wait for the subscriber: enough for some dozens of database pages."""
+"""Messages queued for the subscriber: enough for some dozens of database pages."""
 
 
 async def hold_messages(stage: Stage) -> None:
-    """Subscribe, leave, and have messages acknowledged, some together and some one by one."""
+    """Subscribe and leave.
+
+    Then publish messages until all are acknowledged, in bursts and singly.
+    """
     subscriber = await stage.client("subscriber", clean=False)
     await subscriber.subscribe((stage.topic("a"), 2))
     await subscriber.disconnect()
@@ -31,7 +34,7 @@ def _payload_of(number: int) -> bytes:
 
 
 async def publish_while_it_lasts(stage: Stage, first: int = HELD_COUNT) -> int:
-    """Publish from this number on until the broker ends; the number that was not acknowledged."""
+    """Publish from `first` on until the broker ends. Return the first unacknowledged number."""
     publisher = await stage.client("publisher")
     for number in range(first, MESSAGES_MAX):
         try:
@@ -42,9 +45,10 @@ async def publish_while_it_lasts(stage: Stage, first: int = HELD_COUNT) -> int:
 
 
 async def numbers_kept(stage: Stage) -> list[int]:
-    """What the subscriber is given when it comes back, in this order.
+    """Return the numbers that the returning subscriber receives, in order.
 
-    It subscribes again: damage may have cost the subscription, and the last message must come.
+    It subscribes again, because damage may have removed the subscription, and the last message must
+    arrive.
     """
     subscriber = await stage.client("subscriber", clean=False)
     await subscriber.subscribe((stage.topic("a"), 2))
@@ -53,7 +57,7 @@ async def numbers_kept(stage: Stage) -> list[int]:
 
 
 async def exit_code_of(broker: BrokerProcess) -> int:
-    """Wait until the process has ended by itself."""
+    """Wait until the broker has exited by itself. Return its exit code."""
     deadline = time.monotonic() + STOP_DEADLINE_SECONDS
     while broker.is_running:
         assert time.monotonic() < deadline, "the broker goes on"

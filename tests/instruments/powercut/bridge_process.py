@@ -1,4 +1,4 @@
-"""`oncegate bridge` on a machine whose power may go."""
+"""`oncegate bridge` on a machine whose power can be cut."""
 
 import shutil
 import signal
@@ -14,11 +14,11 @@ START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 60.0
 
 COMPLAINTS = ("the outbox was damaged", "has lost our session", "Traceback")
-"""What an honest disk never makes it say."""
+"""Log messages that must not appear on an honest disk."""
 
 
 class BridgeProcess:
-    """`serial` is the configuration's TOML for its ports."""
+    """A bridge process. `serial` is the TOML of its serial ports."""
 
     def __init__(
         self, data_directory: Path, broker_port: int, serial: str, commit_delay: str = "0s"
@@ -51,7 +51,7 @@ class BridgeProcess:
         self._await("bridge started")
 
     def await_connected(self) -> None:
-        """Wait until its last word about the broker is that it is connected."""
+        """Wait until the last log line about the broker reports a connection."""
         self._await("connected to the broker", unless_followed_by="no connection to the broker")
 
     def _await(self, words: str, *, unless_followed_by: str | None = None) -> None:
@@ -63,38 +63,38 @@ class BridgeProcess:
                 return
             assert self._process.poll() is None, f"the bridge ended: {self.log()[-2000:]}"
             assert time.monotonic() < deadline, f"waited for {words!r}: {self.log()[-2000:]}"
-            time.sleep(0.01)  # A process can only be asked again.
+            time.sleep(0.01)  # A process can only be polled.
 
     def said_since_start(self) -> str:
-        """What it wrote since it was spawned last."""
+        """Return the log since the last start."""
         return self.log()[self._said :]
 
     def has_ended(self) -> bool:
-        """Whether it has ended by itself."""
+        """Return True if the bridge has exited by itself."""
         return self._process is not None and self._process.poll() is not None
 
     def damage(self) -> str | None:
-        """What it complains of since its start, if of anything."""
+        """Return the first complaint in the log since the last start, or None."""
         lines = self.said_since_start().splitlines()
         return next((line for line in lines if any(word in line for word in COMPLAINTS)), None)
 
     def log(self) -> str:
-        """What it wrote in all its lives."""
+        """Return the log of all starts."""
         return self._log.read_text(errors="replace")
 
     def readings_waiting(self) -> int:
-        """The rows of its outbox."""
+        """Return the number of rows in the outbox."""
         with closing(sqlite3.connect(self.data_directory / "outbox.db")) as connection:
             return int(connection.execute("SELECT count(*) FROM readings").fetchone()[0])
 
     def stop(self) -> int:
-        """Stop it with SIGTERM; its exit code."""
+        """Stop the bridge with SIGTERM. Return its exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_DEADLINE_SECONDS)
 
     def wait(self, seconds: float) -> int:
-        """Wait until it has ended by itself; its exit code."""
+        """Wait until the bridge has exited by itself. Return its exit code."""
         assert self._process is not None
         return self._process.wait(seconds)
 
@@ -108,6 +108,6 @@ class BridgeProcess:
             self._process.wait(STOP_DEADLINE_SECONDS)
 
     def remove(self) -> None:
-        """Leave nothing behind."""
+        """Kill the bridge and remove its directory."""
         self.bury()
         shutil.rmtree(self._directory, ignore_errors=True)

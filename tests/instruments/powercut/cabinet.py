@@ -1,4 +1,4 @@
-"""What stands in a cabinet: a board and a bridge, and no broker."""
+"""A cabinet without a network: a board and a bridge, but no broker."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ DEADLINE_SECONDS = 30.0
 
 
 class Cabinet:
-    """A board, a bridge without a broker, and a disk that is switched on."""
+    """A board, a bridge without a broker, and a mounted disk."""
 
     def __init__(self, disk: MountedDisk, window: int) -> None:
         self.disk = disk
@@ -28,7 +28,7 @@ class Cabinet:
         await asyncio.to_thread(self.bridge.await_ready)
 
     async def accept(self, count: int) -> None:
-        """Until so many frames more have been acknowledged."""
+        """Wait until the bridge has acknowledged `count` more frames."""
         before = len(self.board.accepted)
         async with asyncio.timeout(DEADLINE_SECONDS):
             while len(self.board.accepted) < before + count:  # noqa: ASYNC110

@@ -1,8 +1,8 @@
-"""A campaign: clients publish and subscribe while the power of the broker's disk is cut and cut.
+"""A campaign: clients publish and subscribe while the power of the broker's disk is cut repeatedly.
 
-The seed decides every die: how busy the disk is, at which of its operations the power goes and what
-survives. The scheduling of processes is beyond any seed, so the same seed meets the same kinds of
-cuts, at instants that may differ. What was on the disk is kept where something was lost.
+The seed determines all random choices: how busy the disk is, at which operation the power is cut,
+and which writes survive. No seed determines the scheduling of processes, so a seed repeats the
+kinds of cuts but not their exact times. If something was lost, the disk's contents are kept.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ DRAIN_DEADLINE_SECONDS = 60.0
 
 
 class AtAFault(enum.Enum):
-    """What a campaign does once something was lost, doubled, forgotten or damaged."""
+    """The reaction of a campaign to a lost, doubled, forgotten or damaged message."""
 
     FAIL = enum.auto()
     STOP_CUTTING = enum.auto()
@@ -39,7 +39,7 @@ class AtAFault(enum.Enum):
 
 @dataclass
 class Campaign:
-    """All of it; `verdict` and `cuts` grow while it runs."""
+    """A campaign. `verdict` and `cuts` grow while it runs."""
 
     disk: MountedDisk
     subject: Subject
@@ -48,10 +48,10 @@ class Campaign:
     is_lying: bool = False
     at_a_fault: AtAFault = AtAFault.FAIL
     faults: tuple[str, ...] = ()
-    """What the disk has for a while between the cuts (`machine.FAULTS`)."""
+    """Temporary faults of the disk between the cuts (`machine.FAULTS`)."""
 
     faults_met: Counter[str] = field(default_factory=Counter)
-    """How often the disk failed for a while, and how often that ended a process."""
+    """Counts of temporary faults, and of faults that ended a process."""
 
     verdict: Verdict = field(default_factory=Verdict)
     cuts: list[Cut] = field(default_factory=list)
@@ -59,19 +59,22 @@ class Campaign:
     subscribers: list[WatchfulSubscriber] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
     is_counted: bool = False
-    """Whether the run came to its end, where losses are counted."""
+    """True if the run was completed, after which losses are counted."""
 
     @property
     def _machine(self) -> Machine:
         return Machine(self.disk, self.subject, self.is_lying, self.faults)
 
     async def run(self, report: Callable[[], None]) -> None:
-        """Cut again and again, let all clients finish, and count; the broker runs at the end."""
+        """Cut the power repeatedly, let all clients finish, and count.
+
+        The broker still runs at the end.
+        """
         dice = self._dice("clients")
         self._make_clients(dice)
         self.disk.switch_on()
         await self._start()
-        # What a first start writes is there; from now on the disk lies, if it does.
+        # The files of the first start are safe. From now on the disk lies, if it is a lying one.
         self.disk.set(is_lying=self.is_lying)
         async with asyncio.TaskGroup() as tasks:
             for subscriber in self.subscribers:
@@ -92,11 +95,11 @@ class Campaign:
 
     @property
     def published(self) -> int:
-        """How many QoS 2 messages were published."""
+        """Return the number of published QoS 2 messages."""
         return sum(publisher.published[2] for publisher in self.publishers)
 
     def story(self) -> str:
-        """What was found, and the last cuts before it."""
+        """Return the findings, and the last cuts before them."""
         lines = [f"seed {self.seed}, media of the last cuts in {self.disk.directory}"]
         lines += [str(cut) for cut in self.cuts[-3:]]
         return "\n".join(lines + self.verdict.notes)
@@ -183,5 +186,5 @@ class Campaign:
 
 
 def workplace(directory: Path) -> Path:
-    """Where a broker's data lies on a disk in this directory."""
+    """Return the folder of a broker's data on a disk in this directory."""
     return directory / "disk" / "data"

@@ -1,6 +1,6 @@
-"""The resuming clients, who here write down what a broker did wrong instead of failing immediately.
+"""Resuming clients that record a broker's faults instead of failing immediately.
 
-So the same clients serve a broker that must be without fault, a disk that lies, and other brokers.
+So the same clients test a broker that must be faultless, a lying disk, and other brokers.
 """
 
 import random
@@ -11,15 +11,15 @@ from tests.peers.mqtt_bytes import Kind, Received
 from tests.peers.resuming_client import Progress, Publisher, Subscriber, Tally
 
 END_TOPICS = ("load/end/1", "load/end/2")
-"""What is published last, in this order: all else of a session lies before it."""
+"""Topics of the last messages, in this order. All other messages of a session come before."""
 
 NOTES_MAX = 20
-"""The first faults are worth a sentence each; a broker without a memory has thousands."""
+"""Only the first faults are described, because a broker without storage has thousands."""
 
 
 @dataclass
 class Verdict:
-    """What was found against a broker."""
+    """The faults found in a broker, as counts and sentences."""
 
     acknowledged: int = 0
     lost: int = 0
@@ -27,29 +27,29 @@ class Verdict:
     forgotten: int = 0
     disordered: int = 0
     gaps: int = 0
-    """Numbers that were passed over: lost, or about to come out of order."""
+    """Skipped numbers: lost, or about to arrive out of order."""
 
     torn: int = 0
-    """Readings that are not what a sensor said, or only a part of it."""
+    """Readings that differ from the sensor's, or are incomplete."""
 
     damaged: int = 0
-    """Starts that found damage. What was synced is whole: on an honest disk there is none."""
+    """Starts that found damage. An honest disk keeps all synced data, so it has none."""
 
     notes: list[str] = field(default_factory=list)
 
     def is_clean(self) -> bool:
-        """Whether nothing was found."""
+        """Return True if no fault was found."""
         wrong = (self.lost, self.doubled, self.forgotten, self.disordered, self.gaps, self.torn)
         return not any(wrong) and not self.damaged
 
     def note(self, sentence: str) -> None:
-        """Keep a sentence for the report."""
+        """Add a sentence to the report."""
         if len(self.notes) < NOTES_MAX:
             self.notes.append(sentence)
 
 
 class LedgerPublisher(Publisher):
-    """Keeps the numbers that were acknowledged to the end."""
+    """A publisher that records the numbers whose acknowledgement is complete."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class LedgerPublisher(Publisher):
 
 
 class WatchfulSubscriber(Subscriber):
-    """Keeps every number that it was given."""
+    """A subscriber that records every received number."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class WatchfulSubscriber(Subscriber):
         self._written_off = 0
 
     def is_finished(self) -> bool:
-        # Identifiers that a broker forgot to release would keep a client waiting without end.
+        # If a broker forgot to release identifiers, a client would wait for them forever.
         is_complete = not self._received_ids or not self._verdict.is_clean()
         return (
             self.progress.expected is not None
@@ -110,7 +110,7 @@ class WatchfulSubscriber(Subscriber):
         self._verdict.note(f"the session of {self.client_id} was forgotten")
         self.is_subscribed.clear()
         self._received_ids.clear()
-        # No publisher waits for a subscriber to catch up on what is gone.
+        # No publisher waits for a subscriber to receive lost messages.
         self._written_off = self.progress.published - self._taken()
 
     async def receive(self, client: ByteClient, packet: Received) -> None:
@@ -155,7 +155,10 @@ def _text_of(packet: Received) -> str:
 def count_losses(
     publishers: list[LedgerPublisher], subscribers: list[WatchfulSubscriber], verdict: Verdict
 ) -> None:
-    """Once all have finished: what was acknowledged to a publisher and a subscriber misses."""
+    """Count messages that were acknowledged to a publisher but never reached a subscriber.
+
+    Call this after all clients have finished.
+    """
     for publisher in publishers:
         for topic, acknowledged in publisher.acknowledged.items():
             for subscriber in subscribers:

@@ -1,4 +1,4 @@
-"""A disk that can be cut and broken, and the real brokers on it."""
+"""Fixtures: a disk that can be cut and broken, and the real brokers on it."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -29,19 +29,19 @@ def _mounted_disk() -> Iterator[MountedDisk]:
 
 @pytest.fixture
 def disk() -> Iterator[MountedDisk]:
-    """A disk that is not switched on yet."""
+    """Yield a disk that is not mounted yet."""
     yield from _mounted_disk()
 
 
 @pytest.fixture
 def bridge_disk() -> Iterator[MountedDisk]:
-    """The bridge's own."""
+    """Yield a second disk, for the bridge."""
     yield from _mounted_disk()
 
 
 @pytest.fixture
 def subject(disk: MountedDisk) -> Iterator[Oncegate]:
-    """Broker and uploader with their data on the disk, not started yet."""
+    """Yield a broker and an uploader with their data on the disk, not started yet."""
     subject = Oncegate(workplace(disk.directory))
     try:
         yield subject
@@ -51,7 +51,7 @@ def subject(disk: MountedDisk) -> Iterator[Oncegate]:
 
 @pytest_asyncio.fixture
 async def stage(disk: MountedDisk) -> AsyncIterator[Stage]:
-    """A broker on the disk, whose subscriber is away and has messages waiting."""
+    """Yield a broker on the disk, with messages queued for a subscriber that is away."""
     disk.switch_on()
     with running_broker(SMALL_RESERVE, data_directory=workplace(disk.directory)) as broker:
         async with Stage(broker, prefix="t") as stage:

@@ -1,17 +1,17 @@
-"""A disk that promises no more than POSIX does: what was not fsynced may be gone after a cut.
+"""A disk that promises no more than POSIX: data without an fsync may be lost in a cut.
 
-A file's contents are durable once it was fsynced, a name once its folder was. What is younger than
-that reaches the medium or not, as the dice of a cut have it:
+A file's contents are durable after its fsync, and a name after the fsync of its folder. Newer data
+may or may not survive a cut, as random choices decide:
 
-- of a file's unsynced writes nothing, everything, a beginning that ends inside a write, or each
-  sector as it was at some instant since the fsync, so that later writes may be there and earlier
-  ones not. A sector does not tear;
-- of the names made, changed and removed a beginning: folders are kept in order, as every file
-  system with a journal keeps them. Fsyncing a file guarantees nothing about its name;
-- a file's new size with or without its contents: then it reads as zeros.
+- Of a file's unsynced writes, nothing survives, or everything, or a beginning that ends inside a
+  write, or each sector as it was at some time since the fsync. In the last case later writes may
+  survive without earlier ones. A sector is never torn.
+- Of created, changed and removed names, a beginning survives: folders are kept in order, as in
+  every file system with a journal. The fsync of a file guarantees nothing about its name.
+- A file's new size may survive without its contents, which then read as zeros.
 
-This is the model only: it knows no FUSE and no time. `survivors` leaves the disk as it is, so that
-the same instant can be cut by many dice.
+This module is the model only, without FUSE and without time. `survivors` does not change the disk,
+so the same moment can be cut with many random choices.
 """
 
 import errno
@@ -28,15 +28,15 @@ ROOT = 1
 
 
 NameChange = tuple[tuple[tuple[int, str], int | None], ...]
-"""What happens immediately: (folder, name) leads to this file from now on, or to none."""
+"""An atomic change: (folder, name) now refers to this file, or to none."""
 
 
 @dataclass
 class Disk:
-    """Files, folders, and how much of both is on the medium."""
+    """Files and folders, and how much of both is durable."""
 
     is_lying: bool = False
-    """Whether an fsync makes durable only what the one before it was asked to."""
+    """A lying disk: an fsync makes durable only what the previous fsync covered."""
 
     capacity_bytes: int | None = None
     nodes: dict[int, Node] = field(default_factory=lambda: {ROOT: Node(stat.S_IFDIR | 0o755)})
@@ -47,7 +47,7 @@ class Disk:
     # Names
 
     def number_of(self, path: str) -> int:
-        """The number of the node that a path leads to."""
+        """Return the number of the node at a path."""
         number = ROOT
         for name in path.split("/"):
             if name:
@@ -65,11 +65,11 @@ class Disk:
         return self.number_of(folder), name
 
     def children_of(self, folder: int) -> list[str]:
-        """The names in a folder."""
+        """Return the names in a folder."""
         return [name for parent, name in self.names if parent == folder]
 
     def path_of(self, number: int) -> str:
-        """A path that leads to a node, empty where no name does any more."""
+        """Return a path of a node, or an empty string if it has no name any more."""
         parts: list[str] = []
         while number != ROOT:
             place = next((place for place, linked in self.names.items() if linked == number), None)
@@ -80,11 +80,11 @@ class Disk:
         return "/" + "/".join(reversed(parts))
 
     def link_count_of(self, number: int) -> int:
-        """How many names lead to a node."""
+        """Return the number of names of a node."""
         return sum(linked == number for linked in self.names.values())
 
     def create(self, path: str, node: Node) -> int:
-        """Make a file, folder or socket under a new name."""
+        """Create a file, folder or socket with a new name."""
         place = self._place_of(path)
         if place in self.names:
             raise _error(errno.EEXIST)
@@ -94,21 +94,21 @@ class Disk:
         return number
 
     def link(self, path: str, other_path: str) -> None:
-        """Give a node one more name."""
+        """Give a node an additional name."""
         place = self._place_of(other_path)
         if place in self.names:
             raise _error(errno.EEXIST)
         self._rename((place, self.number_of(path)))
 
     def remove(self, path: str) -> None:
-        """Take a name away; a folder must be empty."""
+        """Remove a name. A folder must be empty."""
         number = self.number_of(path)
         if self.children_of(number):
             raise _error(errno.ENOTEMPTY)
         self._rename((self._place_of(path), None))
 
     def rename(self, path: str, new_path: str) -> None:
-        """Give a node another name, in one step, also where that name was taken."""
+        """Rename a node atomically, replacing another node of that name."""
         number, target = self.number_of(path), self._place_of(new_path)
         if target in self.names and self.children_of(self.names[target]):
             raise _error(errno.ENOTEMPTY)
@@ -126,12 +126,12 @@ class Disk:
         self.nodes[number].change(Write(offset, data))
 
     def resize(self, number: int, size: int) -> None:
-        """Cut a file off, or let it grow with zeros."""
+        """Truncate a file, or extend it with zeros."""
         self._refuse_if_full(number, size)
         self.nodes[number].change(Resize(size))
 
     def used_bytes(self) -> int:
-        """The size of all files."""
+        """Return the total size of all files."""
         return sum(len(node.current) for node in self.nodes.values())
 
     def _refuse_if_full(self, number: int, size: int) -> None:
@@ -142,7 +142,10 @@ class Disk:
                 raise _error(errno.ENOSPC)
 
     def forget_unnamed(self) -> None:
-        """Let go of what no name leads to, now or after any cut (open files may need it)."""
+        """Delete nodes that have no name now or after any cut.
+
+        Open files may need them until then.
+        """
         named = {ROOT, *self.names.values(), *self.durable_names.values()}
         for changes in self.unsynced_names:
             named.update(number for _, number in changes if number is not None)
@@ -162,7 +165,7 @@ class Disk:
         node.promised, node.unsynced = (node.unsynced if self.is_lying else []), []
 
     def fail_sync(self, number: int) -> None:
-        """A failed fsync on Linux: the pages count as clean, and never reach the medium."""
+        """Drop unsynced writes, as Linux does after a failed fsync: it marks the pages as clean."""
         self.nodes[number].unsynced.clear()
 
     def _sync_names(self, folder: int) -> None:
@@ -177,7 +180,7 @@ class Disk:
     # The cut
 
     def survivors(self, dice: random.Random) -> tuple["Disk", Loss]:
-        """What is on the medium after a cut now."""
+        """Return the contents of the medium after a cut now."""
         loss = Loss()
         kept = dice.randint(0, len(self.unsynced_names))
         loss.names_kept, loss.names_lost = kept, len(self.unsynced_names) - kept

@@ -1,18 +1,22 @@
-"""The disk as a mounted file system, in a process of its own, with a power switch.
+"""The disk as a mounted file system, in a separate process, with a power switch.
 
 `python -m tests.instruments.powercut.drive MEDIUM MOUNTPOINT` loads the folder MEDIUM, mounts it
 and takes commands as JSON lines on its standard input:
 
     {"do": "arm", "instant": "before a change", "count": 40, "seconds": 0.5}
-                                                      cut the power before the 40th change, or then
-    {"do": "set", "read_only": true, ...}             the keys are the fields of `Faults`
-    {"do": "cut", "seed": 7, "medium": "FOLDER"}      cut now, if it is not, write what survives
-                                                      into FOLDER, and end
+                                           cut before the 40th change, at the latest after
+                                           0.5 s
+    {"do": "set", "read_only": true, ...}  change fields of `Faults`
+    {"do": "cut", "seed": 7, "medium": "FOLDER"}
+                                           cut now if the power is still on, write what
+                                           survives into FOLDER, and exit
 
 It answers with {"event": "ready"}, {"event": "dark", "at": "fsync /broker.db-wal"}, {"event":
-"set"} and {"event": "cut", ...} on its standard output. While the power is off no operation ever
-returns: no process can act on an error that a dead machine would not have seen. A process that
-kills those processes afterwards kills them at the instant of the cut.
+"set"} and {"event": "cut", ...} on its standard output.
+
+While the power is off no operation returns, so no process can react to an error that a dead machine
+would not have seen. If those processes are killed afterwards, it is as if they were killed at the
+moment of the cut.
 """
 
 import contextlib
@@ -42,11 +46,11 @@ from tests.instruments.powercut.power import Power, say
 BLOCK_BYTES = 4096
 
 THREADS = 8
-"""Enough that reads go on while some fsyncs take their time."""
+"""Enough for reads to continue while some fsyncs are slow."""
 
 
 class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
-    """A disk as libfuse wants to see it."""
+    """The disk as the operations of libfuse."""
 
     use_ns = True
 
@@ -56,7 +60,7 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
         self.faults = Faults()
 
     def set_faults(self, **faults: Any) -> None:
-        """Change what is wrong with the disk; the rest stays."""
+        """Change the given faults of the disk. The other faults stay."""
         with self.power.operation():
             self.faults = Faults(**(asdict(self.faults) | faults))
             free = self.faults.free_bytes
@@ -64,9 +68,9 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
             self.disk.capacity_bytes = None if free is None else self.disk.used_bytes() + free
 
     def init_with_config(self, conn_info: Any, config_3: Any) -> None:
-        # SQLite distinguishes its files by their inode numbers.
+        # SQLite distinguishes its files by inode number.
         config_3.use_ino = 1
-        # What is open stays open under no name; its handle is the node's number.
+        # An open file stays after its name is removed. Its handle is the node's number.
         config_3.hard_remove = 1
         say("ready")
 
@@ -83,7 +87,7 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
                 raise OSError(errno.EROFS, os.strerror(errno.EROFS))
             yield
 
-    # Looking
+    # Reading
 
     def getattr(self, path: str, fh: int | None = None) -> dict[str, Any]:
         with self.power.operation():
@@ -105,7 +109,7 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
             return self.disk.number_of(path)
 
     def readdir(self, path: str, fh: int) -> list[tuple[str, dict[str, int], int]]:
-        # glibc leaves out what has no inode number.
+        # glibc skips entries without an inode number.
         with self.power.operation():
             return [
                 (name, {"st_ino": number, "st_mode": self.disk.nodes[number].mode}, 0)
@@ -227,7 +231,7 @@ class Drive(mfusepy.Operations):  # type: ignore[misc] # a library without types
 
 
 class Mount(mfusepy.FUSE):  # type: ignore[misc] # a library without types
-    """The drive, mounted; files whose reads are short bypass the page cache."""
+    """The mounted drive. Files with short reads bypass the page cache."""
 
     def open(self, path: bytes, fip: Any) -> int:
         pattern = self.operations.faults.short_reads
@@ -237,7 +241,7 @@ class Mount(mfusepy.FUSE):  # type: ignore[misc] # a library without types
 
 
 def obey(drive: Drive, mountpoint: str) -> NoReturn:
-    """Take commands until a cut or until no process is there to give any."""
+    """Take commands until a cut, or until the parent process has ended."""
     for line in sys.stdin:
         command = json.loads(line)
         match command.pop("do"):
@@ -251,15 +255,15 @@ def obey(drive: Drive, mountpoint: str) -> NoReturn:
                 after, loss = drive.disk.survivors(random.Random(command["seed"]))  # noqa: S311
                 medium.save(after, Path(command["medium"]))
                 say("cut", **asdict(loss))
-                # The operations that wait must not return: the process is gone with them.
+                # Waiting operations must never return: this process ends with them.
                 os._exit(0)
-    # The test was killed: no mount is left behind.
+    # The parent was killed, so unmount.
     subprocess.run(["umount", "--lazy", mountpoint], check=False)
     os._exit(1)
 
 
 def main(folder: str, mountpoint: str) -> None:
-    """Mount a folder's contents and obey."""
+    """Mount a folder's contents, and take commands."""
     drive = Drive(medium.load(Path(folder)))
     threading.Thread(target=obey, args=(drive, mountpoint), daemon=True).start()
     Mount(drive, mountpoint, foreground=True, max_threads=THREADS, fsname="oncegate-powercut")

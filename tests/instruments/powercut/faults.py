@@ -1,4 +1,4 @@
-"""What is wrong with the disk while the power is on, and which operation meets it."""
+"""The faults of the disk while the power is on, and the operations that fail."""
 
 import errno
 import os
@@ -6,55 +6,60 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 ReadFault = tuple[str, int, int | None]
-"""A pattern of paths, and the bytes from one offset to before another (None: to the end) that are
-not given back."""
+"""A pattern of paths, and a range of unreadable bytes: the first, and the end or None."""
 
 
 @dataclass
 class Faults:
-    """The faults that are on; each stays until it is set otherwise.
+    """The current faults. Each stays until it is changed.
 
-    A pattern is matched against a file's path on the disk, as `/data/journal/*`; "" is none.
+    A pattern is matched against a file's path on the disk, such as `/data/journal/*`. An empty
+    pattern matches nothing.
     """
 
     no_sockets: bool = False
-    """A Unix socket cannot be made (ENOSYS), as on FAT or on some network disks."""
+    """Unix sockets cannot be created (ENOSYS), as on FAT and some network file systems."""
 
     read_only: bool = False
     """Changes fail with EROFS, as after `errors=remount-ro`."""
 
     fsync_fails: bool | str = False
-    """Fsync fails with EIO, and what it was for never reaches the medium; of all files or of those
-    of a pattern."""
+    """Fsync fails with EIO, for all files or those of a pattern. Its data are never written."""
 
     free_bytes: int | None = None
-    """How much room there is left."""
+    """The free space, or None for unlimited space."""
 
     is_lying: bool = False
-    """Fsync makes durable only what the one before it was asked to."""
+    """An fsync makes durable only what the previous fsync covered."""
 
     fsync_seconds: float = 0.0
-    """How long an fsync takes: on an SD card some milliseconds."""
+    """The duration of an fsync: some milliseconds on an SD card."""
 
     read_fails: list[ReadFault] = field(default_factory=list)
-    """Reads that touch these bytes fail with EIO. The kernel reads ahead and by pages: a read that
-    begins before them comes back short, as from a real disk."""
+    """Reads of these bytes fail with EIO.
+
+    The kernel reads ahead and in pages, so a read that begins before them is short, as from a real
+    disk.
+    """
 
     write_fails: str = ""
     """Writes into these files fail with EIO, and change nothing."""
 
     short_writes: str = ""
-    """Writes into these files take half of the bytes, and say so."""
+    """Writes into these files write half of the bytes, and return this count."""
 
     short_reads: str = ""
-    """Reads of these files give half of the bytes. They bypass the page cache, so that the reader
-    sees it; not for files that SQLite maps."""
+    """Reads from these files return half of the bytes.
+
+    These reads bypass the page cache, so that the reader notices. This does not work for files that
+    SQLite maps.
+    """
 
     failures_left: int | None = None
-    """How many operations fail with EIO before the disk is well again; None: all."""
+    """The number of operations that fail with EIO until the disk works again, or None for all."""
 
     def reading(self, path: str, offset: int, size: int) -> int:
-        """How many bytes a read gives back. Raises OSError."""
+        """Return the number of bytes that a read returns. Raises OSError if it fails."""
         for pattern, first, end in self.read_fails:
             if (
                 fnmatchcase(path, pattern)
@@ -65,13 +70,13 @@ class Faults:
         return (size + 1) // 2 if fnmatchcase(path, self.short_reads) else size
 
     def writing(self, path: str, size: int) -> int:
-        """How many bytes a write takes. Raises OSError."""
+        """Return the number of bytes that a write accepts. Raises OSError if it fails."""
         if fnmatchcase(path, self.write_fails):
             self._fail()
         return (size + 1) // 2 if fnmatchcase(path, self.short_writes) else size
 
     def does_fsync_fail(self, path: str) -> bool:
-        """Whether an fsync of this file or folder fails; that one counts."""
+        """Return True if an fsync of this file or folder fails. Each failure is counted."""
         fails = self.fsync_fails
         if not (fnmatchcase(path, fails) if isinstance(fails, str) else fails):
             return False
@@ -82,7 +87,7 @@ class Faults:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def _counts(self) -> bool:
-        """Whether this failure happens; the last one mends the disk."""
+        """Count a failure. Return False when no failures are left."""
         if self.failures_left is None:
             return True
         if self.failures_left <= 0:

@@ -1,4 +1,4 @@
-"""A machine in a campaign: a disk, and the processes whose data lie on it. One power switch."""
+"""A machine in a campaign: a disk, the processes that use it, and one power switch."""
 
 import asyncio
 import random
@@ -14,18 +14,21 @@ from tests.instruments.powercut.mounted_disk import (
 )
 
 BUSY = ((BEFORE_A_CHANGE, 400), (BEFORE_AN_FSYNC, 20), (AFTER_AN_FSYNC, 20))
-"""Where the power goes while clients are busy, counted up to so many. A batch is a
-change or two and one fsync; copying a checkpoint is hundreds of changes and two."""
+"""Moments of power cuts while clients are busy, and the largest count of each.
+
+A batch is a change or two and one fsync. Copying a checkpoint is hundreds of changes and two
+fsyncs.
+"""
 
 STARTING = ((BEFORE_A_CHANGE, 40), (BEFORE_AN_FSYNC, 8), (AFTER_AN_FSYNC, 8))
-"""The same for a process on its way up."""
+"""Moments of power cuts while a process starts, and the largest count of each."""
 
 SECONDS_BEFORE_CUT = (0.2, 1.5)
 FSYNC_SECONDS = (0.0, 0.001, 0.005, 0.02)
-"""From a fast disk to an SD card: the slower, the more is unsynced at any instant."""
+"""From a fast disk to an SD card. The slower the disk, the more data are unsynced at any time."""
 
 EARLY_CUTS = 0.15
-"""The share of cuts that meet processes on their way up."""
+"""The fraction of cuts that happen while processes start."""
 
 
 WELL: dict[str, object] = {
@@ -36,7 +39,7 @@ WELL: dict[str, object] = {
     "short_reads": "",
     "failures_left": None,
 }
-"""A disk that has none of the faults below."""
+"""A disk without any of the faults below."""
 
 _READ_FAILS = [["/data/journal/*", 0, None], ["/data/log/*", 0, None]]
 
@@ -46,35 +49,38 @@ FAULTS: dict[str, dict[str, object]] = {
     "fsync": {"fsync_fails": True},
     "short": {"short_writes": "/data/journal/*", "short_reads": "/data/log/*"},
 }
-"""What may be wrong with a disk for a while. SQLite takes a short write for a full disk, and a page
-that it cannot read for damage: files of databases have neither here."""
+"""Temporary faults of a disk, by name.
+
+SQLite treats a short write as a full disk, and an unreadable page as damage. So database files have
+no fault of these kinds.
+"""
 
 FAULT_SECONDS = (0.02, 0.4)
 
 READS_FAILED_AT_A_START_MAX = 3
-"""Fewer than a start tries again."""
+"""Fewer than the attempts of a start."""
 
 END_SECONDS = 0.5
-"""After a fault: what met it has ended by then, or goes on."""
+"""The time after a fault within which an affected process has exited, or continues to run."""
 
 
 class Powered(Protocol):
-    """What runs on a machine."""
+    """The processes of a machine."""
 
     def has_ended(self) -> bool:
-        """Whether a process that is to go on has ended by itself."""
+        """Return True if a process that should be running has exited by itself."""
 
     def spawn(self) -> None:
-        """Start and wait for nothing."""
+        """Start the processes without waiting."""
 
     def await_ready(self) -> None:
-        """Wait until it does its work; AssertionError where that does not come."""
+        """Wait until the processes work. Raises AssertionError if they never do."""
 
     def die(self) -> None:
-        """Kill everything, wait for nothing."""
+        """Kill all processes without waiting."""
 
     def bury(self) -> None:
-        """Wait for what was killed."""
+        """Wait until the killed processes have ended."""
 
 
 @dataclass
@@ -85,10 +91,10 @@ class Cut:
     at: str
     loss: dict[str, int]
     machines: str = ""
-    """What was cut together, where there are several."""
+    """The machines that were cut together, if there are several."""
 
     start_seconds: float | None = None
-    """How long the start after it took; None where that start was cut as well."""
+    """The duration of the next start, or None if this start was cut as well."""
 
     def __str__(self) -> str:
         return f"cut {self.seed} at {self.at}: {self.loss}"
@@ -96,16 +102,19 @@ class Cut:
 
 @dataclass
 class Machine:
-    """The disk is off at first; it lies, if it does, from the second time it is switched on."""
+    """A disk and its processes. The disk is off at first.
+
+    A lying disk lies from the second time it is switched on.
+    """
 
     disk: MountedDisk
     subject: Powered
     is_lying: bool = False
     faults: tuple[str, ...] = ()
-    """Keys of FAULTS: what its disk has for a while now and then."""
+    """Names in FAULTS: temporary faults of the disk."""
 
     async def start(self) -> float:
-        """Start what runs on it and wait until it does its work; how many seconds that took."""
+        """Start the processes and wait until they work. Return the seconds that this took."""
         started = time.monotonic()
         self.subject.spawn()
         await asyncio.to_thread(self.subject.await_ready)
@@ -114,7 +123,10 @@ class Machine:
         return time.monotonic() - started
 
     async def fail_for_a_while(self, dice: random.Random) -> bool:
-        """Have the disk fail, be well again, and start again what ended of it; whether it did."""
+        """Make the disk fail for a while, and restart processes that have exited.
+
+        Return True if one had exited.
+        """
         fault = dict(FAULTS[dice.choice(self.faults)])
         if dice.random() < 0.5:
             fault["failures_left"] = dice.randint(1, 5)
@@ -125,18 +137,18 @@ class Machine:
         while not self.subject.has_ended():
             if time.monotonic() > deadline:
                 return False
-            await asyncio.sleep(0.02)  # A process can only be asked again.
+            await asyncio.sleep(0.02)  # A process can only be polled.
         self.subject.die()
         await asyncio.to_thread(self.subject.bury)
         return True
 
     def arm(self, dice: random.Random, instants: tuple[tuple[str, int], ...]) -> None:
-        """Have the power go at one of these instants."""
+        """Arm a power cut at one of these moments."""
         instant, count_max = dice.choice(instants)
         self.disk.arm(instant, dice.randint(1, count_max), dice.uniform(*SECONDS_BEFORE_CUT))
 
     async def switch_on(self, dice: random.Random) -> None:
-        """Give it power again; nothing is started yet."""
+        """Switch the power on without starting processes."""
         seconds = dice.choice(FSYNC_SECONDS)
         more: dict[str, object] = {}
         if "read" in self.faults:
@@ -147,7 +159,7 @@ class Machine:
         )
 
     async def cut(self, seed: str) -> dict[str, int]:
-        """Kill what runs, throw the dice about its disk; what was lost."""
+        """Kill the processes and cut the disk's power. Return what was lost."""
         self.subject.die()
         loss = await asyncio.to_thread(self.disk.cut, seed)
         await asyncio.to_thread(self.subject.bury)

@@ -1,4 +1,4 @@
-"""A disk's contents as a plain folder: to start from, to damage between two starts, to look at."""
+"""A disk's contents as a plain folder: to start from, to damage between two starts, to inspect."""
 
 import os
 import stat

@@ -1,7 +1,7 @@
-"""The disk as a test holds it: switch it on, arm the cut, make it fail, cut it, switch it on again.
+"""The disk as tests use it: switch it on, arm a cut, make it fail, cut it, switch it on again.
 
-Each life of the disk begins with a folder, its medium, and ends with a cut that writes the next
-one. The media of the last cuts are kept: they are the evidence when something was lost.
+Each time the disk is switched on, it starts from a folder, its medium. A cut writes the next
+medium. The media of the last cuts are kept as evidence if something was lost.
 """
 
 import json
@@ -18,30 +18,33 @@ from typing import IO, Any
 BEFORE_A_CHANGE = "before a change"
 BEFORE_AN_FSYNC = "before an fsync"
 AFTER_AN_FSYNC = "after an fsync"
-"""Durable, but the process that asked for it never learns."""
+"""After the data are durable, but before the process that called fsync can learn of it."""
 
 MEMORY = Path("/dev/shm")  # noqa: S108
-"""Where media lie, if it is there: a real disk that is busy would stretch the instant of a cut."""
+"""The folder for media, if it exists: a busy real disk would lengthen the moment of a cut."""
 
 ANSWER_DEADLINE_SECONDS = 30.0
 MEDIA_KEPT = 4
 
 
 def why_not() -> str | None:
-    """Why no file system can be mounted here, None if one can."""
+    """Return why no file system can be mounted on this machine, or None if one can."""
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
         return "no access to /dev/fuse: run as root, on a kernel with FUSE"
     return None
 
 
 def new_directory() -> Path:
-    """A directory for a disk and its media. Its path is short: a Unix socket's holds 108 bytes."""
+    """Create a directory for a disk and its media.
+
+    Its path must be short, because a Unix socket's path has at most 108 bytes.
+    """
     parent = MEMORY if os.access(MEMORY, os.W_OK) else None
     return Path(tempfile.mkdtemp(prefix="oncegate-powercut-", dir=parent))
 
 
 class MountedDisk:
-    """A drive process and where it is mounted."""
+    """A drive process, and the folder where it is mounted."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -55,7 +58,7 @@ class MountedDisk:
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
 
     def switch_on(self, **faults: object) -> None:
-        """Mount the medium; `faults` are those of tests/instruments/powercut/drive.py."""
+        """Mount the medium. `faults` are fields of `tests.instruments.powercut.faults.Faults`."""
         assert self._process is None, "the disk is on"
         command = [sys.executable, "-m", "tests.instruments.powercut.drive"]
         with self._log.open("ab") as log:
@@ -66,7 +69,7 @@ class MountedDisk:
                 stderr=log,
                 text=True,
                 cwd=Path(__file__).parents[3],
-                # Ctrl-C is for the process in charge, who cuts this process off in order.
+                # Ctrl-C is handled by the parent, which ends this process in order.
                 start_new_session=True,
             )
         assert self._process.stdout is not None
@@ -79,25 +82,25 @@ class MountedDisk:
             self.set(**faults)
 
     def set(self, **faults: object) -> None:
-        """Change what is wrong with the disk."""
+        """Change the faults of the disk."""
         self._tell("set", **faults)
         self._await("set")
 
     def arm(self, instant: str, count: int, seconds: float) -> None:
-        """Cut the power at the n-th such instant from now, at the latest after some seconds.
+        """Arm a power cut at the n-th such moment from now, at the latest after `seconds`.
 
-        `instant` is one of those named above.
+        `instant` is one of the constants above.
         """
         self._tell("arm", instant=instant, count=count, seconds=seconds)
 
     def await_dark(self) -> str:
-        """Wait for the cut that was armed; what the disk was about to do."""
+        """Wait for the armed cut. Return the operation at which it happened."""
         return str(self._await("dark")["at"])
 
     def cut(self, seed: str) -> dict[str, int]:
-        """Cut the power, throw the dice about what survives, and end; what was lost.
+        """Cut the power, choose by the seed what survives, and end the drive. Return what was lost.
 
-        Kill the disk's users before (SIGKILL, without waiting for them): they end with the drive.
+        Kill the disk's users before, with SIGKILL and without waiting: they end with the drive.
         """
         self.cut_count += 1
         self.medium = self.directory / f"medium-{self.cut_count}"
@@ -109,11 +112,11 @@ class MountedDisk:
         return {name: count for name, count in loss.items() if name != "event"}
 
     def remove(self) -> None:
-        """Take the disk out, whatever state it is in."""
+        """Unmount the disk, whatever its state."""
         self._unmount()
 
     def forget(self) -> None:
-        """Throw the evidence away."""
+        """Remove all media."""
         shutil.rmtree(self.directory)
 
     def _unmount(self) -> None:
@@ -144,7 +147,7 @@ class MountedDisk:
 
 
 def _unmount_command(folder: Path) -> list[str]:
-    # Lazily: a process that was killed may still be on its way out.
+    # Unmount lazily, because a killed process may still be exiting.
     if os.geteuid() == 0:
         return ["umount", "--lazy", str(folder)]
     return ["fusermount3", "-u", "-z", str(folder)]

@@ -1,18 +1,18 @@
-"""One file or folder of the disk: what is read of it now, and what is on the medium."""
+"""A file or folder of the disk: its current contents, and its durable ones."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
 class Write(NamedTuple):
-    """Some bytes at some place of a file."""
+    """A write of some bytes at an offset."""
 
     offset: int
     data: bytes
 
 
 class Resize(NamedTuple):
-    """A new size of a file."""
+    """A change of a file's size."""
 
     size: int
 
@@ -22,7 +22,7 @@ Change = Write | Resize
 
 @dataclass
 class Node:
-    """A file or folder: its contents as they are read now and as they are on the medium."""
+    """A file or folder: its current contents, and its contents on the medium."""
 
     mode: int
     owner: tuple[int, int] = (0, 0)
@@ -31,10 +31,10 @@ class Node:
     durable: bytearray = field(default_factory=bytearray)
     unsynced: list[Change] = field(default_factory=list)
     promised: list[Change] = field(default_factory=list)
-    """What a lying disk called durable before it was."""
+    """Changes that a lying disk has reported as durable, but which are not."""
 
     def change(self, change: Change) -> None:
-        """Write or resize, not durable yet."""
+        """Write or resize. The change is not durable yet."""
         apply(self.current, change)
         self.unsynced.append(change)
 

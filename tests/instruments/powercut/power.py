@@ -1,4 +1,4 @@
-"""The power switch of the disk: one operation at a time, until none returns any more."""
+"""The power switch of the disk. It allows one operation at a time, and none after a cut."""
 
 import contextlib
 import json
@@ -11,13 +11,13 @@ _speech = threading.Lock()
 
 
 def say(event: str, **more: object) -> None:
-    """Inform the parent of this process."""
+    """Send an event to the parent of this process."""
     with _speech:
         print(json.dumps({"event": event, **more}), flush=True)
 
 
 class Power:
-    """One operation at a time, until the power goes."""
+    """The power of the disk, and a lock for one operation at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -27,7 +27,7 @@ class Power:
         self._never = threading.Event()
 
     def arm(self, instant: str, count: int, seconds: float) -> None:
-        """Go off at the `count`-th such instant from now, or after some seconds."""
+        """Arm a cut at the `count`-th such moment from now, or after `seconds`."""
         with self._lock:
             self._instant, self._left = instant, count
         timer = threading.Timer(seconds, self.switch_off, ["time"])
@@ -35,7 +35,7 @@ class Power:
         timer.start()
 
     def switch_off(self, at: str) -> None:
-        """Cut the power, if it is on: nothing changes on the disk from now on."""
+        """Cut the power, if it is on. Nothing on the disk changes from now on."""
         with self._lock:
             self._switch_off(at)
 
@@ -46,7 +46,7 @@ class Power:
 
     @contextlib.contextmanager
     def operation(self) -> Iterator[None]:
-        """Around whatever looks at the disk."""
+        """Guard an operation that reads the disk. It never returns if the power is off."""
         with self._lock:
             is_off = self._is_off
             if not is_off:
@@ -56,7 +56,7 @@ class Power:
 
     @contextlib.contextmanager
     def change(self, name: str, subject: object) -> Iterator[None]:
-        """Around whatever changes the disk: the power may go before it."""
+        """Guard an operation that changes the disk. The power may be cut before it."""
         with self._lock:
             self._count(BEFORE_A_CHANGE, f"{name} {subject}")
             if name == "fsync":

@@ -1,4 +1,4 @@
-"""The subscriber at the far end of the serial line, and what must be true of what it was given."""
+"""The subscriber to the readings from the serial line, and the checks of what it received."""
 
 import asyncio
 import json
@@ -14,14 +14,14 @@ from tests.peers.mqtt_bytes import Kind, Received
 from tests.peers.resuming_client import Progress, Subscriber
 
 END_TOPIC = "sensors/the-end/number"
-"""What is published last: every reading lies before it in the session's queue."""
+"""The topic of the last message. All readings come before it in the session's queue."""
 
 
 ASK_SECONDS = 2.0
 
 
 class Reading(NamedTuple):
-    """A payload, in the order in which the subscriber was given it."""
+    """One received payload."""
 
     device: str
     boot: int
@@ -31,7 +31,7 @@ class Reading(NamedTuple):
 
 
 class ReadingsSubscriber(Subscriber):
-    """Keeps every reading; its session lives through all cuts of the broker, and of its own."""
+    """A subscriber that records every reading. Its session survives all cuts of both sides."""
 
     def __init__(self, port: int, source: random.Random, verdict: Verdict) -> None:
         super().__init__(port, "readings", source, Progress(), filters=(("sensors/#", 2),))
@@ -88,14 +88,14 @@ class ReadingsSubscriber(Subscriber):
 
 
 async def _ask_for_life(client: ByteClient) -> None:
-    """No readings come while the bridge has no power; an answer to this comes all the same."""
+    """Send PINGREQ regularly, because no readings arrive while the bridge has no power."""
     while True:
-        await asyncio.sleep(ASK_SECONDS)  # A keep-alive is a clock.
+        await asyncio.sleep(ASK_SECONDS)  # The interval is in real time, like a keep-alive.
         await client.send_all(mqtt_bytes.PINGREQ)
 
 
 def judge(boards: list[Board], talker: Talker, readings: list[Reading], verdict: Verdict) -> None:
-    """Once everything has arrived: count what was lost, doubled, torn or out of order."""
+    """Count lost, doubled, torn and misordered readings. Call this after everything has arrived."""
     _judge_doubles(readings, verdict)
     for board in boards:
         _judge_board(board, [each for each in readings if each.device == board.name], verdict)
@@ -126,7 +126,7 @@ def _judge_board(board: Board, readings: list[Reading], verdict: Verdict) -> Non
         )
     }
     _found(verdict, "torn", [each for each in readings if each not in wanted])
-    # Its two quantities are one frame: both are there or none.
+    # A frame has two quantities, so both must have arrived, or none.
     frames = board.accepted | {(each.boot, each.sequence) for each in readings}
     owed = {each for each in wanted if each[1:3] in frames}
     _found(verdict, "lost", sorted(owed - set(readings)))
@@ -150,7 +150,7 @@ def _judge_talker(talker: Talker, readings: list[Reading], verdict: Verdict) -> 
             or values.get((each.boot, each.sequence, CHECK)) != check_of(each.value)
         ],
     )
-    # No line is acknowledged, but what was accepted is a beginning of what was read.
+    # Lines are not acknowledged, but the accepted ones must be a beginning of those that were read.
     last = Counter[int]()
     for each in numbers:
         if each.sequence != last[each.boot] + 1:
@@ -159,7 +159,7 @@ def _judge_talker(talker: Talker, readings: list[Reading], verdict: Verdict) -> 
 
 
 def _judge_order(readings: list[Reading], verdict: Verdict) -> None:
-    """Of each quantity: they come as they were numbered."""
+    """Check that the readings of each quantity arrived in the order of their numbers."""
     before: dict[str, Reading] = {}
     for each in readings:
         previous = before.get(each.quantity)

@@ -1,11 +1,12 @@
-"""`make powercut`: hundreds of power cuts under load, with progress and a summary for a person.
+"""`make powercut`: hundreds of power cuts under load, with progress and a readable summary.
 
-make powercut CUTS=500                        Oncegate, on a disk that keeps what was fsynced
-make powercut SEED=4711                       the dice of an earlier run
-make powercut ARGUMENTS="--peer bridge"       sensors, bridge and broker, cut together and alone
-make powercut ARGUMENTS="--disk lying"        how it looks when fsync is a lie
-make powercut ARGUMENTS="--faults all"        EIO, failed fsyncs, short reads and writes as well
-make powercut ARGUMENTS="--peer mosquitto"    the same cuts for Debian's Mosquitto
+make powercut CUTS=500                          Oncegate, on a disk that keeps fsynced data
+make powercut SEED=4711                         the random choices of an earlier run
+make powercut ARGUMENTS="--peer bridge"         sensors, bridge and broker, cut together and
+                                                alone
+make powercut ARGUMENTS="--disk lying"          a disk whose fsync is a lie
+make powercut ARGUMENTS="--faults all"          EIO, failed fsyncs, short reads and writes too
+make powercut ARGUMENTS="--peer mosquitto"      the same cuts for Debian's Mosquitto
 """
 
 import asyncio
@@ -32,14 +33,14 @@ NOTES_SHOWN = 6
 
 
 class DiskKind(enum.StrEnum):
-    """How the disk takes an fsync."""
+    """The kind of disk: it keeps the promise of an fsync, or lies."""
 
     HONEST = "honest"
     LYING = "lying"
 
 
 class Peer(enum.StrEnum):
-    """Whose power is cut."""
+    """The program whose power is cut."""
 
     ONCEGATE = "oncegate"
     BRIDGE = "bridge"
@@ -74,7 +75,7 @@ def main(
             chosen, cuts, is_mosquitto=is_mosquitto, is_lying=is_lying, faults=kinds
         )
     console.print(f"{cuts} power cuts for {peer} on an {disk} disk, seed {chosen}")
-    # What ends the run with SIGTERM wants it ended as with Ctrl-C: nothing is left behind.
+    # SIGTERM ends the run like Ctrl-C, so that no process or mount remains.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     is_broken = False
     try:
@@ -90,7 +91,7 @@ def main(
             mounted.remove()
         _summarise(trial, chosen)
         if is_evidence:
-            # The disks of the last cuts.
+            # The media of the last cuts are kept.
             console.print("evidence:", *(str(mounted.directory) for mounted in trial.disks))
             chosen_faults = f" --faults {faults}" if faults else ""
             arguments = f' ARGUMENTS="--peer {peer}{chosen_faults}"'

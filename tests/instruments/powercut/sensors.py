@@ -1,7 +1,7 @@
-"""Sensors in the cabinet: they go on measuring and sending while the gateway has no power.
+"""Sensors in the cabinet, which measure and send even while the gateway has no power.
 
-Each frame or line carries a number and a text that follows from it, of a length of its own, so that
-a reader can tell whether it is whole.
+Each frame or line carries a number and a string derived from it, of varying length. So a reader can
+check that both are complete.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ CHECK = "check"
 """The two quantities of every frame and line."""
 
 KEPT_MAX = 32
-"""Frames in a board's memory while the bridge does not acknowledge; then the oldest go."""
+"""Frames that a board stores until they are acknowledged. Above this the oldest are dropped."""
 
 RESEND_SECONDS = 0.2
 
 
 def check_of(number: int, *whose: int) -> str:
-    """The text that belongs to a number, of 1 to 64 characters."""
+    """Return the string that belongs to a number, of 1 to 64 characters."""
     return hashlib.sha256(repr((number, whose)).encode()).hexdigest()[: 1 + number % 64]
 
 
@@ -37,19 +37,20 @@ class Sensor(Protocol):
     """A device on a serial line."""
 
     name: str
-    """What topics and payloads call it."""
+    """The device's name in topics and payloads."""
 
     async def run(self) -> None:
-        """Measure and send, until cancelled."""
+        """Measure and send until cancelled."""
 
     def stop_measuring(self) -> None:
-        """Measure nothing new; what is kept is still sent."""
+        """Stop measuring. Stored frames are still sent."""
 
 
 class Board:
-    """Our own frame. A frame is `accepted` once its acknowledgement has been read.
+    """A board with our own frame format. A frame is `accepted` once its acknowledgement has been
+    read.
 
-    With a window of 1 it keeps its readings in order (docs/formats/board-frame.md).
+    With a window of 1 its readings stay in order (docs/formats/board-frame.md).
     """
 
     def __init__(
@@ -71,14 +72,14 @@ class Board:
         self._done = asyncio.Event()
 
     async def wait_until_done(self) -> None:
-        """Until it measures no more, and everything that it holds was accepted."""
+        """Wait until the board no longer measures, and all its frames were accepted."""
         await self._done.wait()
 
     def stop_measuring(self) -> None:
         self._is_measuring = False
 
     def restart(self) -> None:
-        """Its power went as well: its memory is lost, its count of starts is not."""
+        """Restart after a power cut: the memory is lost, but the boot counter is kept."""
         self._boot += 1
         self._sequence = 0
         self._kept.clear()
@@ -133,7 +134,7 @@ class Board:
                 try:
                     self._take(read_acknowledgement(frame))
                 except Damaged:
-                    continue  # The power went in the middle of it.
+                    continue  # The power was cut in the middle of this step.
 
     def _take(self, identity: BoardIdentity) -> None:
         assert identity.device == self.device, identity
@@ -145,7 +146,7 @@ class Board:
 
 
 class Talker:
-    """Lines of JSON to any listener: nothing is acknowledged, nothing is sent again."""
+    """A sensor that writes JSON lines. Nothing is acknowledged or repeated."""
 
     def __init__(self, terminal: Terminal, name: str, *, interval_seconds: float) -> None:
         self.name = name
@@ -162,4 +163,4 @@ class Talker:
             self.sent += 1
             line = json.dumps({NUMBER: self.sent, CHECK: check_of(self.sent)})
             self._terminal.send(line.encode() + b"\n")
-            await asyncio.sleep(self._interval_seconds)  # The sensor's own clock.
+            await asyncio.sleep(self._interval_seconds)  # The clock of the sensor.

@@ -1,9 +1,9 @@
-"""A campaign along the serial line: sensors -> bridge -> broker -> subscriber, each machine cut.
+"""A campaign along the serial line: sensors -> bridge -> broker -> subscriber, with all cut.
 
-Bridge and broker have a disk each, so that the power can go for one of them alone. When it goes for
-both, the second goes dark some milliseconds after the first: whatever the second did in between is
-what it may do as well beside a machine that is cut alone, and there the dice have all the time.
-The sensors have power of their own, and go on; sometimes the boards' power goes along.
+Bridge and broker have a disk each, so that the power can be cut for one of them alone. If it is cut
+for both, the second machine goes dark some milliseconds after the first. This is also what a cut of
+one machine alone looks like from the other one, and there every delay is covered. The sensors have
+separate power and continue. Sometimes the boards' power is cut as well.
 """
 
 import asyncio
@@ -26,44 +26,43 @@ from tests.instruments.powercut.subjects import Oncegate
 from tests.peers.byte_client import ByteClient
 
 BOARDS_CUT_TOO = 0.3
-"""The share of cuts of the bridge that the boards on its lines feel as well."""
+"""The fraction of bridge cuts that also cut the power of its boards."""
 
 TOGETHER_AND_ALONE = (("broker", "bridge"), ("bridge", "broker"), ("broker",), ("bridge",))
-"""Which machines a cut takes; the first one's disk decides when."""
+"""The machines of a cut. The disk of the first one triggers it."""
 
 CONNECTED_CUTS = 0.7
-"""The share of cuts that meet exchanges under way; the others may meet a bridge that is alone."""
+"""The fraction of cuts while the bridge is connected. Other cuts may happen without a broker."""
 
 DRAIN_DEADLINE_SECONDS = 60.0
 
 BROKER_SETTINGS = '[mqtt]\nmax_mqueue_len = 1_000_000\nmax_mqueue_bytes = "1GiB"'
-"""An outbox in which much has piled up comes faster than a subscriber of the tests can take it: no
-queue may reach its limit and drop."""
+"""A full outbox is sent faster than a test's subscriber can receive, and no queue may overflow."""
 
 PORTS = (("patient", "board"), ("eager", "board"), ("talker", "json"))
-"""Names of the serial ports, and what speaks there."""
+"""Names of the serial ports, and their framings."""
 
 
 @dataclass
 class SerialCampaign:
-    """All of it; `verdict` and `cuts` grow while it runs. Its maker calls `remove`."""
+    """A campaign. `verdict` and `cuts` grow while it runs. The caller must call `remove`."""
 
     broker_disk: MountedDisk
     bridge_disk: MountedDisk
     seed: int
     cut_count: int
     is_lying: bool = False
-    """Whether the bridge's disk does."""
+    """True if the bridge's disk lies."""
 
     faults: tuple[str, ...] = ()
-    """What the disks have for a while between the cuts (`machine.FAULTS`)."""
+    """Temporary faults of the disks between the cuts (`machine.FAULTS`)."""
 
     faults_met: Counter[str] = field(default_factory=Counter)
     verdict: Verdict = field(default_factory=Verdict)
     cuts: list[Cut] = field(default_factory=list)
     start_seconds: dict[str, list[float]] = field(default_factory=dict)
     is_counted: bool = False
-    """Whether the run came to its end, where losses are counted."""
+    """True if the run was completed, after which losses are counted."""
 
     def __post_init__(self) -> None:
         self.broker = Oncegate(workplace(self.broker_disk.directory), BROKER_SETTINGS)
@@ -72,7 +71,7 @@ class SerialCampaign:
             f'[[serial]]\nname = "{name}"\npath = "{links[name]}"\nframing = "{framing}"\n'
             for name, framing in PORTS
         )
-        # Every other campaign as on a card, where frames wait for company before a commit.
+        # Every other campaign uses a commit delay, as on a card, so that frames share a commit.
         self.bridge = BridgeProcess(
             workplace(self.bridge_disk.directory),
             self.broker.port,
@@ -99,11 +98,11 @@ class SerialCampaign:
         self.subscriber = ReadingsSubscriber(self.broker.port, source, self.verdict)
 
     async def run(self, report: Callable[[], None]) -> None:
-        """Cut again and again, let everything arrive, and judge; both run at the end."""
+        """Cut repeatedly, let everything arrive, and judge. Both machines run at the end."""
         for machine in self.machines.values():
             machine.disk.switch_on()
         await self._start("broker", "bridge")
-        # What a first start writes is there; from now on the disk lies, if it does.
+        # The files of the first start are safe. From now on the disk lies, if it is a lying one.
         self.bridge_disk.set(is_lying=self.is_lying)
         async with asyncio.TaskGroup() as tasks:
             receiving = tasks.create_task(self.subscriber.run())
@@ -120,15 +119,15 @@ class SerialCampaign:
         self.is_counted = True
 
     def story(self) -> str:
-        """What was found, and the last cuts before it."""
+        """Return the findings, and the last cuts before them."""
         where = f"{self.broker_disk.directory} and {self.bridge_disk.directory}"
         lines = [f"seed {self.seed}, media of the last cuts in {where}"]
         lines += [str(cut) for cut in self.cuts[-3:]]
         return "\n".join(lines + self.verdict.notes)
 
     def remove(self) -> None:
-        """Leave no process and no terminal behind."""
-        # Each of them, also where another one does not end.
+        """Stop all processes and remove all terminals."""
+        # Each is removed even if another one fails.
         with contextlib.ExitStack() as ends:
             for terminal in self.terminals:
                 ends.callback(terminal.unplug)
@@ -136,7 +135,7 @@ class SerialCampaign:
             ends.callback(self.broker.remove)
 
     async def _start(self, *names: str) -> float:
-        """Start these machines together; how long the slowest took."""
+        """Start these machines in parallel. Return the seconds of the slowest start."""
         seconds = await asyncio.gather(*(self.machines[name].start() for name in names))
         for name, took in zip(names, seconds, strict=True):
             self.start_seconds.setdefault(name, []).append(took)
@@ -149,7 +148,7 @@ class SerialCampaign:
 
     async def _cut_and_start(self, number: int) -> None:
         dice = random.Random(f"{self.seed}/{number}")  # noqa: S311
-        # Only the bridge's disk lies: the broker's cuts would show no more of that.
+        # Only the bridge's disk lies: more lies on the broker's side would show nothing new.
         names = ("bridge",) if self.is_lying else dice.choice(TOGETHER_AND_ALONE)
         if dice.random() < CONNECTED_CUTS:
             await asyncio.to_thread(self.bridge.await_connected)
@@ -187,7 +186,7 @@ class SerialCampaign:
             self.cuts.append(Cut(f"{seed}/{name}", at, loss, "+".join(sorted(names))))
 
     async def _finish(self) -> None:
-        """The sensors fall silent, the outbox runs empty, the subscriber receives the end."""
+        """Stop the sensors, empty the outbox, and let the subscriber receive the last message."""
         for sensor in self.sensors:
             sensor.stop_measuring()
         async with asyncio.timeout(DRAIN_DEADLINE_SECONDS):
@@ -195,12 +194,12 @@ class SerialCampaign:
                 await board.wait_until_done()
         left = await asyncio.to_thread(self.bridge.readings_waiting)
         while left:
-            # However much has piled up: it must go on becoming less.
+            # The outbox may be long, but it must become shorter.
             deadline = time.monotonic() + DRAIN_DEADLINE_SECONDS
             before = left
             while left and left >= before:
                 assert time.monotonic() < deadline, f"{left} readings stay in the outbox"
-                await asyncio.sleep(0.1)  # A process can only be asked again.
+                await asyncio.sleep(0.1)  # A process can only be polled.
                 left = await asyncio.to_thread(self.bridge.readings_waiting)
         assert await asyncio.to_thread(self.bridge.stop) == 0, self.bridge.log()[-2000:]
         assert await asyncio.to_thread(self.bridge.readings_waiting) == 0

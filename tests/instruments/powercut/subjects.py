@@ -1,7 +1,8 @@
-"""The brokers that are cut: ours with its uploader, and Mosquitto as a peer.
+"""The brokers under test: ours with its uploader, and Mosquitto for comparison.
 
-A subject has its data on a disk that goes dark under it. `die` is what the cut does to a machine's
-processes: SIGKILL, without waiting, for a process that waits for a dark disk ends only with it.
+A subject has its data on a disk whose power is cut while it runs. `die` has the effect of the cut
+on its processes: SIGKILL without waiting, because a process that waits for a dark disk only ends
+with the disk.
 """
 
 import shutil
@@ -17,7 +18,7 @@ from tests.system.broker_process import BrokerProcess, free_port
 from tests.system.session_log import Uploader
 
 SMALL_RESERVE = '[disk]\nreserve = "64KiB"\n'
-"""The power is cut at the n-th change of the disk: most of them are to be the broker's work."""
+"""A small reserve: the cut happens at the n-th change, which should be the broker's normal work."""
 
 START_DEADLINE_SECONDS = 60.0
 STOP_DEADLINE_SECONDS = 60.0
@@ -28,27 +29,27 @@ class Subject(Powered, Protocol):
 
     port: int
     merges_overlapping_filters: bool
-    """Whether a message that two filters of a client match comes once, with the higher QoS."""
+    """True if a message that matches two filters of a client arrives once, with the higher QoS."""
 
     def damage(self) -> str | None:
-        """What the running broker states of damage that it found at its start."""
+        """Return the damage that the running broker reported at its start, or None."""
 
     def log(self) -> str:
-        """What the broker wrote in all its lives."""
+        """Return the broker's log of all starts."""
 
     def remove(self) -> None:
-        """Leave nothing behind."""
+        """Kill all processes and remove their directories."""
 
 
 class CutUploader(Uploader):
     """An uploader whose machine may lose its power."""
 
     def has_ended(self) -> bool:
-        """Whether it has ended by itself."""
+        """Return True if the uploader has exited by itself."""
         return self._process is not None and self._process.poll() is not None
 
     def die(self) -> None:
-        """Kill it and do not wait."""
+        """Kill the uploader without waiting."""
         if self._process is not None:
             self._process.kill()
 
@@ -97,7 +98,7 @@ class Oncegate:
         return self.broker.standard_error() + self.uploader_log()
 
     def uploader_log(self) -> str:
-        """What the uploader wrote in all its lives."""
+        """Return the uploader's log of all starts."""
         return self._uploader_log.read_text(errors="replace")
 
     def die(self) -> None:
@@ -117,7 +118,7 @@ class Oncegate:
 
 
 class Mosquitto:
-    """Debian's Mosquitto, which writes its snapshot after every change."""
+    """Debian's Mosquitto, configured to write its snapshot after every change."""
 
     merges_overlapping_filters = False
 

@@ -1,4 +1,4 @@
-"""What the dice of a cut leave of a file: some of its unsynced writes, in pieces."""
+"""The random choice of a file's unsynced writes that survive a cut, in pieces."""
 
 import random
 from collections import Counter
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from tests.instruments.powercut.node import Change, Node, Resize, Write, apply
 
 SECTOR_BYTES = 512
-"""What a disk writes whole or not at all."""
+"""The unit that a disk writes completely or not at all."""
 
 
 @dataclass
 class Loss:
-    """What a cut found unsynced, and what it took."""
+    """Counts of unsynced changes at a cut, kept and lost."""
 
     writes: int = 0
     sectors_kept: int = 0
@@ -22,7 +22,7 @@ class Loss:
 
 
 def survivor_of(node: Node, dice: random.Random, loss: Loss) -> Node:
-    """The file after a cut; what became of its writes is added to `loss`."""
+    """Return a file's contents after a cut, and add the counts of its changes to `loss`."""
     contents = bytearray(node.durable)
     changes = [*node.promised, *node.unsynced]
     loss.writes += len(changes)
@@ -50,7 +50,7 @@ def _kept_of(sectors: list[Change], dice: random.Random) -> list[Change]:
 
 
 def _scattered(sectors: list[Change], dice: random.Random) -> list[Change]:
-    """Each sector as it was at some instant: all of its writes up to one of them, or none."""
+    """Keep each sector as it was at some time: all of its writes up to a random one, or none."""
     chance = dice.random()
     writes = Counter(map(_place_of, sectors))
     left = {
@@ -66,12 +66,12 @@ def _scattered(sectors: list[Change], dice: random.Random) -> list[Change]:
 
 
 def _place_of(sector: Change) -> int:
-    # The size has a place of its own.
+    # A size counts as a sector of its own.
     return -1 if isinstance(sector, Resize) else sector.offset // SECTOR_BYTES
 
 
 def _sectors_of(change: Change) -> list[Change]:
-    """A write as the sectors that it touches: each reaches the medium or not."""
+    """Split a write into the sectors that it touches, each of which may survive or not."""
     if isinstance(change, Resize):
         return [change]
     end = change.offset + len(change.data)

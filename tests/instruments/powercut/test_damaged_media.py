@@ -1,7 +1,7 @@
-"""Media that lost what they had kept: a torn journal, an emptied database, pages of zeros.
+"""Media that lost durable data: a torn journal, an emptied database, pages of zeros.
 
-No fsync protects against that. The broker starts all the same, keeps what can be read, in order and
-once, sets the rest aside and reports it.
+No fsync protects against this. The broker must still start, keep the readable messages in order and
+once, set the rest aside and report it.
 """
 
 import asyncio
@@ -23,7 +23,10 @@ PAGE_BYTES = 4096
 
 
 async def take_out(disk: MountedDisk, stage: Stage, how: str) -> Path:
-    """End the broker (`stopped` or `cut`) and switch the disk off; its data as a plain folder."""
+    """Stop or cut the broker, and switch the disk off. Return its data as a plain folder.
+
+    `how` is "stopped" or "cut".
+    """
     if how == "stopped":
         assert await asyncio.to_thread(stage.broker.stop) == 0
     else:
@@ -39,7 +42,7 @@ async def put_back(disk: MountedDisk, stage: Stage) -> None:
 
 
 async def damage_is_reported(disk: MountedDisk, stage: Stage) -> None:
-    """In the log, in the status, as a warning; and the damaged file is kept."""
+    """Check that the log, the status and a warning report the damage, and that the file is kept."""
     status = await stage.status()
     assert status["store"]["recovery"] == "salvaged"
     assert "database damaged" in status["store"]["detail"]
@@ -55,7 +58,7 @@ def zero_page(database: Path, number: int) -> None:
 
 
 def root_page_of(database: Path, name: str) -> int:
-    """The first page of a table or an index."""
+    """Return the number of the first page of a table or an index."""
     with closing(sqlite3.connect(database)) as connection:
         query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
         (page,) = connection.execute(query, (name,)).fetchone()
@@ -63,7 +66,7 @@ def root_page_of(database: Path, name: str) -> int:
 
 
 def journal_of(data: Path) -> tuple[Path, int]:
-    """The only file of the journal, and how many of its bytes are used."""
+    """Return the only file of the journal, and the number of its used bytes."""
     (path,) = (data / "journal").glob("*.ogj")
     return path, len(path.read_bytes().rstrip(b"\0"))
 
@@ -80,8 +83,8 @@ async def test_a_torn_journal_keeps_everything_before_the_tear(
     data = await take_out(disk, stage, "cut")
     journal, used = journal_of(data)
     os.truncate(journal, random.Random(seed).randrange(used))  # noqa: S311
-    # It is chance how much of the record of the journal's end is on the disk. Without it nothing
-    # shows that the tear is not the end: tests/broker/store/test_journal_end.py has the other case.
+    # Whether the record of the journal's end is on the disk is random. Without the record, nothing
+    # shows that the tear is not the end. tests/broker/store/test_journal_end.py has the other case.
     (data / RECORD_NAME).unlink(missing_ok=True)
     await put_back(disk, stage)
     kept = await numbers_kept(stage)
@@ -106,7 +109,7 @@ async def test_pages_of_zeros_cost_what_was_in_them_and_no_order(
     disk: MountedDisk, stage: Stage, seed: int
 ) -> None:
     data = await take_out(disk, stage, "stopped")
-    # As after a cut: the broker looks at every page. After a clean stop it would at a restart.
+    # As after a cut, when the broker checks every page. After a clean stop it checks at a restart.
     (data / "broker.running").touch()
     database = data / "broker.db"
     pages = range(1, database.stat().st_size // PAGE_BYTES + 1)
@@ -197,7 +200,7 @@ async def test_damage_found_while_starting_after_a_clean_stop_is_salvaged_too(
 async def test_damage_where_no_start_reads_costs_nothing_and_is_found_after_the_next_cut(
     disk: MountedDisk, stage: Stage
 ) -> None:
-    # Only a start that brings an earlier format up to date reads it:
+    # Only a start that migrates an earlier format reads this table:
     # tests/broker/store/test_migration.py
     database = await take_out(disk, stage, "stopped") / "broker.db"
     zero_page(database, root_page_of(database, "_sqlite_migrations"))
@@ -216,7 +219,7 @@ async def test_an_emptied_gateway_id_is_reported_and_keeps_nothing_from_starting
     before = (await stage.status())["gateway"]
     (await take_out(disk, stage, "cut") / "gateway-id").write_bytes(b"")
     await put_back(disk, stage)
-    # No segment was sealed yet that would have known it.
+    # No sealed segment exists that has the old gateway id.
     assert (await stage.status())["gateway"] != before
     assert "gateway-id does not hold a gateway id" in stage.broker.standard_error()
     assert await numbers_kept(stage) == list(range(HELD_COUNT))

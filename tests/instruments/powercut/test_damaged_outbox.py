@@ -1,6 +1,6 @@
-"""An outbox that the medium lost in part or whole: the bridge starts, reports it, keeps the rest.
+"""An outbox that the medium damaged: the bridge starts, reports the damage, and keeps the rest.
 
-The broker is away meanwhile, so that everything that was acknowledged to boards is in the outbox.
+The broker is away, so everything that was acknowledged to boards is in the outbox.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from tests.instruments.powercut.mounted_disk import BEFORE_A_CHANGE, MountedDisk
 PAGE_BYTES = 4096
 # Enough for several pages of readings.
 FRAMES = 150
-# Few enough for one WAL, of up to 250 pages: each of them can be a commit of its own, of 3 pages.
+# Few enough for one WAL of up to 250 pages: each can be a separate commit of 3 pages.
 FRAMES_OF_ONE_WAL = 20
-# Where the header of a WAL counts the checkpoints (SQLite's file format, section 4.1).
+# The offset of the checkpoint counter in a WAL's header (SQLite's file format, section 4.1).
 WAL_CHECKPOINTS = slice(12, 16)
 
 Row = tuple[str, bytes]
 
 
 def offset_of_readings_in(outbox: Path) -> int:
-    """Where in the file a page in the middle of the table of readings begins."""
+    """Return the file offset of a page in the middle of the table of readings."""
     query = "SELECT pgoffset FROM dbstat WHERE name = 'readings' AND pagetype = 'leaf'"
     with closing(sqlite3.connect(f"file:{outbox}?mode=ro&immutable=1", uri=True)) as connection:
         offsets = [offset for (offset,) in connection.execute(query)]
@@ -39,18 +39,21 @@ def offset_of_readings_in(outbox: Path) -> int:
 
 
 class DamagedCabinet(Cabinet):
-    """Its outbox is taken out, damaged and put back."""
+    """A cabinet whose outbox is taken out, damaged and put back."""
 
     async def start_and_accept(self, frames: int = FRAMES) -> None:
-        """Start the bridge and wait until it has accepted some frames more."""
+        """Start the bridge, and wait until it has accepted `frames` more frames."""
         await self.start()
         await self.accept(frames)
 
     async def take_out(self, how: str) -> Path:
-        """End the bridge (`stopped` or `cut`) and switch the disk off; the outbox on it."""
+        """Stop or cut the bridge, and switch the disk off. Return the outbox's path.
+
+        `how` is "stopped" or "cut".
+        """
         if how == "stopped":
             assert await asyncio.to_thread(self.bridge.stop) == 0
-            # That SQLite has removed the WAL is not durable by itself.
+            # SQLite does not sync its removal of the WAL.
             folder = os.open(self.disk.folder / "data", os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)
@@ -61,11 +64,11 @@ class DamagedCabinet(Cabinet):
         return self.disk.medium / "data" / "outbox.db"
 
     def complaints(self) -> int:
-        """How often it said that its outbox was damaged."""
+        """Return how often the log reports that the outbox was damaged."""
         return self.bridge.log().count("the outbox was damaged")
 
     def remove(self) -> None:
-        """Leave nothing behind."""
+        """Remove the bridge and the terminal."""
         self.bridge.remove()
         self.terminal.unplug()
 
@@ -84,7 +87,10 @@ async def cabinet(disk: MountedDisk) -> AsyncIterator[DamagedCabinet]:
 
 
 def rows_of(outbox: Path) -> list[Row]:
-    """What waits in an outbox, in its order; of a copy, which reading may change."""
+    """Return the rows of an outbox in order.
+
+    A copy is read, because reading may change the file.
+    """
     copy = outbox.with_name("copy.db")
     for suffix in ("", "-wal"):
         source = outbox.with_name(outbox.name + suffix)
@@ -98,7 +104,7 @@ def rows_of(outbox: Path) -> list[Row]:
 
 
 async def kept_of(cabinet: DamagedCabinet, before: list[Row]) -> list[Row]:
-    """What a start on the medium as it is now keeps of these rows; none comes twice."""
+    """Start on the current medium. Return those of the rows `before` that were kept, each once."""
     cabinet.disk.switch_on()
     await cabinet.start_and_accept()
     now = rows_of(await cabinet.take_out("stopped"))
@@ -124,7 +130,7 @@ async def test_a_lost_outbox_is_reported_and_kept_and_costs_nothing_that_its_wal
     assert await kept_of(cabinet, before) == before
     assert cabinet.complaints() == 1
     outbox = cabinet.disk.medium / "data" / "outbox.db"
-    # And once more where there is no WAL.
+    # Repeat this without a WAL.
     outbox.write_bytes(b"" if how == "emptied" else bytes(outbox.stat().st_size))
     assert await kept_of(cabinet, before) == []
     assert cabinet.complaints() == 2
@@ -139,7 +145,7 @@ async def test_a_truncated_outbox_is_reported_and_keeps_what_is_readable(
     outbox = await cabinet.take_out("stopped")
     before = rows_of(outbox)
     content = outbox.read_bytes()
-    # From the page of the newest row on: where it is depends on how many rows a commit had.
+    # Cut the file off at the newest row's page, whose place depends on the rows per commit.
     cut = content.index(before[-1][1]) // PAGE_BYTES * PAGE_BYTES
     outbox.write_bytes(content[:cut])
     kept = await kept_of(cabinet, before)
@@ -185,5 +191,5 @@ async def test_cuts_amid_the_salvage_of_a_damaged_outbox_cost_nothing_more(
         await asyncio.to_thread(cabinet.bridge.bury)
     kept = await kept_of(cabinet, before)
     assert 0 < len(wanted) < len(before)
-    # A start that got further than the salvage has accepted more by then; nothing less is kept.
+    # A start that completed the salvage may have accepted more rows, but must not keep fewer.
     assert kept == wanted

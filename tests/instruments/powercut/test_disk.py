@@ -1,4 +1,4 @@
-"""The disk under the power cuts is as bad as it claims, and no worse."""
+"""The disk of the power cuts loses as much as it claims, and no more."""
 
 import errno
 import os
@@ -82,7 +82,7 @@ def test_names_survive_in_their_order_and_for_certain_only_once_their_folder_is_
     new_file(disk, "/old")
     disk.rename("/old", "/new")
     disk.create("/second", Node(0o100644))
-    # The file's fsync guarantees nothing about its name.
+    # The fsync of a file guarantees nothing about its name.
     disk.sync(disk.number_of("/second"))
     found = {tuple(sorted(name for _, name in after_a_cut(disk, seed).names)) for seed in range(99)}
     assert found == {("old",), ("new",), ("new", "second")}

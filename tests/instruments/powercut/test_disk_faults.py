@@ -1,7 +1,8 @@
-"""A disk that fills up, turns read-only or fails while the broker works on it.
+"""A disk that fills up, turns read-only or fails while the broker is working.
 
-A full disk ends no broker. Another one may, but the broker states why; it never acknowledges what
-it could not keep, and once the disk is well again everything that it acknowledged is there.
+A full disk must not end the broker. After another fault the broker may exit, but must log the
+reason. It never acknowledges a message that it could not store. When the disk works again, all
+acknowledged messages must be there.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ FAILING: dict[str, object] = {"fsync_fails": True}
 FULL_SECONDS = 2.0
 MORE_MESSAGES = 10
 FILLING_BYTES = 100_000
-"""More than the journal has room for without a longer file."""
+"""More than fits into the journal without a longer file."""
 
 WELL: dict[str, object] = {"free_bytes": None, "read_only": False, "fsync_fails": False}
 
@@ -41,7 +42,7 @@ async def test_faults_under_the_broker_end_it_loudly_and_cost_nothing_acknowledg
     disk.set(**WELL)
     await asyncio.to_thread(stage.broker.start)
     kept = await numbers_kept(stage)
-    # The one that was never acknowledged may be there.
+    # The unacknowledged message may be there as well.
     assert kept[:acknowledged] == list(range(acknowledged))
     assert len(kept) <= acknowledged + 1
     assert (await stage.status())["store"]["recovery"] == "unclean"
@@ -71,7 +72,7 @@ async def test_a_full_disk_ends_no_broker_and_what_waited_is_acknowledged_when_t
 ) -> None:
     disk.set(**FULL)
     if starts_full:
-        # A start needs no room: what waits can be delivered although the disk is full.
+        # A start needs no free space, so queued messages can be delivered from a full disk.
         await stage.restart("killed")
     publisher = await stage.client("publisher")
     publishing = asyncio.create_task(publish(publisher, stage.topic("a"), MORE_MESSAGES))
@@ -85,6 +86,6 @@ async def test_a_full_disk_ends_no_broker_and_what_waited_is_acknowledged_when_t
 
 
 async def publish(publisher: ByteClient, topic: str, count: int) -> None:
-    """Publish so many more messages, one by one."""
+    """Publish `count` more messages, one by one."""
     for number in range(HELD_COUNT, HELD_COUNT + count):
         await publisher.deliver(topic, b"%d" % number + bytes(FILLING_BYTES), qos=2)

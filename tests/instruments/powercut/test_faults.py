@@ -1,7 +1,7 @@
-"""A disk that fails reads, writes and fsyncs for a while under broker and uploader.
+"""A disk whose reads, writes and fsyncs fail for a while under broker and uploader.
 
-What was acknowledged stays or is said to be lost, also behind a power cut; and that these tests can
-fail: the same on brokers and uploaders as hasty as ours once were.
+Acknowledged messages must be kept or reported as lost, also after a power cut. The same tests must
+fail for brokers and uploaders with the haste that ours once had.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 LARGE_BYTES = 900_000
 LARGE_COUNT = 12
-"""Their blobs call for a checkpoint, and fill more than two files of the journal."""
+"""Enough messages to cause a checkpoint and to fill more than two files of the journal."""
 
 DEADLINE_SECONDS = 60.0
 
@@ -34,7 +34,7 @@ TRUSTING = """
 import gateway.broker.store.database as database
 database.damage_of = lambda *arguments, **named: None
 """
-"""A broker that does not happen to open and close the database before it uses it."""
+"""A broker that does not open and close the database before its use."""
 
 HASTY = (
     TRUSTING
@@ -43,12 +43,12 @@ database.rewrite_wal = lambda path: None
 database.empty_wal = lambda connection: None
 """
 )
-"""One that goes on with the WAL that it finds, too."""
+"""A broker that, in addition, continues to use the WAL that it finds."""
 
 
 @pytest.fixture
 def gateway(disk: MountedDisk, subject: Oncegate) -> Stage:
-    """Broker and uploader on a disk that is switched on."""
+    """Return a stage with broker and uploader on a mounted disk."""
     disk.switch_on()
     return Stage(subject.broker, prefix="t")
 
@@ -59,7 +59,7 @@ async def start(subject: Oncegate) -> None:
 
 
 async def cut(disk: MountedDisk, subject: Oncegate, seed: str) -> None:
-    """Cut the power; the disk is on and well again, and nothing runs."""
+    """Cut the power. The disk is then on and without faults, and nothing runs."""
     subject.die()
     await asyncio.to_thread(disk.cut, seed)
     await asyncio.to_thread(subject.bury)
@@ -67,7 +67,10 @@ async def cut(disk: MountedDisk, subject: Oncegate, seed: str) -> None:
 
 
 async def publish_large(stage: Stage) -> list[bytes]:
-    """Have large messages acknowledged for a subscriber that is away, until the broker ends."""
+    """Publish large messages for a subscriber that is away, until the broker exits.
+
+    Return the acknowledged payloads.
+    """
     subscriber = await stage.client("subscriber", clean=False)
     await subscriber.subscribe((stage.topic("a"), 1))
     await subscriber.disconnect()
@@ -109,7 +112,7 @@ async def test_tables_whose_fsync_failed_are_not_trusted_after_a_restart_and_a_p
     disk: MountedDisk, subject: Oncegate, gateway: Stage, broker: str
 ) -> None:
     await start(subject)
-    # The checkpoint's rows are in the page cache, and will never be on the medium.
+    # The rows of the checkpoint are in the page cache, and will never reach the medium.
     await asyncio.to_thread(disk.set, fsync_fails="/data/broker.db-wal")
     payloads = await publish_large(gateway)
     assert await exit_code_of(subject.broker) != 0
@@ -120,7 +123,7 @@ async def test_tables_whose_fsync_failed_are_not_trusted_after_a_restart_and_a_p
     await start(subject)
     deadline = time.monotonic() + DEADLINE_SECONDS
     while len(journal_of(disk)) > 1:
-        # Covered, as the broker takes it, and exported: the journal goes.
+        # The broker takes the blobs as covered and exported, and drops the journal.
         assert time.monotonic() < deadline, journal_of(disk)
         await asyncio.sleep(0.1)
     await cut(disk, subject, "everything unsynced is lost")
@@ -224,7 +227,7 @@ def tolerant(descriptor):
         pass
 os.fdatasync = tolerant
 """
-"""A broker that goes on where the journal's fsync fails."""
+"""A broker that ignores a failed fsync of the journal."""
 
 CUTS = 3
 CUTS_OF_THE_TOLERANT_MAX = 12
@@ -257,7 +260,7 @@ async def test_the_same_faults_find_a_broker_out_that_goes_on_behind_a_failed_fs
     try:
         await campaign.run(lambda: None)
     except* AssertionError:
-        silent = True  # It does not even start again.
+        silent = True  # The broker does not even start again.
     print(f"{len(campaign.cuts)} cuts: {campaign.verdict}")
     assert silent or not campaign.verdict.is_clean()
 

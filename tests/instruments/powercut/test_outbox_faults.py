@@ -1,6 +1,6 @@
-"""A disk that fails for a while under the bridge: what it acknowledged to boards survives a cut.
+"""A disk that fails for a while under the bridge: acknowledged frames survive a cut.
 
-The broker is away meanwhile, so that everything that was acknowledged to boards is in the outbox.
+The broker is away, so everything that was acknowledged to boards is in the outbox.
 """
 
 import asyncio
@@ -19,24 +19,24 @@ FRAMES = 15
 
 
 class FailingCabinet(Cabinet):
-    """Its disk fails and is cut."""
+    """A cabinet whose disk fails and is cut."""
 
     async def fail(self) -> None:
-        """An fsync fails, and with it the bridge; then the disk is well again."""
+        """Make an fsync fail, which ends the bridge, and then repair the disk."""
         await asyncio.to_thread(self.disk.set, fsync_fails=True)
         await asyncio.to_thread(self.bridge.wait, STOP_DEADLINE_SECONDS)
         assert "cannot write the outbox" in self.bridge.said_since_start()
         await asyncio.to_thread(self.disk.set, fsync_fails=False)
 
     async def cut(self, seed: str) -> Path:
-        """Switch everything off; the outbox as the medium has it."""
+        """Cut the power. Return the path of the outbox on the medium."""
         self.bridge.die()
         await asyncio.to_thread(self.disk.cut, seed)
         await asyncio.to_thread(self.bridge.bury)
         return self.disk.medium / "data" / "outbox.db"
 
     def lost(self, outbox: Path) -> list[tuple[int, int]]:
-        """The frames that were acknowledged and are not there."""
+        """Return the frames that were acknowledged but are missing."""
         kept = b"".join(payload for _, payload in rows_of(outbox))
         return [
             (boot, sequence)

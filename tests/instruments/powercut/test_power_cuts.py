@@ -1,6 +1,6 @@
-"""The promise, kept on a disk that forgets what was not fsynced; and that these tests can fail.
+"""The broker keeps its promise on a disk that loses unsynced data; broken brokers are detected.
 
-`make powercut CUTS=500` does the same at length. ONCEGATE_TEST_SEED=<seed> throws the same dice.
+`make powercut CUTS=500` runs longer. ONCEGATE_TEST_SEED=<seed> repeats the random choices.
 """
 
 import os
@@ -15,7 +15,7 @@ from tests.instruments.powercut.subjects import Oncegate
 
 CUTS = 8
 CUTS_OF_A_LIAR_MAX = 40
-"""It takes about four; each cut may by chance take nothing that was promised."""
+"""About four cuts are enough. By chance a cut may take nothing that was promised."""
 
 
 def seed() -> int:
@@ -33,7 +33,7 @@ async def test_power_cuts_under_load_lose_nothing_double_nothing_and_forget_no_c
     await campaign.run(lambda: None)
     assert campaign.verdict.is_clean(), campaign.story()
     assert campaign.verdict.acknowledged > 0
-    # The cuts were real: they met writes that were under way, and took some of them.
+    # The cuts were effective: they met unsynced writes, and some were lost.
     assert sum(cut.loss["sectors_lost"] for cut in campaign.cuts) > 0
     log = await examine(subject, published=campaign.published)
     print(f"{campaign.verdict.acknowledged} messages, {log.event_count} events")
@@ -56,7 +56,8 @@ async def test_the_same_cuts_on_a_disk_that_lies_about_fsync_are_found_out(
     try:
         await campaign.run(lambda: None)
     except* AssertionError:
-        # What a broker needs to start may be among what the disk lost: no client is answered again.
+        # The disk may have lost files that the broker needs to start, so that no client is
+        # answered.
         silent = True
     print(f"{len(campaign.cuts)} cuts: {campaign.verdict}")
     assert silent or not campaign.verdict.is_clean()

@@ -1,7 +1,7 @@
-"""Every reading that was accepted arrives once, whatever is cut; and these tests can fail.
+"""Every accepted reading arrives once, whatever is cut; and a lying disk is detected.
 
-`make powercut ARGUMENTS="--peer bridge"` does the same at length. ONCEGATE_TEST_SEED=<seed> throws
-the same dice.
+`make powercut ARGUMENTS="--peer bridge"` runs longer. ONCEGATE_TEST_SEED=<seed> repeats the random
+choices.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,14 +15,14 @@ from tests.instruments.powercut.test_power_cuts import seed
 
 CUTS = 4
 CUTS_OF_A_LIAR = 8
-"""Each may by chance take nothing that was promised; most do."""
+"""By chance a cut may take nothing that was promised, but most do."""
 
 NewCampaign = Callable[[int, bool], SerialCampaign]
 
 
 @pytest.fixture
 def new_campaign(disk: MountedDisk, bridge_disk: MountedDisk) -> Iterator[NewCampaign]:
-    """Makes a campaign of so many cuts, on a bridge's disk that lies or not."""
+    """Return a function that creates a campaign of cuts on an honest or a lying disk."""
     made: list[SerialCampaign] = []
 
     def make(cut_count: int, is_lying: bool) -> SerialCampaign:
@@ -42,7 +42,7 @@ async def test_power_cuts_of_bridge_and_broker_lose_double_and_tear_no_accepted_
     await campaign.run(lambda: None)
     assert campaign.verdict.is_clean(), campaign.story()
     assert all(board.accepted for board in campaign.boards)
-    # The cuts were real: they met writes that were under way, and took some of them.
+    # The cuts were effective: they met unsynced writes, and some were lost.
     assert sum(cut.loss["sectors_lost"] for cut in campaign.cuts) > 0
     readings = campaign.subscriber.readings
     log = await examine(campaign.broker, published=len(readings))
@@ -59,7 +59,7 @@ async def test_a_disk_under_the_bridge_that_lies_about_fsync_is_found_out(
     try:
         await campaign.run(lambda: None)
     except* (AssertionError, TimeoutError):
-        # What the bridge or a board waits for may be among what the disk lost.
+        # The disk may have lost what the bridge or a board waits for.
         silent = True
     print(f"{len(campaign.cuts)} cuts: {campaign.verdict}")
     assert silent or not campaign.verdict.is_clean()

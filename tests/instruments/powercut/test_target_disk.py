@@ -1,4 +1,4 @@
-"""A target on a disk that is mounted, taken away, and mounted again."""
+"""An upload target on a disk that is mounted, removed, and mounted again."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from tests.uploader.stage import Stage, settings_in, until
 
 @pytest.fixture
 def cabinet(disk: MountedDisk, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """A gateway whose data directory is on the disk on which the other is mounted."""
+    """A gateway whose data directory is on the disk that holds the mount point of the target."""
     monkeypatch.setattr("gateway.uploader.upload.uploader.UPLOAD_RETRY_SECONDS", (0.02, 0.05))
     data = disk.directory / "gateway"
     data.mkdir()
@@ -25,7 +25,7 @@ def cabinet(disk: MountedDisk, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def places(stage: Stage, disk: MountedDisk) -> tuple[int, int]:
-    """Sealed segments, and those at the mount point, whatever is there."""
+    """Return the numbers of sealed segments and of segments in the mount point's folder."""
     sealed = stage.log_dir / "sealed"
     return len(segments_in(sealed)) if sealed.is_dir() else 0, len(segments_in(disk.folder))
 

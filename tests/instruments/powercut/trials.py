@@ -1,4 +1,4 @@
-"""What `make powercut` runs: the broker under load, another broker, or the serial line and both."""
+"""The runs of `make powercut`: our broker under load, another broker, or the serial line."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,29 +18,29 @@ Counts = Iterator[tuple[str, int | None]]
 
 
 class Trial(Protocol):
-    """A campaign with its disks, from the first start to what is reported of it."""
+    """A campaign and its disks, from the first start to the report."""
 
     disks: list[MountedDisk]
     must_hold: bool
-    """Whether anything wrong is a failure; of the others everything is counted."""
+    """True if any fault is a failure. Otherwise faults are only counted."""
 
     verdict: Verdict
     cuts: list[Cut]
 
     async def run(self, report: Callable[[], None]) -> str | None:
-        """All of it; what the session log reports afterwards."""
+        """Run the campaign. Return the report on the session log afterwards."""
 
     def progress(self) -> str:
-        """How far it is, in a few words."""
+        """Return the progress in a few words."""
 
     def remove(self) -> None:
-        """Leave no process, and the logs beside the first disk."""
+        """Stop all processes, and keep the logs next to the first disk."""
 
     def rows(self) -> Rows:
-        """What was moved."""
+        """Return the totals of what was transferred."""
 
     def counts(self) -> Counts:
-        """What must be none of; None where it was not counted."""
+        """Return the counts that must be zero, or None for each that was not counted."""
 
 
 class BrokerTrial:
@@ -113,7 +113,7 @@ class BrokerTrial:
 
 
 class SerialTrial:
-    """Sensors, bridge, broker and a subscriber; bridge and broker are cut together and alone."""
+    """Sensors, bridge, broker and a subscriber. Bridge and broker are cut together and alone."""
 
     def __init__(
         self, seed: int, cut_count: int, *, is_lying: bool, faults: tuple[str, ...] = ()

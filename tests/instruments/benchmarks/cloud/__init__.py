@@ -1,1 +1,1 @@
-"""How much of a fleet's logs a processor core turns into tables, beside what Spark alone needs."""
+"""The rate at which a core turns a fleet's logs into tables, compared with plain Spark."""

@@ -1,12 +1,12 @@
-"""`make bench-cloud`: ingest a fleet's logs, and let plain Spark copy the same lines beside it.
+"""`make bench-cloud`: ingest a fleet's logs, and copy the same lines with plain Spark.
 
 make bench-cloud                       half a million events
 make bench-cloud EVENTS=5000000        the size of docs/benchmarks-cloud.md
-make bench-cloud ARGUMENTS=--write     also writes that page
+make bench-cloud ARGUMENTS=--write     also writes this page
 
-All is measured in one session on the same cores, but for the first row, a process of its own that
-ingests ten small segments as `oncegate ingest` does, and for the places where the job is deployed:
-a directory, an object store and a cluster of two executors, each in a session of its own.
+Nearly all rows are measured in one session on the same cores. The first rows use a new process that
+ingests ten small segments as `oncegate ingest` does. The last rows use a separate session for each
+place where the job is deployed: a directory, an object store and a cluster of two executors.
 """
 
 from __future__ import annotations
@@ -43,15 +43,18 @@ PAGE = ROOT / "docs" / "benchmarks-cloud.md"
 OWN_FIELDS = ("sequence", "time", "event")
 SMALL_SEGMENTS, SMALL_EVENTS = 10, 100
 TURNS = 2
-"""Times that plain Spark and the job go over a like number of lines, one behind the other."""
+"""How often plain Spark and the job each process a new set of lines, alternately."""
 PLACES_PART = 4
-"""Each place ingests twice such a part of all events."""
+"""Each place ingests all events divided by this number, twice."""
 GROWTH = (100, 10)
-"""The tables have such a part of all events when small segments are ingested, and then all."""
+"""Small segments are ingested into tables with all events divided by each of these numbers.
+
+They are ingested once more at the end.
+"""
 
 
 class Bench:
-    """One landing directory and its tables."""
+    """A landing directory and its tables."""
 
     def __init__(self, spark: SparkSession | None, root: Path, gateways: int) -> None:
         self.spark = spark
@@ -80,7 +83,7 @@ def say(line: str) -> None:
 
 
 def cold(root: Path) -> None:
-    """As the command does, in a process of its own; print the processor seconds."""
+    """Ingest as the command does, in this new process, and print the processor seconds."""
     run(Bench(None, root, 0).settings, lambda _: None)
     print(processor_seconds())
 
@@ -118,7 +121,7 @@ def _cold(root: Path) -> Cost:
 
 
 def measure(root: Path, options: argparse.Namespace) -> list[Row]:
-    """Measure everything; a row each."""
+    """Measure everything. Return one row per measurement."""
     rows: list[Row] = []
 
     def note(name: str, cost: Cost, events: int) -> None:
@@ -161,7 +164,7 @@ def _warm_up(bench: Bench, events: int, segment_events: int) -> int:
 
 
 def _landed(bench: Bench, events: int, segment_events: int) -> tuple[set[Path], int]:
-    """Land events; return their files and how many they are."""
+    """Land events. Return their files and the number of events."""
     say(f"landing {events:,} events")
     before = {*Path(bench.settings.source).iterdir()}
     landed = bench.land(events, segment_events)
@@ -178,14 +181,14 @@ def _turn(bench: Bench, lines: Path, note: Callable[[str, Cost, int], None], eve
 
 
 def _small(bench: Bench, landed: int, note: Callable[[str, Cost, int], None]) -> None:
-    """Twice: the first run may be the first of its kind in this JVM."""
+    """Ingest small segments twice, because the first run may compile code in this JVM."""
     for which in ("", ", again"):
         events = bench.land_small()
         note(f"ten small segments, {landed:,} events in the tables{which}", bench.ingest(), events)
 
 
 def _as_text(segments: set[Path], target: Path) -> Path:
-    """The same lines unpacked: Spark reads no zstd without Hadoop's native library."""
+    """Unpack the segments, because Spark needs Hadoop's native library to read zstd."""
     target.mkdir()
     for path in segments:
         (target / f"{path.stem}.jsonl").write_bytes(zstd.decompress(path.read_bytes()))
@@ -193,7 +196,7 @@ def _as_text(segments: set[Path], target: Path) -> Path:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the rows as a table or as JSON."""
     parser = argparse.ArgumentParser(prog="make bench-cloud", description=__doc__)
     parser.add_argument("--events", type=int, default=500_000)
     parser.add_argument("--gateways", type=int, default=8)

@@ -1,4 +1,4 @@
-"""The logs of a fleet: readings that boards publish with QoS 2 and one subscriber receives."""
+"""Logs of a fleet: readings that boards publish with QoS 2 and one subscriber receives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PUBLISHER, SUBSCRIBER = (1, "oncegate-bridge"), (2, "dashboard")
 
 
 class Gateway:
-    """One gateway, whose log goes on from segment to segment."""
+    """A gateway whose log continues from segment to segment."""
 
     def __init__(self, number: int) -> None:
         self.log = LogWriter(f"gw-{number:04d}", store=f"{number:016x}")
@@ -21,7 +21,7 @@ class Gateway:
         self._begins = True
 
     def seal(self, events: int) -> tuple[str, bytes]:
-        """Seal a segment of at least so many events; its name and contents."""
+        """Seal a segment of at least `events` events. Return its name and content."""
         lines = list(self._start())
         while len(lines) < events:
             lines += self._next_reading()
@@ -61,7 +61,7 @@ def _of(session: tuple[int, str]) -> Event:
 
 
 def land(landing: Path, gateways: list[Gateway], *, events: int, segment_events: int) -> int:
-    """Land at least so many events of these gateways, each a like share; their number."""
+    """Land at least `events` events, spread evenly over the gateways. Return their number."""
     landing.mkdir(parents=True, exist_ok=True)
     landed = 0
     for gateway in gateways:

@@ -1,6 +1,6 @@
-"""The job in the places where it is deployed: each in a process and a session of its own.
+"""The job in each place where it is deployed, in a separate process and Spark session.
 
-The server of the object store is not a part of that process: its time is not the job's.
+The object store's server runs in another process, so its time does not count.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _ENDPOINT: Final = "spark.hadoop.fs.s3a.endpoint"
 
 
 def measure(name: str, root: Path, events: int, segment_events: int) -> list[Row]:
-    """Measure one place in a process of its own."""
+    """Measure one place in a separate process."""
     with _settings_of(name) as settings:
         asked = {"name": name, "root": str(root), "settings": settings}
         outcome = subprocess.run(
             [sys.executable, "-m", PROGRAM],
             input=json.dumps(asked | {"events": events, "segment_events": segment_events}),
             check=True, stdout=subprocess.PIPE, text=True,
-            # Executors find the packages as this process does.
+            # Executors find the packages in the same paths as this process.
             env={**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path[1:]])},
         )  # fmt: skip
     return [Row(*values) for values in json.loads(outcome.stdout.splitlines()[-1])]
@@ -62,7 +62,7 @@ def _settings_of(name: str) -> Iterator[Mapping[str, str]]:
 
 
 class Place:
-    """Where segments land and tables are."""
+    """The location of the landing directory and the tables."""
 
     def __init__(self, name: str, root: Path, settings: Mapping[str, str]) -> None:
         self._landing = root / "landed"
@@ -71,7 +71,7 @@ class Place:
         self.settings = IngestSettings(source=f"{where}/landed", tables=f"{where}/tables")
 
     def land(self, gateways: list[Gateway], events: int, segment_events: int) -> int:
-        """Land events; return how many they are."""
+        """Land events. Return their number."""
         landed = land(self._landing, gateways, events=events, segment_events=segment_events)
         if self._endpoint is not None:
             for path in sorted(self._landing.iterdir()):
@@ -81,7 +81,7 @@ class Place:
 
 
 def _tasks_of(spark: SparkSession) -> str:
-    """Return how many tasks each executor has run; the driver runs none on a cluster."""
+    """Return the number of tasks per executor. On a cluster the driver runs none."""
     found = spark.sparkContext._jsc.sc().statusStore().executorList(False)
     executors = (found.apply(at) for at in range(found.size()))
     tasks = sorted((one.id(), one.completedTasks()) for one in executors)
@@ -122,7 +122,7 @@ def _rows(asked: dict[str, str | int], settings: Mapping[str, str]) -> Iterator[
 
 
 def main() -> None:
-    """Measure the place that standard input names; print rows as JSON."""
+    """Measure the place that standard input describes, and print its rows as JSON."""
     asked = json.load(sys.stdin)
     rows = list(_rows(asked, asked["settings"]))
     print(json.dumps([list(row) for row in rows]))

@@ -1,6 +1,6 @@
-"""What a block took of this process and all that it started: time, processor, peak memory.
+"""The cost of a block for this process and its descendants: time, processor time, peak memory.
 
-The JVM and Python's workers are looked at separately: each has a limit of its own.
+The memory of the JVM and of Python's workers is reported separately, because each has a limit.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 LOOK_SECONDS: Final = 0.25
-"""Between two looks at the memory: shorter peaks may be missed."""
+"""Seconds between two measurements of memory: shorter peaks may be missed."""
 
 
 @dataclass
 class Cost:
-    """What a block took."""
+    """The cost of a block."""
 
     seconds: float = 0.0
     processor_seconds: float = 0.0
     driver_bytes_max: int = 0
-    """Resident, of this process."""
+    """The peak resident memory of this process."""
     jvm_bytes_max: int = 0
-    """Resident."""
+    """The peak resident memory of the JVM."""
     worker_bytes_max: int = 0
-    """Resident, of the largest Python worker."""
+    """The peak resident memory of the largest Python worker."""
 
 
 class _Process(NamedTuple):
     parent: int
     name: str
     ticks: int
-    """User and system, of children that ended and were waited for, too."""
+    """User and system time in clock ticks, including that of waited-for children."""
     resident_bytes: int
 
 
 @contextmanager
 def measured() -> Iterator[Cost]:
-    """Fill in the cost of the block when it ends."""
+    """Yield a `Cost` whose fields are set when the block ends."""
     cost, ended = Cost(), threading.Event()
     watcher = threading.Thread(target=_watch, args=(cost, ended), daemon=True)
     began, used = time.monotonic(), processor_seconds()
@@ -57,7 +57,7 @@ def measured() -> Iterator[Cost]:
 
 
 def processor_seconds() -> float:
-    """Return the time of this process and its descendants, those that ended included."""
+    """Return the processor seconds of this process and its descendants, exited ones included."""
     return sum(one.ticks for one in _family()) / os.sysconf("SC_CLK_TCK")
 
 
@@ -75,7 +75,7 @@ def _watch(cost: Cost, ended: threading.Event) -> None:
 
 
 def _family() -> list[_Process]:
-    """Return this process, and then its descendants."""
+    """Return this process, followed by its descendants."""
     found = _processes()
     family, waiting = [], [os.getpid()]
     while waiting:
@@ -87,14 +87,17 @@ def _family() -> list[_Process]:
 
 
 def _processes() -> dict[int, _Process]:
-    """Read all of /proc/<pid>/stat: pid (name) state ppid ... utime stime cutime cstime from the
-    14th on, and the resident pages as the 24th."""
+    """Read /proc/<pid>/stat of all processes.
+
+    The fields are: pid (name) state ppid, then utime, stime, cutime and cstime from the 14th on,
+    and the resident pages as the 24th.
+    """
     found: dict[int, _Process] = {}
     page = os.sysconf("SC_PAGE_SIZE")
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             text = (folder / "stat").read_text()
-        except OSError:  # it has ended
+        except OSError:  # the process has exited
             continue
         fields = text.rpartition(")")[2].split()
         name = text[text.index("(") + 1 : text.rindex(")")]

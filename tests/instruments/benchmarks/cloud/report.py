@@ -1,4 +1,4 @@
-"""docs/benchmarks-cloud.md, from figures that were measured and nothing else."""
+"""The page docs/benchmarks-cloud.md, written only from measured figures."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ METHOD = Path(__file__).with_name("method.md").read_text()
 
 
 class Row(NamedTuple):
-    """One thing that was done."""
+    """One measurement."""
 
     name: str
     events: int
-    """That were new."""
+    """The number of new events."""
     seconds: float
     processor_seconds: float
-    """User and system, of the driver, its JVM and the Python workers."""
+    """User and system time of the driver, its JVM and the Python workers."""
     driver_bytes_max: int
     jvm_bytes_max: int
     worker_bytes_max: int
 
     @property
     def rate(self) -> float | None:
-        """Events a processor second; None where they are too few to say anything."""
+        """Events per processor second, or None if there are too few events for a rate."""
         is_rated = self.events >= 10_000 and self.processor_seconds > 0
         return self.events / self.processor_seconds if is_rated else None
 
 
 def line_of(row: Row) -> str:
-    """Return a row for a person who waits."""
+    """Return a row as one line for the terminal."""
     rate = "" if row.rate is None else f", {row.rate:,.0f} events/s a core"
     return f"{row.name}: {row.seconds:.1f} s, {row.processor_seconds:.1f} processor s{rate}"
 
 
 def table_of(rows: Sequence[Row]) -> str:
-    """Return all rows as a table of Markdown."""
+    """Return all rows as a Markdown table."""
     heads = (
         "what | events | seconds | processor seconds | events/s a core | driver | JVM | "
         "largest worker"
@@ -62,7 +62,7 @@ def table_of(rows: Sequence[Row]) -> str:
 
 
 def ratios_of(rows: Sequence[Row]) -> str:
-    """Return the job's rate beside that of each way of plain Spark, over all turns."""
+    """Return the job's rate divided by that of each way to use plain Spark, over all turns."""
     rates: dict[str, float] = {}
     rated = [
         row for row in rows if row.rate is not None and ": " not in row.name.removeprefix(_PLAIN)

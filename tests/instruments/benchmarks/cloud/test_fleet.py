@@ -1,4 +1,4 @@
-"""What the benchmark ingests is what gateways write: trusted, and parsed as a whole."""
+"""The segments of the benchmark are like those of gateways: trusted, and parsed as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page has what was measured, and the ratio over all turns."""
+"""The page has the measured rows, and the ratios over all turns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Standstill, wear, memory and restart, measured: `make scale`. No test asserts a time."""
+"""Measurements of stalls, wear, memory and restarts: `make scale`. No test asserts a time."""

@@ -1,6 +1,6 @@
-"""`make scale`: measure everything, or the parts that are named, and write the page.
+"""`make scale`: measure everything, or the named parts, and write the page.
 
-What was measured is kept in build/scale, so that one part can be measured again by itself.
+Measurements are stored in build/scale, so that a single part can be measured again.
 """
 
 import json
@@ -30,7 +30,7 @@ MEASURES: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
 
 
 def main(wanted: list[str]) -> None:
-    """Measure and write."""
+    """Measure the wanted parts, and write the page."""
     console = Console()
     unknown = set(wanted) - set(MEASURES)
     if unknown:

@@ -1,10 +1,10 @@
-"""The real broker with a ticker in its loop, as a process of its own.
+"""The real broker with a ticker in its event loop, in a separate process.
 
-The parent writes one word a line on standard input: `mark` is answered with one line of JSON, the
-figures since the last mark. The end of the input ends the broker.
+The parent writes one command per line on standard input. `mark` is answered with one line of JSON:
+the figures since the last mark. The broker stops at the end of the input.
 
 A gap between two ticks is measured twice: by the clock, and by the processor time that the loop's
-thread used within it. On a machine that others use too only the second is the broker's own.
+thread used in it. On a machine with other programs, only the second measures the broker.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ TICK_SECONDS = 0.001
 
 
 class Ticker:
-    """Notices when the loop does not come round."""
+    """Measures how long the event loop is busy without a new turn."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Begin a new stretch."""
+        """Begin a new measurement."""
         self.gap_seconds = 0.0
         self.busy_seconds = 0.0
 
     async def run(self) -> None:
-        """Tick without end."""
+        """Tick forever."""
         while True:
             at, busy = time.monotonic(), time.thread_time()
             await asyncio.sleep(TICK_SECONDS)
@@ -48,7 +48,7 @@ class Ticker:
 
 
 def memory_of() -> dict[str, int]:
-    """Resident memory now and at its highest, in bytes."""
+    """Return the resident memory in bytes: now, and the most so far."""
     status = Path("/proc/self/status").read_text()
     fields = dict(line.split(":", 1) for line in status.splitlines())
     return {
@@ -58,7 +58,7 @@ def memory_of() -> dict[str, int]:
 
 
 def totals_of(running: RunningBroker) -> dict[str, float]:
-    """What only grows."""
+    """Return the counters that only grow."""
     fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
     metrics = running.event_loop.committer.metrics
     return {
@@ -72,7 +72,7 @@ def totals_of(running: RunningBroker) -> dict[str, float]:
 
 
 async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
-    """Serve until standard input ends."""
+    """Run the broker until standard input ends."""
     began = time.monotonic()
     overrides |= {"gateway.data_dir": data_dir, "listeners": [{"port": 0}]}
     stop = asyncio.Event()
@@ -114,13 +114,13 @@ async def watch(data_dir: Path, overrides: dict[str, Any]) -> None:
 
 
 def say(**figures: Any) -> None:
-    """Tell the parent."""
+    """Write figures to the parent as a line of JSON."""
     sys.stdout.write(json.dumps(figures) + "\n")
     sys.stdout.flush()
 
 
 def main() -> None:
-    """Run as the broker does: on uvloop where it is."""
+    """Run as the broker does: with uvloop if it is installed."""
     overrides = json.loads(sys.argv[2])
     run = asyncio.run if uvloop is None else uvloop.run
     run(watch(Path(sys.argv[1]), overrides))

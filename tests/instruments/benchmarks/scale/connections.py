@@ -1,4 +1,4 @@
-"""What an idle connection costs, and whether others notice thousands of them."""
+"""The cost of an idle connection, and the latency of one client among thousands."""
 
 import asyncio
 import resource
@@ -33,7 +33,7 @@ async def _hold(broker: Watched, count: int) -> dict[str, Any]:
 
 
 def measure(builds: list[str]) -> Iterator[dict[str, Any]]:
-    """One row for each build, with as many connections as open files are allowed."""
+    """Yield one row per build, with as many connections as the limit of open files allows."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     count = min(most - SPARE_FILES, 100_000)

@@ -1,4 +1,4 @@
-"""A client that publishes with a window, or at a rate, and acknowledges whatever it is sent."""
+"""A client that publishes with a window or at a rate, and acknowledges all messages."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ DEADLINE_SECONDS = 120.0
 
 
 class Peer(asyncio.Protocol):
-    """One connection of a 3.1.1 client."""
+    """A client of MQTT 3.1.1 with one connection."""
 
     def __init__(self) -> None:
         self.decoder = Decoder(4 << 20, 4, "client")
@@ -47,12 +47,12 @@ class Peer(asyncio.Protocol):
     decoder_has_begun = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open."""
+        """Store the transport of the open connection."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take packets, and answer them in one write."""
+        """Handle packets, and write all answers together."""
         answers = bytearray()
         for packet in self.decoder.feed(data):
             self._take(packet, answers)
@@ -82,7 +82,7 @@ class Peer(asyncio.Protocol):
             self.pinged_at = 0.0
 
     async def until(self, question: object) -> None:
-        """Wait until the answer is yes; it is asked whenever something came."""
+        """Wait until `question` returns True. It is called after each read."""
         assert callable(question)
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not question():
@@ -90,7 +90,7 @@ class Peer(asyncio.Protocol):
                 await self.changed.wait()
 
     async def subscribe(self, topic_filter: str, qos: int) -> None:
-        """Subscribe; what the broker answers before it is ready counts."""
+        """Subscribe, and wait until the broker has answered."""
         self.decoder_has_begun = False
         self.transport.write(encode(Subscribe(1, [Subscription(topic_filter, qos)]), 4))
         await self.until(lambda: self.decoder_has_begun)
@@ -98,7 +98,10 @@ class Peer(asyncio.Protocol):
     async def publish(
         self, topic: str, payload: bytes, qos: int, count: int, *, window: int = 100
     ) -> None:
-        """Publish so many, never more than `window` unacknowledged, to the last acknowledgement."""
+        """Publish `count` messages, and wait until all are acknowledged.
+
+        At most `window` messages are unacknowledged at the same time.
+        """
         self.free = list(range(1, window + 1))
         done = self.done_count + count
         sent = 0
@@ -115,7 +118,7 @@ class Peer(asyncio.Protocol):
     async def publish_at(
         self, topic: str, payload: bytes, qos: int, rate: float, seconds: float
     ) -> int:
-        """Publish at a steady rate; return how many."""
+        """Publish at a steady rate. Return the number of messages."""
         self.free = list(range(1, 101))
         began, sent = time.monotonic(), 0
         done = self.done_count
@@ -129,7 +132,7 @@ class Peer(asyncio.Protocol):
         return sent
 
     async def ping(self) -> float:
-        """How long a PINGREQ takes, in seconds."""
+        """Return the seconds from PINGREQ to PINGRESP."""
         asked = len(self.pings)
         self.pinged_at = time.monotonic()
         self.transport.write(PINGREQ)

@@ -1,4 +1,4 @@
-"""docs/benchmarks-scale.md, from figures that were measured and nothing else."""
+"""The page docs/benchmarks-scale.md, written only from measured figures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ def _ms(seconds: float) -> str:
 
 
 def standstill(rows: Rows) -> str:
-    """The longest turns."""
+    """Return the section on the longest turns of the event loop."""
     lines = [
         f"{row['name']} | {_ms(row['busy_seconds'])} | {_ms(row['gap_seconds'])} "
         f"| {row['resident_bytes'] / MEMORY_UNITS:,.0f}"
@@ -34,7 +34,7 @@ def standstill(rows: Rows) -> str:
 
 
 def wear(rows: Rows) -> str:
-    """Commits and bytes for each message."""
+    """Return the section on commits and bytes per message."""
     lines = [
         f"{row['settings']} | {row['qos']} | {row['rate'] or 'full load'} | {row['commits']:.2f} "
         f"| {row['blob_bytes']:,.0f} | {row['written_bytes']:,.0f}"
@@ -50,7 +50,7 @@ def wear(rows: Rows) -> str:
 
 
 def restart(rows: Rows) -> str:
-    """Starts after a cut."""
+    """Return the section on starts after a kill."""
     lines = [
         f"{row['build']} | {row['start_processor_seconds']:.1f} | {row['start_seconds']:.1f} "
         f"| {row['connack_seconds']:.1f} | {row['served_seconds']:.1f} "
@@ -70,7 +70,7 @@ def restart(rows: Rows) -> str:
 
 
 def connections(rows: Rows) -> str:
-    """Idle connections."""
+    """Return the section on idle connections."""
     lines = [
         f"{row['build']} | {row['connections']:,} | {row['connection_bytes']:,.0f} "
         f"| {_ms(row['ping_alone_seconds'][49])} / {_ms(row['ping_alone_seconds'][98])} "
@@ -96,7 +96,7 @@ PARTS: dict[str, Callable[[Rows], str]] = {
 
 
 def page_of(figures: dict[str, Rows], machine: dict[str, Any]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     head = (
         "# Scale, wear and standstill\n\n"
         "Written by `make scale`, which takes some ten minutes and overwrites what is changed by\n"

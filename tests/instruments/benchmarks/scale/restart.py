@@ -1,4 +1,4 @@
-"""A start after a power cut with many sessions and queued messages: how long, how large."""
+"""Time and memory of a start after a power cut, with many sessions and queued messages."""
 
 import asyncio
 import shutil
@@ -15,12 +15,12 @@ from tests.instruments.benchmarks.scale.watched import Watched, command_of, envi
 
 SESSIONS = 100_000
 QUEUED = 10
-"""Messages for each session."""
+"""Queued messages per session."""
 
 
 @contextmanager
 def seeded(sessions: int, queued: int, expiry_seconds: int = 0) -> Iterator[Path]:
-    """A data directory as a power cut leaves it."""
+    """Yield a data directory as a power cut leaves it."""
     with tempfile.TemporaryDirectory(prefix="oncegate-seeded-") as folder:
         arguments = map(str, (sessions, queued, expiry_seconds))
         data_dir = Path(folder) / "data"
@@ -38,7 +38,7 @@ async def _first_clients(port: int, began: float) -> tuple[float, float]:
 
 
 def measure(builds: list[str]) -> Iterator[dict[str, Any]]:
-    """One row for each build; seconds from the start of the process."""
+    """Yield one row per build, with seconds since the start of the process."""
     with tempfile.TemporaryDirectory(prefix="oncegate-empty-") as folder:
         empty = {build: _empty_bytes(Path(folder) / build, build) for build in builds}
     with seeded(SESSIONS, QUEUED) as data_dir:

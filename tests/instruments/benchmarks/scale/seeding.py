@@ -1,8 +1,8 @@
-"""Makes a data directory with many sessions and queued messages, as a process of its own.
+"""Creates a data directory with many sessions and queued messages, in a separate process.
 
-Through the core and the store, without sockets: `python -m ... DIRECTORY SESSIONS QUEUED EXPIRY`,
-`QUEUED` messages for each session; with an expiry in seconds the sessions are of MQTT 5.0 clients.
-The directory is left as a power cut leaves it.
+It uses the core and the store without sockets: `python -m ... DIRECTORY SESSIONS QUEUED EXPIRY`,
+with `QUEUED` messages per session. With an expiry in seconds, the sessions belong to MQTT 5.0
+clients. The directory is left as a power cut leaves it.
 """
 
 import sys
@@ -19,7 +19,7 @@ PAYLOAD = bytes(64)
 
 
 def seed(directory: Path, sessions: int, queued: int, expiry_seconds: int) -> None:
-    """Fill a directory."""
+    """Fill a directory with sessions and messages."""
     limits = Limits()
     limits.max_sessions = sessions + 10
     limits.max_connections = sessions + 10

@@ -1,4 +1,4 @@
-"""The longest time that the event loop does not come round, in what is heaviest for it."""
+"""The longest turns of the event loop during the heaviest operations."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from tests.instruments.benchmarks.scale.watched import Watched
 AWAY = 100
 RETAINED = 100_000
 SETTLE_SECONDS = 4.0
-"""For checkpoints, evictions and copies of the WAL behind what was done: a tick is a second."""
+"""Time for the checkpoints, evictions and WAL copies after an operation, which run each second."""
 
 
 async def _load(broker: Watched) -> AsyncIterator[tuple[str, dict[str, Any]]]:
@@ -73,7 +73,7 @@ async def _rows(steps: AsyncIterator[tuple[str, dict[str, Any]]]) -> list[dict[s
 
 
 def measure(build: str) -> Iterator[dict[str, Any]]:
-    """All of it, row by row."""
+    """Yield one row per operation."""
     room = {"mqtt__max_mqueue_len": 1_000_000, "mqtt__max_sessions": 200_000}
     with (
         tempfile.TemporaryDirectory(prefix="oncegate-still-") as folder,

@@ -1,4 +1,4 @@
-"""The parent's end of a broker under watch: start it, ask for its figures, end it."""
+"""The parent's end of a measured broker: start it, request its figures, stop it."""
 
 import json
 import os
@@ -13,19 +13,19 @@ BUILDS = {"plain": ROOT, "compiled": ROOT / "build" / "compiled"}
 
 
 def environment_of(build: str) -> dict[str, str]:
-    """An environment in which `gateway` is imported from one of the two builds."""
+    """Return an environment in which `gateway` is imported from one of the two builds."""
     path = os.pathsep.join(dict.fromkeys((str(BUILDS[build]), str(ROOT))))
-    # Otherwise the plain run would use a build of the checkout.
+    # Otherwise the plain run would use the checkout's compiled build.
     return {**os.environ, "PYTHONPATH": path, "ONCEGATE_COMPILE": "0"}
 
 
 def command_of(module: str) -> list[str]:
-    """The command that runs a module of this package."""
+    """Return the command that runs a module of this package."""
     return [sys.executable, "-P", "-m", f"tests.instruments.benchmarks.scale.{module}"]
 
 
 class Watched:
-    """A broker that runs for as long as the block lasts."""
+    """A measured broker that runs inside a `with` block."""
 
     def __init__(self, data_dir: Path, build: str = "plain", **settings: object) -> None:
         overrides = {name.replace("__", "."): value for name, value in settings.items()}
@@ -61,13 +61,13 @@ class Watched:
         return answer
 
     def mark(self, word: str = "mark") -> dict[str, Any]:
-        """The figures since the last mark."""
+        """Return the figures since the last mark."""
         assert self.process.stdin is not None
         self.process.stdin.write(word + "\n")
         self.process.stdin.flush()
         return self._answer()
 
     def kill(self) -> None:
-        """End it as a power cut does."""
+        """Kill the broker, as a power cut does."""
         self.process.kill()
         self.process.wait()

@@ -1,8 +1,8 @@
-"""What a message costs the card: commits and bytes handed to the disk, at rates from 1 a second up.
+"""The wear of a card per message: commits and bytes written, at rates from 1 per second up.
 
-One publisher and one subscriber with persistent sessions, 64-byte payloads to a topic whose
-payloads are logged. Bytes are those that the kernel counted for the process (`write_bytes`: pages
-made dirty, in units of 4 KiB); a commit is one fsync.
+One publisher and one subscriber have persistent sessions. Payloads have 64 bytes, and the topic's
+payloads are logged. Bytes are those that the kernel counted for the process (`write_bytes`: dirty
+pages in units of 4 KiB). A commit is one fsync.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ TOPIC = "sensors/bench/x"
 PAYLOAD = bytes(64)
 FULL_LOAD_MESSAGES = 20_000
 ROOM: dict[str, Any] = {"mqtt__max_mqueue_len": 1_000_000}
-"""For the subscriber to fall behind at full load without losing anything."""
+"""A queue limit that lets the subscriber fall behind at full load without losses."""
 
 RATES = (1, 10, 100, 0)
-"""Messages a second; 0: as fast as it goes."""
+"""Messages per second. 0 is as fast as possible."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {},
@@ -59,13 +59,14 @@ def wear_of(
     page_bytes: int = 0,
     build: str = "plain",
 ) -> dict[str, Any]:
-    """Run one flow on a new data directory; figures for each message."""
+    """Run one flow on a new data directory. Return the figures per message."""
     with tempfile.TemporaryDirectory(prefix="oncegate-wear-") as folder:
         if page_bytes:
             _begin_with_pages_of(Path(folder) / "broker.db", page_bytes)
         with Watched(Path(folder), build, **ROOM, **settings) as broker:
             broker.mark()
-            # The peers stay until the figures are taken: a goodbye is a commit too.
+            # The peers stay connected until the figures are read, because a DISCONNECT causes a
+            # commit.
             count, figures = asyncio.run(_flow_and_mark(broker, qos, rate, seconds))
     return {
         "qos": qos,
@@ -96,7 +97,7 @@ def _begin_with_pages_of(path: Path, page_bytes: int) -> None:
 
 
 def measure(seconds: float = 10.0) -> Iterator[dict[str, Any]]:
-    """All of it, row by row."""
+    """Yield one row per setting, rate and QoS."""
     for name, settings in SETTINGS.items():
         for rate in RATES:
             for qos in (1, 2) if name == "defaults" else (2,):

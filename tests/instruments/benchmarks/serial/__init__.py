@@ -1,1 +1,1 @@
-"""Full serial lines, from the last byte of each to a subscriber: `make bench-serial`."""
+"""Fully loaded serial lines, measured from the last byte to a subscriber: `make bench-serial`."""

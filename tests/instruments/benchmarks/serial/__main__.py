@@ -1,8 +1,9 @@
-"""`make bench-serial`: full lines through the bridge, and through ser2net and mosquitto_pub.
+"""`make bench-serial`: fully loaded lines through the bridge, and through ser2net and
+mosquitto_pub.
 
-make bench-serial                            prints the tables
-make bench-serial ARGUMENTS=--write          also writes docs/benchmarks-serial.md
-make bench-serial ARGUMENTS="--seconds 5"    shorter than 15 s for each figure
+make bench-serial                             prints the tables
+make bench-serial ARGUMENTS=--write           also writes docs/benchmarks-serial.md
+make bench-serial ARGUMENTS="--seconds 5"     shorter than 15 s for each figure
 """
 
 import functools
@@ -39,7 +40,7 @@ def main(
     plain: Annotated[bool, typer.Option("--plain", help="The broker without compiling.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the page.")] = False,
 ) -> None:
-    """Measure; exit with 1 where something was lost, doubled or overrun."""
+    """Measure. Exit with 1 if a line was lost, doubled or overrun."""
     console = Console(soft_wrap=True)
     machine = machine_of(Path(tempfile.gettempdir()))
     results: dict[str, list[dict[str, Any]]] = {}

@@ -1,10 +1,10 @@
-"""Devices that send at the rate of their line, in a process of their own: `line_writer PLAN`.
+"""Devices that send at their line's rate, in a separate process: `line_writer PLAN`.
 
-A pseudo-terminal has no rate, so the writer has the clock: each millisecond it writes the bytes
-that a line would have carried by then. A terminal holds 12 KiB for its reader; what it does not
-take waits here, as it waits in the buffer of a serial driver, which holds 640 KiB (Linux,
-drivers/tty/tty_buffer.c). `waited_bytes_max` is the most that ever waited; beyond 640 KiB a driver
-would have lost bytes: an overrun.
+A pseudo-terminal has no rate, so this program is the clock: each millisecond it writes the bytes
+that a real line would have transmitted by then. A terminal stores 12 KiB for its reader. Bytes that
+it does not accept wait in this program, as they would in the 640 KiB buffer of a serial driver
+(Linux, drivers/tty/tty_buffer.c). `waited_bytes_max` is the most that waited. Above 640 KiB a
+driver would have lost bytes: an overrun.
 """
 
 import json
@@ -20,7 +20,7 @@ TICK_SECONDS = 0.001
 
 
 class Sender:
-    """One device's line: what is due, what was written, and when the last byte of each line was."""
+    """One device's line: waiting bytes, written bytes, and the time of each line's last byte."""
 
     def __init__(self, number: int, descriptor: int, device: Device) -> None:
         self._number = number
@@ -35,11 +35,11 @@ class Sender:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all that was made is written."""
+        """True if all bytes of the begun lines are written."""
         return not self._waiting
 
     def send(self, seconds: float, *, begin_lines: bool) -> None:
-        """Write what is due by now; begin no line any more at the end of the run."""
+        """Write the bytes that are due by now. Without `begin_lines`, only finish the last line."""
         due = int(seconds * self._device.bytes_per_second) - self._written
         if due <= 0 and begin_lines:
             return
@@ -64,7 +64,7 @@ class Sender:
 
 
 def run(senders: list[Sender], seconds: float) -> float:
-    """Send for so long, then finish the lines; return the longest time between two ticks."""
+    """Send for some seconds and finish the lines. Return the longest time between two ticks."""
     begun = before = time.monotonic()
     longest = 0.0
     while True:

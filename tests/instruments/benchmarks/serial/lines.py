@@ -1,7 +1,7 @@
-"""The lines that the benchmark's devices send, and what their subscriber has to find again. Pure.
+"""The lines that the devices send, and the check of what their subscriber received.
 
-A line is one JSON reading, `{"v":"DEVICE.NUMBER.xxx"}`, filled up to the length that it shall have:
-so a payload of the bridge and the raw line of the peer both name their line.
+A line is a JSON reading, `{"v":"DEVICE.NUMBER.xxx"}`, padded to the wanted length. So the device
+and the number can be read from the bridge's payload as well as from ser2net's raw line.
 """
 
 import re
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 WARM_UP = "w"
-"""In place of a number: sent before the measurement, and not counted."""
+"""Replaces the number in lines before the measurement, which do not count."""
 _NAMED = re.compile(rb"\b([0-9]+)\.([0-9]+|w)\.x")
 
 
 @dataclass(frozen=True)
 class Device:
-    """One device that sends without a pause: `baud_rate` in 8N1, so a tenth as many bytes."""
+    """A device that sends without a pause, with 8N1: ten bits of `baud_rate` per byte."""
 
     baud_rate: int
     line_bytes: int
@@ -28,7 +28,7 @@ class Device:
 
 @dataclass
 class Verdict:
-    """What arrived of what was sent, and how long after the last byte of its line."""
+    """The number of lost and doubled lines, and the latencies since each line's last byte."""
 
     sent: int
     lost: int = 0
@@ -36,19 +36,19 @@ class Verdict:
     latencies_ms: list[float] = field(default_factory=list)
 
     def percentile(self, share: float) -> float:
-        """The latency that so many of the lines do not exceed."""
+        """Return the latency that this fraction of the lines does not exceed."""
         ordered = sorted(self.latencies_ms)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def line_of(device: int, number: int | str, line_bytes: int) -> bytes:
-    """One line with its end, of so many bytes."""
+    """Return one line of `line_bytes` bytes, including its line end."""
     beginning, end = b'{"v":"%d.%s.' % (device, str(number).encode()), b'"}\n'
     return beginning + b"x" * (line_bytes - len(beginning) - len(end)) + end
 
 
 def named_in(payload: bytes) -> tuple[int, int] | None:
-    """Device and number of a line; None for one of the warm-up, and for anything else."""
+    """Return device and number of a line, or None for a warm-up line or anything else."""
     match = _NAMED.search(payload)
     if match is None or match[2] == WARM_UP.encode():
         return None
@@ -56,7 +56,7 @@ def named_in(payload: bytes) -> tuple[int, int] | None:
 
 
 def verdict_of(sent_ns: Mapping[int, list[int]], arrivals: Iterable[tuple[int, bytes]]) -> Verdict:
-    """Hold what arrived (when, in ns, and what) against what each device has sent, and when."""
+    """Compare arrivals (time in ns, payload) with the times at which each device sent its lines."""
     verdict = Verdict(sum(map(len, sent_ns.values())))
     seen: Counter[tuple[int, int]] = Counter()
     for arrived_ns, payload in arrivals:

@@ -1,11 +1,11 @@
-"""docs/benchmarks-serial.md, from figures that were measured and nothing else."""
+"""The page docs/benchmarks-serial.md, written only from measured figures."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 DRIVER_BUFFER_BYTES = 640 * 1024
-"""What Linux keeps of a serial line for its reader (drivers/tty/tty_buffer.c)."""
+"""The size of Linux's buffer for a serial line (drivers/tty/tty_buffer.c)."""
 BEGINNING = """\
 # Serial lines at their full rate
 
@@ -16,12 +16,12 @@ METHOD = Path(__file__).with_name("method.md").read_text()
 
 
 def is_sound(row: Mapping[str, Any]) -> bool:
-    """Whether nothing was lost, doubled or overrun."""
+    """Return True if nothing was lost, doubled or overrun."""
     return not row["lost"] and not row["doubled"] and row["waited_bytes_max"] < DRIVER_BUFFER_BYTES
 
 
 def machine_line(machine: Mapping[str, Any], version: str) -> str:
-    """What it ran on."""
+    """Return a description of the machine and the versions."""
     return (
         f"Oncegate {version}; "
         f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
@@ -32,7 +32,7 @@ def machine_line(machine: Mapping[str, Any], version: str) -> str:
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One scenario: a row for each way."""
+    """Return the table of one scenario, with a row for each program."""
     heads = (
         "way | lines sent | lost | doubled | bytes that waited | p50, ms | p99, ms "
         "| cores to the broker | cores of the broker"
@@ -49,7 +49,7 @@ def table_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def page_of(results: Mapping[str, Sequence[Mapping[str, Any]]], machine: Mapping[str, Any]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     versions = {row["version"] for rows in results.values() for row in rows if row["version"]}
     parts = [BEGINNING, machine_line(machine, ", ".join(sorted(versions)))]
     parts += [f"## {name}\n\n{table_of(rows)}" for name, rows in results.items()]

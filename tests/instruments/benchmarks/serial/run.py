@@ -1,4 +1,4 @@
-"""One run: devices, a way to a broker, a subscriber; and what came of it."""
+"""One run: devices, programs that carry their lines to a broker, a subscriber, and the result."""
 
 import contextlib
 import json
@@ -22,12 +22,12 @@ from tests.instruments.benchmarks.serial.ways import (
 
 Broker = Callable[[Path], "contextlib.AbstractContextManager[Running]"]
 QUIET_LOOKS = 20
-"""Nothing more has arrived for a second: what is missing is lost."""
+"""Checks without an arrival, over one second, after which missing lines count as lost."""
 
 
 @contextlib.contextmanager
 def plugged_in(devices: Sequence[Device]) -> Iterator[tuple[list[int], list[Terminal]]]:
-    """The devices' ends of pseudo-terminals, and the programs' ends."""
+    """Yield the devices' ends of pseudo-terminals, and the programs' ends."""
     pairs = [os.openpty() for _ in devices]
     try:
         for master, slave in pairs:
@@ -43,10 +43,10 @@ def plugged_in(devices: Sequence[Device]) -> Iterator[tuple[list[int], list[Term
 
 @contextlib.contextmanager
 def subscribed(port: int, file: Path) -> Iterator[None]:
-    """mosquitto_sub, which writes when each message came: ns since 1970, and the payload."""
+    """Run mosquitto_sub, which writes each message's time (ns since 1970) and payload to a file."""
     command = ["mosquitto_sub", "-p", str(port), "-q", "0", "-t", "sensors/#", "-t", "serial/#"]
     with file.open("wb") as output:
-        # A line of output as it comes, not when a buffer is full.
+        # stdbuf flushes after each line, so that a line is not delayed in a buffer.
         process = subprocess.Popen(["stdbuf", "-oL", *command, "-F", "%U %p"], stdout=output)
     try:
         yield
@@ -56,21 +56,21 @@ def subscribed(port: int, file: Path) -> Iterator[None]:
 
 
 def arrivals_in(file: Path) -> list[tuple[int, bytes]]:
-    """When, in ns, and what."""
+    """Return the time in ns and the payload of each arrival."""
     found = []
     for line in file.read_bytes().split(b"\n")[:-1]:
         when, _, payload = line.partition(b" ")
-        if payload:  # mosquitto_pub ends with no empty line, and the raw line has lost its end
+        if payload:  # mosquitto_pub ends with an empty line, and the last raw line is incomplete
             seconds, _, fraction = when.partition(b".")
             found.append((int(seconds) * 10**9 + int(fraction.ljust(9, b"0")), payload))
     return found
 
 
 def measure(broker: Broker, way: Way, devices: Sequence[Device], seconds: float) -> dict[str, Any]:
-    """Send for so long and wait until nothing more arrives.
+    """Send for some seconds, and wait until nothing more arrives.
 
     Raises:
-        BenchmarkFailed: a program did not start, or has ended.
+        BenchmarkFailed: a program did not start, or has exited.
     """
     with contextlib.ExitStack() as stack:
         directory = Path(
@@ -128,7 +128,7 @@ def _send(
 
 
 def _settled(result: dict[str, Any], arrived: Path) -> Verdict:
-    """Everything has arrived, or nothing more arrives."""
+    """Wait until nothing more arrives. Return the verdict."""
     sent_ns = dict(enumerate(result["sent_ns"]))
     size, looks = -1, 0
 

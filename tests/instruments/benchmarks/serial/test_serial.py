@@ -1,4 +1,4 @@
-"""Full lines through the bridge, shorter than `make bench-serial`; no time is asserted."""
+"""Fully loaded lines through the bridge, shorter than `make bench-serial`. No time is asserted."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""From serial lines to a broker: `oncegate bridge`, and ser2net piped into mosquitto_pub."""
+"""Two ways from serial lines to a broker: `oncegate bridge`, and ser2net with mosquitto_pub."""
 
 import contextlib
 import os
@@ -20,19 +20,19 @@ LOOK_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Terminal:
-    """What a device is plugged into: the path of the program's end."""
+    """A pseudo-terminal: the device that sends, and the path that the program opens."""
 
     device: Device
     path: str
 
 
 Way = Callable[[Path, Sequence[Terminal], int], "contextlib.AbstractContextManager[list[int]]"]
-"""Of a directory, terminals and a broker's port: the processes that carry the lines."""
+"""From a directory, terminals and a broker's port: yields the processes that carry the lines."""
 
 
 @contextlib.contextmanager
 def bridge(directory: Path, terminals: Sequence[Terminal], port: int) -> Iterator[list[int]]:
-    """`oncegate bridge` with QoS 2 and its outbox, as it comes."""
+    """Run `oncegate bridge` with its default settings: QoS 2 and an outbox."""
     tables = "".join(
         f'[[serial]]\nname = "p{number}"\npath = "{each.path}"\nframing = "json"\n'
         f"baud_rate = {each.device.baud_rate}\n"
@@ -50,7 +50,7 @@ def bridge(directory: Path, terminals: Sequence[Terminal], port: int) -> Iterato
 
 @contextlib.contextmanager
 def ser2net(directory: Path, terminals: Sequence[Terminal], port: int) -> Iterator[list[int]]:
-    """Debian's ser2net, and for each line `mosquitto_pub -l -q 2` that reads its TCP port."""
+    """Run Debian's ser2net, and for each line a `mosquitto_pub -l -q 2` that reads its TCP port."""
     numbers = [free_port() for _ in terminals]
     configuration = directory / "ser2net.yaml"
     configuration.write_text(
@@ -79,7 +79,7 @@ def ser2net(directory: Path, terminals: Sequence[Terminal], port: int) -> Iterat
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Raises BenchmarkFailed after a minute."""
+    """Wait until a condition holds. Raises BenchmarkFailed after a minute."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while not condition():
         if time.monotonic() > deadline:
@@ -88,7 +88,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 
 
 def processor_seconds_of(process_ids: Sequence[int]) -> float:
-    """What these processes have used so far."""
+    """Return the processor seconds that these processes have used so far."""
     ticks = 0
     for process_id in process_ids:
         fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
