@@ -1,4 +1,4 @@
-"""A broker on a fresh data directory, and memory that is counted."""
+"""Fixtures of the core's tests: a broker on a new data directory, and a trace of memory use."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def traced() -> Iterator[None]:
 
 @pytest.fixture
 def rules(harness: Harness) -> Rules:
-    """Access rules that a test sets, of the harness's broker."""
+    """Return access rules that a test can set, and apply them to the harness's broker."""
     made = Rules()
     harness.broker.restrict(made)
     return made

@@ -1,4 +1,4 @@
-"""Subscribers on the harness that acknowledge until nothing more comes."""
+"""Subscribers on the harness that acknowledge until no more messages arrive."""
 
 from gateway.broker.wire.packets import (
     Puback,
@@ -11,7 +11,7 @@ from tests.broker.core.harness import Client, Harness, publishes
 
 
 def drain(harness: Harness, client: Client) -> list[Publish]:
-    """Acknowledge one at a time; return what came, in order."""
+    """Acknowledge one message at a time; return the messages in the order of arrival."""
     seen: list[Publish] = []
     waiting = publishes(client.take())
     while waiting:
@@ -24,7 +24,7 @@ def drain(harness: Harness, client: Client) -> list[Publish]:
 
 
 def answer_all(harness: Harness, client: Client) -> list[bytes]:
-    """Acknowledge everything until nothing more comes; return the payloads in order."""
+    """Acknowledge until no more messages arrive; return the payloads in the order of arrival."""
     seen: list[bytes] = []
     while packets := client.take():
         for packet in packets:

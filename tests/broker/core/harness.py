@@ -1,6 +1,6 @@
-"""The real core and the real store under a clock that the test moves, without sockets or threads.
+"""The real core and the real store with a clock that the test sets, without sockets or threads.
 
-A client receives the bytes in `Connection.outgoing` after a commit, decoded. `cut` is a power cut.
+Clients receive the decoded `Connection.outgoing` after a commit. `cut` simulates a power cut.
 """
 
 from pathlib import Path
@@ -33,7 +33,7 @@ BOOT = b"\x01" * 8
 
 
 class Client:
-    """A client's end of a connection: what it was sent, decoded."""
+    """The client's end of a connection, with the decoded packets that the broker sent to it."""
 
     def __init__(self, harness: "Harness", connection: Connection, version: int) -> None:
         self.harness = harness
@@ -44,15 +44,15 @@ class Client:
 
     @property
     def closed(self) -> bool:
-        """Whether the broker has ended the connection."""
+        """True if the broker has closed the connection."""
         return not self.connection.is_open
 
     def send(self, *packets: Packet) -> None:
-        """Let the broker receive packets, in one read."""
+        """Send packets to the broker, which receives them in one read."""
         self.send_bytes(b"".join(encode(packet, self.version) for packet in packets))
 
     def send_bytes(self, data: bytes) -> None:
-        """Let the broker receive bytes."""
+        """Send bytes to the broker, and run the core until all of them are handled."""
         broker = self.harness.broker
         broker.work.spent = 0
         broker.receive(self.connection, data, self.harness.now)
@@ -60,14 +60,14 @@ class Client:
             broker.go_on(self.connection, self.harness.now)
 
     def take(self) -> list[Packet]:
-        """Return what came since the last call."""
+        """Return the packets received since the last call."""
         packets = self.received
         self.received = []
         return packets
 
 
 class Harness:
-    """A broker on a data directory."""
+    """A broker on a data directory, with its clients, without an event loop."""
 
     def __init__(
         self,
@@ -80,9 +80,9 @@ class Harness:
         self.limits = limits or Limits()
         self.now = 1_000.0
         self.time_ms = 1_700_000_000_000
-        """What the wall clock shows."""
+        """The time that the wall clock shows, in milliseconds since 1970."""
         self.clock = ClockQuality.SYNCHRONISED
-        """What the kernel reports of it."""
+        """The quality of the wall clock, as the kernel reports it."""
         self.clients: dict[Connection, Client] = {}
         self.blobs: list[bytes] = []
         self.recovery = StartKind.NEW
@@ -109,12 +109,12 @@ class Harness:
         self.broker.start(opened.recovery, "0", "", self.now, self.time_ms, self.clock)
 
     def recovered_from_files(self) -> None:
-        """For tests that look at the state before the broker takes it up."""
+        """Inspect the state between recovery and the broker's start: subclasses override this."""
 
     # -- clients
 
     def open_connection(self, version: int = 4, *, anonymous: bool = True) -> Client:
-        """Make a connection that has said nothing yet."""
+        """Open a connection on which no packet has been sent."""
         connection = self.broker.accept("127.0.0.1:1", anonymous, self.now)
         client = Client(self, connection, version)
         self.clients[connection] = client
@@ -130,7 +130,7 @@ class Harness:
         version: int = 4,
         properties: Properties | None = None,
     ) -> Client:
-        """Connect and commit."""
+        """Connect a client and commit."""
         client = self.open_connection(version)
         client.send(
             Connect(version, client_id, clean, keep_alive_seconds, will, None, None, properties)
@@ -141,7 +141,7 @@ class Harness:
     def subscriber(
         self, client_id: str, topic_filter: str, qos: int, *, clean: bool = False
     ) -> Client:
-        """Connect and subscribe."""
+        """Connect a client, subscribe it, commit, and discard the broker's responses."""
         client = self.connect(client_id, clean=clean)
         client.send(Subscribe(1, [Subscription(topic_filter, qos)]))
         self.commit()
@@ -149,13 +149,13 @@ class Harness:
         return client
 
     def session(self, client_id: str) -> Session:
-        """Return a session by its client id."""
+        """Return the session with this client identifier."""
         return self.broker.state.sessions[client_id]
 
     # -- the event loop's work
 
     def load_pages(self) -> None:
-        """Read what the core asked for."""
+        """Load the pages of queued messages that the core has requested."""
         while requests := self.broker.effects.take_pages():
             for request in requests:
                 contents, deliveries, request.count = self.store.load_page(
@@ -173,7 +173,7 @@ class Harness:
             self.broker.handed_over(hand_over, contents, deliveries, self.now)
 
     def seal(self, *, checkpoint_chunks: int = 0) -> None:
-        """Commit one batch with so many chunks of a checkpoint, and say what it entitles to say."""
+        """Commit one batch with some chunks of a checkpoint; then send all bytes that may leave."""
         self.load_pages()
         for connection in self.broker.effects.take_resumed():
             self.clients[connection].send_bytes(b"")
@@ -204,25 +204,25 @@ class Harness:
                 return
 
     def commit(self) -> None:
-        """Commit until nothing is waiting, pages included."""
+        """Commit until nothing waits for a commit and no page is requested."""
         self.seal()
         while self.broker.effects.pages or self.broker.waits_for_commit():
             self.seal()
 
     def begin_checkpoint(self) -> None:
-        """Freeze the changes; everything before is committed."""
+        """Commit everything so far, then begin a checkpoint of all changes."""
         self.seal()
         if not self.store.checkpointing:
             self.store.begin_checkpoint(self.recovered, self.broker.batch.next_sequence, self.now)
 
     def checkpoint(self) -> None:
-        """Write a whole checkpoint."""
+        """Begin a checkpoint, and write all of its chunks."""
         self.begin_checkpoint()
         while self.store.checkpointing:
             self.seal(checkpoint_chunks=1_000)
 
     def flush(self) -> None:
-        """Hand outgoing bytes to the clients."""
+        """Deliver the broker's outgoing bytes to the clients, decoded."""
         for connection in self.broker.effects.take_writes():
             client = self.clients.get(connection)
             data = connection.take_outgoing()
@@ -231,20 +231,20 @@ class Harness:
                 assert client.decoder.error is None, client.decoder.error
 
     def advance(self, seconds: float) -> None:
-        """Let time pass and timers come up."""
+        """Advance both clocks, run the timers that are due, and commit."""
         self.now += seconds
         self.time_ms += int(seconds * 1000)
         self.broker.wake(self.now)
         self.commit()
 
-    # -- ends
+    # -- the end of a connection or of the broker
 
     def lose(self, client: Client) -> None:
-        """The network connection breaks."""
+        """Break the network connection of a client."""
         self.broker.lose(client.connection, CloseReason.NETWORK, self.now)
 
     def cut(self) -> None:
-        """Cut the power: only what is committed remains."""
+        """Cut the power and start again: only committed data remains."""
         self.store.close(clean=False)
         self.clients = {}
         self._open()
@@ -262,14 +262,14 @@ class Harness:
         self._open()
 
     def rows(self, *tables: str) -> dict[str, int]:
-        """Return the number of rows of tables."""
+        """Return the number of rows in each table; without arguments, in the tables of messages."""
         return {
             table: self.store._files.writer.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
             for table in tables or ("inbound", "outbound", "queue", "messages")
         }
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files of the store, as a power cut would leave them."""
         self.store.close(clean=False)
 
 
@@ -286,7 +286,7 @@ def payloads(packets: list[Packet]) -> list[bytes]:
 def send_many(
     harness: Harness, client: Client, count: int, qos: int = 1, *, topic: str = "t"
 ) -> None:
-    """Publish messages `0`, `1`, ... on one topic, QoS 2 with their PUBRELs, and commit."""
+    """Publish the messages `0`, `1`, ... to one topic, at QoS 2 with their PUBRELs, and commit."""
     for number in range(count):
         packet_id = number % 60_000 + 1
         client.send(Publish(topic, b"%d" % number, qos, False, False, packet_id))
@@ -296,5 +296,5 @@ def send_many(
 
 
 def publish_many(harness: Harness, count: int, qos: int = 1, *, topic: str = "t") -> None:
-    """Publish like `send_many` as a client of its own."""
+    """Publish as `send_many` does, from a new client."""
     send_many(harness, harness.connect("publisher", clean=True), count, qos, topic=topic)

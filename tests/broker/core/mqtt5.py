@@ -1,4 +1,4 @@
-"""Clients of MQTT 5.0 on the harness, with their properties as keywords."""
+"""MQTT 5.0 clients on the harness; properties are given as keyword arguments."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ NEVER = 0xFFFF_FFFF
 
 
 def properties(**values: object) -> Properties | None:
-    """Return properties by the names of their attributes, None where there are none."""
+    """Return properties with these attributes, or None if there are no arguments."""
     if not values:
         return None
     made = Properties()
@@ -38,7 +38,7 @@ def connect(
     keep_alive_seconds: int = 0,
     **values: Any,
 ) -> Client:
-    """Connect with 5.0 and commit; `expiry` 0 leaves the session expiry interval out."""
+    """Connect with MQTT 5.0 and commit; `expiry` 0 sends no session expiry interval."""
     if expiry:
         values["session_expiry_interval_seconds"] = expiry
     return harness.connect(
@@ -54,7 +54,7 @@ def connect(
 def subscribe(
     harness: Harness, client: Client, *subscriptions: Subscription, identifier: int = 0
 ) -> list[Packet]:
-    """Subscribe, commit, and return what came."""
+    """Subscribe, commit, and return the packets that the client received."""
     made = properties(subscription_identifiers=[identifier]) if identifier else None
     client.take()
     client.send(Subscribe(1, list(subscriptions), made))
@@ -87,7 +87,7 @@ def will(payload: bytes = b"will", *, delay: int = 0, qos: int = 1, **values: An
 
 
 def connack_of(client: Client) -> Connack:
-    """Return the CONNACK, which has to come first."""
+    """Return the CONNACK, which must be the first packet that the client received."""
     first = client.take()[0]
     assert isinstance(first, Connack)
     return first
@@ -101,7 +101,7 @@ def granted(client: Client) -> Properties:
 
 
 def end_of(client: Client) -> int:
-    """Return the reason code of the DISCONNECT with which the broker ended the connection."""
+    """Return the reason code of the DISCONNECT with which the broker closed the connection."""
     last = client.take()[-1]
     assert client.closed
     assert isinstance(last, Disconnect)
@@ -109,11 +109,11 @@ def end_of(client: Client) -> int:
 
 
 def is_there(harness: Harness, client_id: str = "c") -> bool:
-    """Return whether the broker has a session of this client."""
+    """Return True if the broker has a session with this client identifier."""
     return client_id in harness.broker.state.sessions
 
 
 def identifiers_of(packet: Publish) -> list[int]:
-    """Return the subscription identifiers of a message, in their order."""
+    """Return the subscription identifiers of a message in their order."""
     assert packet.properties is not None
     return sorted(packet.properties.subscription_identifiers or [])

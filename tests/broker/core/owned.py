@@ -1,4 +1,4 @@
-"""Clients of users on the harness, their quotas, and what their counters must be."""
+"""Clients of users on the harness, the users' quotas, and a recount of their counters."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ from tests.broker.core.mqtt5 import NEVER, properties
 
 
 class Fixed(Quotas):
-    """Quotas by user name; others have no limits."""
+    """Quotas by user name; other users have no limits."""
 
     def __init__(self, quotas: dict[str, Quota]) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Fixed(Quotas):
 
 
 def limit(harness: Harness, username: str, **limits: float) -> None:
-    """Let a user have no more than this; an empty name: all clients without one."""
+    """Set the quota of a user; an empty name stands for all clients without a user."""
     quotas = harness.limits.quotas
     known = quotas.quotas if isinstance(quotas, Fixed) else {}
     quota = Quota("user_" if username else ANONYMOUS)
@@ -43,7 +43,7 @@ def log_in(
     version: int = 5,
     listener: str = "",
 ) -> Client:
-    """Connect a client of a user, whose password is right; an empty name: of none."""
+    """Connect a client of a user with the right password; an empty name connects without a user."""
     harness.broker.core.authenticates = True
     client = harness.open_connection(version)
     client.connection.listener = listener
@@ -60,7 +60,7 @@ def log_in(
 
 
 def check_owners(state: State) -> None:
-    """Every counter of every owner is what it is in the state."""
+    """Check each counter of each owner against a recount of the whole state."""
     counted: dict[str, Counter[str]] = {}
     for session in state.sessions.values():
         assert session.owner is not None

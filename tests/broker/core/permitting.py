@@ -1,4 +1,4 @@
-"""Rules that a test sets, and packets to ask them with."""
+"""Access rules that a test can change, and packets that make the broker consult the rules."""
 
 import pytest
 
@@ -21,7 +21,7 @@ both_versions = pytest.mark.parametrize("version", [4, 5])
 
 
 class Rules(AccessRules):
-    """Forbids what a test names, as pairs of client identifier and topic or filter."""
+    """Rules that forbid pairs of client identifier and topic or filter, as a test sets them."""
 
     def __init__(self) -> None:
         self.connect: set[str] = set()
@@ -29,7 +29,7 @@ class Rules(AccessRules):
         self.subscribe: set[tuple[str, str]] = set()
         self.receive: set[tuple[str, str]] = set()
         self.common: set[str] = set()
-        """Filters of shared subscriptions whose group all users are in."""
+        """Filters of shared subscriptions for which all users share one group."""
         self.asked: list[tuple[str, str, str | None, str]] = []
 
     def _ask(self, question: str, client: Client) -> None:

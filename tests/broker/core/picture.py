@@ -1,4 +1,4 @@
-"""Everything that has to survive a power cut, in a form that can be compared."""
+"""All state that must survive a power cut, as values that can be compared."""
 
 from gateway.broker.core.sessions.message import Delivery, DeliveryState, Message, Will
 from gateway.broker.core.sessions.session import Session
@@ -8,7 +8,7 @@ Picture = dict[str, object]
 
 
 def picture_of(harness: Harness) -> Picture:
-    """Return everything that has to survive, in a form that can be compared."""
+    """Return all state that must survive a power cut, as values that can be compared."""
     state = harness.broker.state
     sessions: Picture = {}
     for client_id, session in sorted(state.sessions.items()):
@@ -24,7 +24,8 @@ def picture_of(harness: Harness) -> Picture:
                 "inbound": {
                     held.packet_id: _contents_of(held.message) for held in session.inbound.values()
                 },
-                # The order counts among PUBLISHes and among PUBRELs, not between them.
+                # The order matters among PUBLISHes and among PUBRELs, but not between the two
+                # kinds.
                 "outbound": [
                     (
                         delivery.packet_id,

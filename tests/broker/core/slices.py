@@ -1,15 +1,18 @@
-"""Sends packets as the event loop would: a slice of work after another."""
+"""Sends packets as the event loop does: one slice of work after another."""
 
 from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.packets import Packet
 from tests.broker.core.harness import Client
 
 ONE_STEP_UNITS = 1_100
-"""What is never cut: one message to as many as there are here, one filter, one step of a walk."""
+"""Units that one step takes at most which is never split.
+
+Such a step is one message to all clients of a test, one filter, or one step of a walk.
+"""
 
 
 def slices_of(client: Client, *packets: Packet, seal: bool = False) -> list[int]:
-    """Let the broker receive packets as the event loop does; return what each slice cost."""
+    """Send packets to the broker as the event loop does; return the cost of each slice in units."""
     harness, connection = client.harness, client.connection
     broker = harness.broker
     work = broker.work

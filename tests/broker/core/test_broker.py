@@ -1,4 +1,4 @@
-"""What the event loop calls: what each stimulus leads to, and what it leaves alone."""
+"""The broker's interface to the event loop: what each call does, and what it does not touch."""
 
 from pathlib import Path
 

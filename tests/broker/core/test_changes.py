@@ -1,4 +1,4 @@
-"""What a checkpoint has to write: the net change since the last one."""
+"""Changes that a checkpoint has to write: the net change since the last checkpoint."""
 
 from gateway.broker.wire.packets import Publish, Pubrel
 from tests.broker.core.draining import answer_all

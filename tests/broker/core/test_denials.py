@@ -1,4 +1,4 @@
-"""What is forbidden makes a bounded number of entries and lines."""
+"""Forbidden actions use limited memory and log a limited number of lines."""
 
 from gateway.broker.core.denials import ENTRIES_MAX, SECONDS_BETWEEN_LINES, Denials
 

@@ -1,4 +1,4 @@
-"""Requests of the core to the event loop: each is taken once."""
+"""Requests from the core to the event loop: the loop takes each of them once."""
 
 from gateway.broker.core.effects import Effects, HandOver, PageRequest
 from gateway.broker.core.limits import QUEUE_PAGE_MESSAGES

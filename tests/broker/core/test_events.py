@@ -1,4 +1,4 @@
-"""What an observer receives, event by event."""
+"""Events that an observer receives, one test for each event."""
 
 from pathlib import Path
 
@@ -24,12 +24,12 @@ Report = tuple[str, dict[str, object]]
 
 
 def fields_of(event: Event) -> dict[str, object]:
-    """What an observer can read; compiled classes have no `__dict__`."""
+    """Return the attributes of an event; compiled classes have no `__dict__`."""
     return {name: getattr(event, name) for name in dir(event) if not name.startswith("_")}
 
 
 class Watched:
-    """A broker and what it reported."""
+    """A broker, and the events that it reported."""
 
     def __init__(self, harness: Harness) -> None:
         self.harness = harness

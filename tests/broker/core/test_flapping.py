@@ -1,4 +1,4 @@
-"""Clients that come and go without end are found."""
+"""Clients that connect and disconnect again and again are detected."""
 
 import pytest
 

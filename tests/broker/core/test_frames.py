@@ -1,4 +1,4 @@
-"""Topic aliases towards a client (5.0 section 3.3.2.3.4): in the order in which bytes leave."""
+"""Topic aliases for a client (5.0 section 3.3.2.3.4), defined in the order in which bytes leave."""
 
 from typing import Any
 
@@ -182,7 +182,7 @@ def test_whether_a_message_fits_does_not_depend_on_its_alias(harness: Harness, q
     client = receiver(harness, qos, maximum_packet_size_bytes=whole + 10)
     publisher = connect(harness, "p")
     for number, length in enumerate((10, 1, 11, 1), 1):
-        # Without an alias 10 bytes fit and 11 do not.
+        # Without an alias a payload of 10 bytes fits, and one of 11 bytes does not.
         packet_id = number if qos else 0
         send(publisher, topic, b"x" * length, qos, packet_id)
         harness.commit()

@@ -1,6 +1,6 @@
-"""Durations under a clock that starts in the past and jumps, in a run and between runs.
+"""Durations with a clock that starts in the past and jumps, during a run and between runs.
 
-`harness.time_ms` is the wall clock, `harness.clock` whether the kernel trusts it.
+`harness.time_ms` is the wall clock, `harness.clock` the kernel's report whether it is right.
 """
 
 import pytest
@@ -21,13 +21,13 @@ STEPS = pytest.mark.parametrize("step_ms", [-1_700_000_000_000, -MINUTE_MS, HOUR
 
 
 def keep(harness: Harness, topic: str, payload: bytes, expiry: int) -> None:
-    """Have a retained message published and made durable."""
+    """Publish a retained message and commit it."""
     left = {"message_expiry_interval_seconds": expiry}
     publish(harness, connect(harness, "p"), topic, payload, retain=True, **left)
 
 
 def retained(harness: Harness, client_id: str = "auditor") -> dict[bytes, int | None]:
-    """Return what is retained, with what is left of its expiry interval."""
+    """Return the payloads of all retained messages, each with its remaining expiry interval."""
     client = connect(harness, client_id)
     client.send(Subscribe(1, [Subscription("#", 0)]))
     harness.commit()
@@ -43,14 +43,14 @@ def expiry_of(packet: Publish) -> int | None:
 
 
 def away(harness: Harness) -> Client:
-    """Let a subscriber go away; return a publisher."""
+    """Disconnect a subscriber and return a publisher."""
     harness.lose(subscriber(harness, "s", "t", 1))
     harness.commit()
     return connect(harness, "p")
 
 
 def back(harness: Harness) -> list[bytes]:
-    """Let the subscriber come back; return what waited for it."""
+    """Reconnect the subscriber; return the payloads that were queued for it."""
     client = connect(harness, "s")
     harness.commit()
     return payloads(client.take())
@@ -61,7 +61,7 @@ def session(harness: Harness, client_id: str) -> Session | None:
 
 
 def step_an_hour(harness: Harness) -> None:
-    """Have the clock step forward and be synchronised, and report it."""
+    """Step the clock an hour forward, mark it as synchronised, and report the step."""
     harness.clock = ClockQuality.SYNCHRONISED
     harness.time_ms += HOUR_MS
     harness.broker.observe(None, Observation.CLOCK_STEPPED, "", str(HOUR_MS))
@@ -87,7 +87,7 @@ def test_a_clock_that_comes_back_a_minute_back_leaves_no_more_than_the_publisher
 def test_an_interval_of_earlier_data_never_exceeds_32_bits(harness: Harness) -> None:
     keep(harness, "r", b"kept", NEVER)
     message = harness.broker.state.retained["r"]
-    message.expires_ms += YEARS_MS  # as a clock that was years ahead had it written down
+    message.expires_ms += YEARS_MS  # as a clock wrote it that was three years ahead
     assert retained(harness)[b"kept"] == NEVER
 
 
@@ -133,7 +133,7 @@ def test_a_step_of_the_clock_drops_no_will(harness: Harness, step_ms: int) -> No
 
 def test_a_message_counts_from_when_it_came_and_not_from_the_last_turn(harness: Harness) -> None:
     publisher = away(harness)
-    harness.now += 5  # nothing happened meanwhile, and no turn was taken
+    harness.now += 5  # nothing happened in between, and the event loop did not run
     harness.time_ms += 5_000
     publish(harness, publisher, "t", b"kept", message_expiry_interval_seconds=2)
     harness.advance(1)
@@ -183,7 +183,7 @@ def test_time_switched_off_counts_when_the_clock_is_synchronised_later(harness: 
     harness.lose(connect(harness, "w", expiry=NEVER, will=will(delay=1_000)))
     harness.commit()
     watch = subscriber(harness, "watch", "w", 0)
-    # Off for an hour, and a clock that starts where it stopped.
+    # The gateway was off for an hour, and its clock continues where it stopped.
     harness.clock = ClockQuality.UNSYNCHRONISED
     harness.cut()
     harness.advance(20)
@@ -217,7 +217,7 @@ def test_time_switched_off_twice_is_known_together_and_spent_by_the_oldest(
     keep(harness, "r/2", b"second", 7_200)
     harness.cut()
     keep(harness, "r/3", b"third", 7_200)
-    step_an_hour(harness)  # which of both times it was, is not stated
+    step_an_hour(harness)  # nothing states in which of the two power cuts the hour passed
     harness.checkpoint()
     harness.cut()
     assert retained(harness) == {b"first": 3_600, b"second": 7_200, b"third": 7_200}
@@ -273,7 +273,7 @@ def test_the_time_survives_the_loss_of_the_tables_or_of_the_journal(
     harness: Harness, harm: str
 ) -> None:
     harness.clock = ClockQuality.UNSYNCHRONISED
-    harness.time_ms = 1_000  # a new gateway without a clock: 1970
+    harness.time_ms = 1_000  # a new gateway whose clock is not set: 1970
     harness.restart()
     harness.advance(10_000)
     harness.clock = ClockQuality.SYNCHRONISED

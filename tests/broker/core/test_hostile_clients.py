@@ -1,4 +1,4 @@
-"""What a client must not be able to do to the broker, whatever it sends."""
+"""Attacks that a client must not succeed with, whatever it sends."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def test_topics_may_have_as_many_levels_as_an_operator_allows(tmp_path: Path) ->
     subscriber.send(Subscribe(2, [Subscription(wild, 0)]))
     harness.commit()
     for _ in range(20):
-        harness.advance(0.0)  # so many levels take more than one slice
+        harness.advance(0.0)  # the levels take more than one slice
     assert payloads(subscriber.take()) == [b"2"]
     harness.restart()
     assert harness.broker.state.tree.retained_count == 1
@@ -43,7 +43,7 @@ def test_an_older_client_may_subscribe_to_what_only_looks_like_a_shared_subscrip
     harness: Harness, name: str
 ) -> None:
     if "+" in name:
-        name = "$share/+/t"  # a wildcard of its own level, as 3.1.1 wants it
+        name = "$share/+/t"  # 3.1.1 requires that a wildcard is a whole level
     client = harness.subscriber("c", name, 1)
     harness.subscriber("watch", "t", 1)
     publisher = harness.connect("p")

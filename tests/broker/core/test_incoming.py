@@ -1,4 +1,4 @@
-"""What thousands of connections may hold together, each within its own limits."""
+"""Memory limits for thousands of connections that each stay within their own limits."""
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_long_topics_with_numbers_are_bounded_over_all_connections(harness: Harn
     clients = [connect(harness, str(number), expiry=0) for number in range(4)]
     for client in clients:
         give(client, 1, 10_000)
-        give(client, 1, 10_000)  # in the place of the first
+        give(client, 1, 10_000)  # replaces the first topic
     harness.commit()
     assert [client.closed for client in clients] == [False, False, False, True]
     assert end_of(clients[3]) == 0x97

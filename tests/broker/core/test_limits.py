@@ -1,4 +1,4 @@
-"""A restart with smaller limits: what was accepted under larger ones is kept and goes its way."""
+"""A restart with smaller limits keeps, and delivers, what larger limits had accepted."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ RESTARTS = pytest.mark.parametrize("how", ["cut", "checkpoint and cut", "restart
 
 
 def again(harness: Harness, how: str) -> Limits:
-    """Start again; return the limits, to be made smaller before anybody connects."""
+    """Start again; return the limits, which the test lowers before any client connects."""
     if how == "restart":
         harness.restart()
     else:
@@ -34,7 +34,7 @@ def again(harness: Harness, how: str) -> Limits:
 
 
 def receive_all(harness: Harness, client_id: str) -> list[bytes]:
-    """Connect, acknowledge all that comes, and return it."""
+    """Connect, acknowledge all messages, and return their payloads."""
     client = connect(harness, client_id)
     got: list[bytes] = []
     while packets := publishes(client.take()):
@@ -89,7 +89,7 @@ def test_more_held_messages_than_the_limit_are_released(
     publisher.take()
     for packet in packets:
         packet.dup = True
-    publisher.send(*packets[:4])  # what it did not get PUBREC for
+    publisher.send(*packets[:4])  # the messages for which the publisher received no PUBREC
     harness.commit()
     assert publisher.take() == [Pubrec(number) for number in range(1, 5)]
     publisher.send(*(Pubrel(packet.packet_id) for packet in packets))

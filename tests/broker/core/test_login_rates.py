@@ -1,4 +1,4 @@
-"""How often the clients of one user log in."""
+"""The login rate: how often the clients of one user may connect."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def log_in_often(harness: Harness, username: str, count: int = BURST) -> None:
 
 
 def named(harness: Harness, username: str, version: int = 5) -> Client:
-    """Send a CONNECT whose password is not checked yet."""
+    """Send a CONNECT with a password that has not been checked yet."""
     harness.broker.core.authenticates = True
     client = harness.open_connection(version)
     client.send(Connect(version, "c", True, 0, None, username, b"guessed"))
@@ -31,7 +31,7 @@ def named(harness: Harness, username: str, version: int = 5) -> Client:
 
 
 def refuse_all(harness: Harness) -> int:
-    """Find every password wrong that is to be checked; return how many there were."""
+    """Refuse every password that waits for its check; return how many there were."""
     requests = harness.broker.effects.take_logins()
     for request in requests:
         answer = AuthenticationAnswer(0x86, None, None)

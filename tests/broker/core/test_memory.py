@@ -1,4 +1,4 @@
-"""What a text costs in memory."""
+"""The memory that a string takes, as the limits count it."""
 
 import sys
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gateway.broker.core.memory import text_bytes_of
 
 HEADER_BYTES = 80
-"""What the interpreter has beside the characters, at the most."""
+"""Memory of a string besides its characters, at most."""
 
 
 @given(st.text(), st.integers(1, 200))

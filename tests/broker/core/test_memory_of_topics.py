@@ -1,4 +1,4 @@
-"""What topics and filters cost in memory is what their limits count."""
+"""Topics and filters take no more memory than their limits count."""
 
 import sys
 import tracemalloc
@@ -19,7 +19,7 @@ IS_COMPILED = not levels_module.__file__.endswith(".py")
 
 
 SLACK = 1.0 if IS_COMPILED else 1.6
-"""Objects of the interpreter are larger than compiled ones."""
+"""Factor by which measured memory may exceed the count: interpreted objects are larger."""
 
 
 def cost_of(make: Callable[[], object]) -> int:
@@ -55,7 +55,7 @@ def test_retained_messages_cost_no_more_than_is_counted(
 ) -> None:
     made: list[State] = []
     measured = cost_of(lambda: made.append(retained_state(topics, count)))
-    changes = sys.getsizeof(made[0].changes.retained) + 200 * count  # what a checkpoint takes
+    changes = sys.getsizeof(made[0].changes.retained) + 200 * count  # for a checkpoint
     assert measured < made[0].retained_memory_bytes() * SLACK + changes
     for topic in list(made[0].retained):
         made[0].retained_cleared(topic)

@@ -1,4 +1,4 @@
-"""What the broker does with a string that is not UTF-8, wherever a client puts it."""
+"""Strings that are not valid UTF-8, in every place where a client can send a string."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def is_connect(marked: Marked) -> bool:
 
 
 def sent(harness: Harness, marked: Marked, four_bytes: bytes) -> Client:
-    """A client that has sent the mistake, with a PUBLISH before and one behind it."""
+    """Return a client that sent a wrong string, and a PUBLISH before and after it."""
     if is_connect(marked):
         client = harness.open_connection(marked.version)
     else:

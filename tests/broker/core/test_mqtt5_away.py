@@ -1,4 +1,4 @@
-"""The 3 by 3 table of QoS for a session that is away, in every way of being away."""
+"""The 3 by 3 table of QoS for a session whose client is away, across every kind of restart."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ TABLE = [(sent, granted) for sent in range(3) for granted in range(3)]
 
 
 def leave(harness: Harness, how: str) -> None:
-    """What happens to the broker while the sessions are away."""
+    """Restart the broker in one of several ways, or not, while the clients are away."""
     if how in ("checkpoint", "cut after a checkpoint"):
         harness.checkpoint()
     if how in ("cut", "cut after a checkpoint"):

@@ -1,4 +1,4 @@
-"""The durability table of the architecture: what must be on disk before what is said."""
+"""The durability table of the architecture: what must be on disk before each response is sent."""
 
 import pytest
 
@@ -160,7 +160,7 @@ def test_granted_qos_0_a_message_that_needs_no_disk_waits_behind_one_that_does(
             publisher.send(Pubrel(packet_id))
     harness.flush()
     harness.commit()
-    # [MQTT-4.6.0-6] the same topic, publisher and QoS: only the first was recorded
+    # [MQTT-4.6.0-6] Same topic, publisher and QoS; only the first message was recorded.
     assert payloads(subscriber.take()) == [b"1", b"2"]
 
 
@@ -221,7 +221,7 @@ def test_a_second_clean_connect_waits_as_the_first_for_the_end_of_the_old_sessio
         harness.flush()
         assert client.take() == [], "a cut would bring the session back"
         if not batches:
-            # The end is on its way to the disk.
+            # The end of the old session is being committed.
             batches.append(harness.broker.seal(harness.now, 0, ClockQuality.UNKNOWN))
     harness.broker.committed(batches[0])
     harness.commit()

@@ -1,4 +1,4 @@
-"""What the sessions of a user have together is counted fact by fact, and after a restart."""
+"""Resources of all sessions of a user, counted at each change and after a restart."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_a_session_that_is_given_to_a_user_counts_with_it(harness: Harness) -> N
     harness.broker.give(harness.session("c"), "ann")
     check_owners(harness.broker.state)
     assert harness.broker.state.owners.get("ann").subscriptions == 1
-    # what was retained stays with who retained it
+    # The retained message still belongs to the client without a user that published it.
     assert harness.broker.state.owners.get("").retained == 1
 
 

@@ -1,4 +1,4 @@
-"""Who may connect, publish and subscribe: every seam, through packets of both versions."""
+"""Permission to connect, publish and subscribe: every check, with packets of both versions."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def test_a_forbidden_publish_at_qos_0_goes_nowhere_and_is_counted(
 def test_a_forbidden_publish_at_qos_1_is_acknowledged_and_goes_nowhere(
     harness: Harness, rules: Rules, version: int
 ) -> None:
-    # Before 5.0 a positive acknowledgement is the only one that there is
+    # Before 5.0 a PUBACK cannot report a refusal.
     watch = harness.subscriber("watch", "#", 1)
     client = harness.connect("c", version=version)
     client.take()
@@ -181,11 +181,11 @@ def test_a_shared_subscription_is_asked_about_with_its_group(
     ]
 
 
-# -- whom a question is about
+# -- the client that a rule is asked about
 
 
 class ByListener(Rules):
-    """Lets messages go to clients of one listener only."""
+    """Rules that deliver messages only to clients of the listener `inside`."""
 
     def may_receive(self, client: Client, topic: str) -> bool:
         return client.listener == "inside"

@@ -1,4 +1,4 @@
-"""Answers that are kept: for the same PUBLISH, bounded, until rules change."""
+"""Cached access decisions: used for the same PUBLISH, limited in number, until the rules change."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_a_session_that_ended_is_not_remembered(harness: Harness, rules: Rules) 
 
 
 class Counting(Rules):
-    """Counts questions about publishing."""
+    """Rules that record each check of a PUBLISH."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Who may receive what: routes, shared subscriptions, retained messages and $SYS."""
+"""Permission to receive: routes, shared subscriptions, retained messages and $SYS."""
 
 import pytest
 

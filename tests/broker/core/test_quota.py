@@ -1,4 +1,4 @@
-"""Each limit of a quota holds for a user and for clients without one, and has its own counter."""
+"""Each limit of a quota applies to a user and to clients without a user, with its own counter."""
 
 from collections.abc import Callable
 from typing import Final
@@ -55,7 +55,7 @@ def send_much(harness: Harness, name: str) -> None:
     client = log_in(harness, name, "c")
     client.send(*[Pingreq()] * 1_000)
     (meter,) = client.connection.meters
-    # The event loop counts it, where it stops reading:
+    # The event loop counts this when it stops reading:
     # tests/broker/server/event_loop/test_rates.py.
     harness.broker.statistics.count_error(meter.limit)
 
@@ -103,7 +103,7 @@ def test_what_is_beyond_a_limit_is_counted_under_its_name(
     act(harness, name)
     counter = prefix + COUNTERS.get(field, field)
     statistics = harness.broker.statistics
-    if field == "queued_bytes":  # what a queue drops is counted with all that is dropped
+    if field == "queued_bytes":  # a message dropped from a queue counts with all dropped messages
         assert statistics.dropped == {"queue_bytes": 1}
         assert any(f"{counter} reached" in each for each, _ in statistics.notices)
     else:

@@ -1,4 +1,4 @@
-"""Counts of the last hour: what is counted, what is forgotten, and how much is kept."""
+"""Counters for the last hour: what is counted, what expires, and how much memory they use."""
 
 from gateway.broker.core.recent import ENTRIES_MAX, STEP_SECONDS, STEPS, RecentCounts
 

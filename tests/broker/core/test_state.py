@@ -1,4 +1,4 @@
-"""What each fact changes, and what the state counts of it."""
+"""Limits of the state: retained messages stay within their memory."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_retained_messages_take_no_more_memory_than_allowed(tmp_path: Path) -> N
     assert sorted(harness.broker.state.retained) == ["r/1", "r/2", "r/3"]
     publisher.send(Publish("r/1", b"y" * 2_000, 1, True, False, 9))
     harness.commit()
-    # Rather none than one that is out of date.
+    # The new message was refused, and the outdated one is not kept either.
     assert sorted(harness.broker.state.retained) == ["r/2", "r/3"]
     assert harness.broker.statistics.errors == {"max_retained_bytes": 3}
     harness.checkpoint()

@@ -1,4 +1,4 @@
-"""What the broker counts."""
+"""Counters of packets in both directions."""
 
 from gateway.broker.wire.packets import (
     Pubcomp,

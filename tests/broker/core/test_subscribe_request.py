@@ -1,4 +1,4 @@
-"""A SUBSCRIBE that asks for much is worked on in slices, and answered when all is found."""
+"""A large SUBSCRIBE is processed in slices, and acknowledged when all is found."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Two devices with one client identifier are found; a device that lost its network is not."""
+"""Two devices with one client identifier are detected; a device that lost its network is not."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ONE, OTHER = "192.0.2.7:40000", "192.0.2.8:50000"
 
 
 def exchanged(found: Takeovers, times: int, seconds: float, first: str, second: str) -> int:
-    """Two devices displace each other; how many takeovers were counted."""
+    """Make two devices displace each other alternately; return the number of takeovers counted."""
     pair = (first, second)
     return sum(found.note("c", pair[n % 2], pair[(n + 1) % 2], n * seconds) for n in range(times))
 

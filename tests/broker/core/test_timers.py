@@ -1,4 +1,4 @@
-"""Timers come up in order, at most one of a kind, and end with what they belong to."""
+"""Timers expire in order, are unique for each kind, and are removed with their connection."""
 
 from gateway.broker.wire.packets import Subscribe, Subscription, Will
 from tests.broker.core.harness import Harness

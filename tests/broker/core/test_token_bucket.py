@@ -1,4 +1,4 @@
-"""A rate with a burst."""
+"""A token bucket: a rate that allows bursts."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What all clients of one user send together."""
+"""Message rates that all clients of one user share."""
 
 import pytest
 
@@ -13,7 +13,7 @@ BURST = int(RATE * BURST_SECONDS)
 
 
 def owed_seconds(client: Client) -> float:
-    """How long the client is not read from now."""
+    """Return the seconds for which the client will not be read from."""
     (meter,) = client.connection.meters
     return max(0.0, meter.free_at - client.harness.now)
 

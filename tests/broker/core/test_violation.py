@@ -1,4 +1,4 @@
-"""How a mistake of a peer is counted, answered and described."""
+"""Protocol violations by a peer: how they are counted, answered and described."""
 
 from gateway.broker.core.violation import protocol_violation, too_large
 

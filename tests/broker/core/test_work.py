@@ -1,4 +1,4 @@
-"""No client's packets hold the others up for longer than a slice, whatever they ask for."""
+"""The packets of one client delay the other clients by one slice at most."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A short story of a few clients, and the events that the journal has of it."""
+"""A short story of a few clients, and the events that the journal records for the story."""
 
 from gateway.broker.core.records.events import Event, decode
 from gateway.broker.core.records.kinds import Observation

@@ -1,4 +1,4 @@
-"""A batch: its parts, its size before it is sealed, and its numbers."""
+"""Tests of a batch of records: its parts, its size before it is sealed, and its numbers."""
 
 from gateway.broker.core.records.blob import Blob, joined
 from gateway.broker.wire.packets import Connect, Publish, Subscribe, Subscription
@@ -6,7 +6,7 @@ from tests.broker.core.harness import Harness
 
 
 def begin(harness: Harness) -> None:
-    """Record something that is not sealed."""
+    """Record a fact that is not sealed yet."""
     client = harness.open_connection()
     client.send(Connect(4, "c", False, 0, None, None, None), Subscribe(1, [Subscription("t", 1)]))
 

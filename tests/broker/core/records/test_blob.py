@@ -1,4 +1,4 @@
-"""A damaged blob is noticed, wherever the damage is."""
+"""A damaged blob of the journal is detected wherever the damage is."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

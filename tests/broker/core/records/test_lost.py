@@ -1,4 +1,4 @@
-"""Losses of a session that no record opened, derived from later records."""
+"""Lost messages of a session without an opening record, derived from later records."""
 
 from gateway.broker.core.records.kinds import DropReason, EndReason, RecordKind
 from gateway.broker.core.records.lost import Lost

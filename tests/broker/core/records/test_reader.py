@@ -1,4 +1,4 @@
-"""Records that no recorder wrote, in a blob whose CRC is right, are reported as damage."""
+"""Records that no recorder can write are reported as damage, although the blob's CRC is right."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What becomes a record, and under which sequence number."""
+"""Records of changes to the state, and the sequence number that each record gets."""
 
 from gateway.broker.core.records.events import decode
 from gateway.broker.wire.packets import (

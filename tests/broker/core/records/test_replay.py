@@ -1,4 +1,4 @@
-"""Facts that are applied once more lead to the state that they came from."""
+"""Replaying recorded facts rebuilds the state that they were recorded from."""
 
 from gateway.broker.core.records.blob import Blob
 from gateway.broker.core.records.replay import Replay
@@ -17,7 +17,7 @@ def replayed(blobs: list[bytes]) -> Replay:
 
 
 def picture(state: State) -> Picture:
-    """Return what a few clients can leave behind."""
+    """Return the parts of the state that a few clients can change, as comparable values."""
     return {
         "sessions": {
             name: (

@@ -1,4 +1,4 @@
-"""What is written of a fact is what the reader finds, whatever its fields hold."""
+"""The reader returns each fact as the writer wrote it, for any values of its fields."""
 
 from hypothesis import given
 from hypothesis import strategies as st

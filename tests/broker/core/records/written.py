@@ -1,4 +1,4 @@
-"""Blobs of records that a test writes itself."""
+"""Blobs with records that a test writes itself."""
 
 from librt.strings import BytesWriter
 
@@ -9,7 +9,7 @@ from gateway.broker.core.records.record import Record
 
 
 def blob_of(records: bytes, count: int = 1) -> Blob:
-    """Return a blob of `count` records, which names no session."""
+    """Return a blob with `count` records, which names no session."""
     header = layout.BLOB_HEADER.pack(
         *(layout.BLOB_MAGIC, b"s" * 8, b"b" * 8, 2, 1_000, 1, 1, count, 0, len(records), 2_000)
     )
@@ -17,7 +17,7 @@ def blob_of(records: bytes, count: int = 1) -> Blob:
 
 
 def read(records: BytesWriter) -> Record:
-    """Return the one record that was written."""
+    """Return the only record of a blob that a test wrote."""
     (record,) = records_of(blob_of(records.getvalue()))
     return record
 

@@ -1,4 +1,4 @@
-"""Which packet is taken in which state of a connection."""
+"""Packets that each state of a connection accepts."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from tests.broker.core.mqtt5 import (
 def test_a_second_connect_ends_the_connection(harness: Harness) -> None:
     client = connect(harness, "c")
     client.take()
-    # The decoder refuses it, whatever the state.
+    # The decoder refuses the packet in every state.
     client.send(Connect(5, "c", False, 0, None, None, None))
     harness.commit()
     assert end_of(client) == 0x82

@@ -1,4 +1,4 @@
-"""Queues that refuse: what is acknowledged to its publisher is kept for their sessions."""
+"""Queues that refuse new messages: an acknowledged message is always kept for its sessions."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from tests.broker.core.permitting import NOT_AUTHORIZED, Rules
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Harness:
-    """A broker whose sessions keep three messages; those called `keep...` refuse more."""
+    """Return a broker with queues of three messages; those named `keep...` refuse when full."""
     limits = Limits()
     limits.max_mqueue_len = 3
     limits.when_full_of = when_full_of
@@ -55,7 +55,7 @@ def connected(harness: Harness, client_id: str, version: int = 4) -> Client:
 
 
 def drained(harness: Harness, client: Client) -> list[bytes]:
-    """Acknowledge until nothing comes, and return what came."""
+    """Acknowledge until no more messages arrive, and return their payloads."""
     found: list[bytes] = []
     while part := answer_all(harness, client):
         found += part
@@ -191,7 +191,7 @@ def test_a_client_that_waits_for_itself_is_ended_and_comes_back(keeper: Harness)
     assert client.closed
     assert keeper.broker.statistics.errors["queue_circle"] == 1
     assert not client.connection.put_off.packets
-    # What it was acknowledged is there.
+    # The acknowledged messages are still queued.
     assert drained(keeper, keeper.connect("keep")) == [b"1", b"2", b"3", b"4"]
 
 

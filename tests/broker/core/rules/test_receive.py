@@ -1,4 +1,4 @@
-"""Connections beyond a listener's share, and bytes that come in pieces of any size."""
+"""Connections beyond a listener's limit, and bytes that arrive in pieces of any size."""
 
 from pathlib import Path
 
@@ -82,7 +82,7 @@ every_version = pytest.mark.parametrize("version", VERSIONS)
 
 
 def session_of(version: int) -> bytes:
-    """What a client sends from CONNECT on, as bytes."""
+    """Return all packets of one client, CONNECT first, as bytes."""
     named = properties(user_properties=[("k", "v")]) if version == 5 else None
     packets: list[Packet] = [
         Connect(version, "c", True, 60, Will("w", b"gone", 1, False), "u", b"p", named),
@@ -98,7 +98,7 @@ def session_of(version: int) -> bytes:
 
 
 def received(client: Client) -> list[Packet]:
-    """What the client receives; PINGRESP and QoS 0 may overtake, wherever the turns fall."""
+    """Check payloads and PINGRESP, whose places may vary; return the other packets in order."""
     packets = client.take()
     assert packets.count(Pingresp()) == 1
     assert payloads(packets) == [b"0", b"1", b"2"]
@@ -148,7 +148,7 @@ def test_a_session_in_pieces_of_any_size_is_answered_like_a_whole_one(
 def test_a_thousand_packets_in_one_segment_are_all_answered_in_order(
     harness: Harness, version: int
 ) -> None:
-    harness.limits.max_awaiting_rel = 1_000  # also the receive maximum of a 5.0 client
+    harness.limits.max_awaiting_rel = 1_000  # also the receive maximum for 5.0
     watch = harness.subscriber("watch", "t", 1)
     client = harness.connect("c", clean=True, version=version)
     client.take()
@@ -156,7 +156,7 @@ def test_a_thousand_packets_in_one_segment_are_all_answered_in_order(
     harness.commit()
     answers = [getattr(packet, "packet_id", 0) for packet in client.take()]
     assert answers == list(range(1, 1_001))
-    # As many as the window of the subscriber lets through; the rest is queued.
+    # The window of the subscriber admits 32 messages; the rest is queued.
     assert payloads(watch.take()) == [b"%d" % n for n in range(1, 33)]
     assert harness.session("watch").queued_count == 1_000 - 32
 
@@ -169,7 +169,7 @@ def test_a_packet_above_the_maximum_ends_the_connection_at_its_header(
     client.take()
     largest = harness.limits.max_packet_size_bytes
     assert largest == 2 * 1024 * 1024
-    client.send_bytes(b"\x30\xfc\xff\x7f")  # with its header exactly that many bytes
+    client.send_bytes(b"\x30\xfc\xff\x7f")  # with its header exactly the maximum packet size
     harness.commit()
     assert not client.closed
     client = harness.connect("d", version=version)

@@ -1,4 +1,4 @@
-"""What a start takes up from the run before, and the time that has passed meanwhile."""
+"""State that a start restores from the run before, and the time that passed in between."""
 
 from tests.broker.core.harness import Harness
 from tests.broker.core.mqtt5 import connect, is_there, subscriber
@@ -7,7 +7,7 @@ from tests.broker.core.mqtt5 import connect, is_there, subscriber
 def test_the_time_the_broker_was_off_counts(harness: Harness) -> None:
     harness.lose(connect(harness, "c", expiry=10))
     harness.commit()
-    harness.time_ms += 60_000  # no power for a minute
+    harness.time_ms += 60_000  # the power was off for a minute
     harness.cut()
     harness.advance(0)
     assert not is_there(harness)

@@ -1,4 +1,4 @@
-"""What happens when a timer is due: silent clients, slow readers, sessions of clients that left."""
+"""Timers that are due: silent clients, slow readers, and sessions whose clients left."""
 
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def test_a_client_that_falls_silent_while_its_password_is_checked_is_still_watch
     harness.broker.core.authenticates = True
     client = harness.open_connection()
     client.send(Connect(4, "c", False, 1, None, "user", b"password"))
-    harness.now += 5  # a queue of passwords to check
+    harness.now += 5  # the password waits in a queue of checks
     harness.broker.authenticated(client.connection, AuthenticationAnswer(0, None, "u"), harness.now)
     harness.commit()
     assert not client.closed
@@ -114,7 +114,7 @@ def test_a_packet_of_which_too_little_comes_does_not_outlast_the_keep_alive(
     packet = encode(Publish("t", b"x" * 8 * KEEP_ALIVE_PART_BYTES, 0, False, False, 0), 4)
     client.send_bytes(packet[: 2 * KEEP_ALIVE_PART_BYTES])
     harness.advance(15)
-    assert not client.closed  # a part of it came
+    assert not client.closed  # a sufficient part of the packet arrived
     client.send_bytes(packet[2 * KEEP_ALIVE_PART_BYTES : 3 * KEEP_ALIVE_PART_BYTES - 1])
     harness.advance(15)
     assert client.closed
@@ -172,7 +172,7 @@ def test_a_clock_that_jumps_by_years_ends_no_session(tmp_path: Path) -> None:
     limits.max_session_expiry_seconds = 3_600.0
     harness = Harness(tmp_path, limits)
     harness.lose(harness.connect("c"))
-    harness.time_ms += 50 * 365 * 86_400_000  # the time server has answered
+    harness.time_ms += 50 * 365 * 86_400_000  # the wall clock was set by a time server
     harness.advance(1_800)
     assert "c" in harness.broker.state.sessions
     harness.advance(1_801)

@@ -1,4 +1,4 @@
-"""What a connection had in memory goes when it is closed."""
+"""A closed connection releases the memory that it used."""
 
 import tracemalloc
 
@@ -12,12 +12,15 @@ from tests.broker.core.mqtt5 import connect, properties
 CONNECTIONS = 30
 TOPIC_BYTES = 60_000
 KEPT_BYTES_MAX = 3_000_000
-"""16 routes with topics of 60 kB, and what a closed connection itself is; the aliases alone would
-be 28 MB, the parts of packets 30 MB."""
+"""Memory in use after all connections are closed, at most.
+
+16 routes with topics of 60 kB, and the objects of the closed connections. The aliases alone would
+be 28 MB, the incomplete packets 30 MB.
+"""
 
 
 def alias_all(client: Client) -> None:
-    """Give all numbers there are to long topics, then send half a packet."""
+    """Assign every topic alias to a long topic, then send half a packet."""
     for alias in range(1, client.harness.limits.max_topic_alias + 1):
         topic = f"{alias:02}" + "x" * (TOPIC_BYTES - 2)
         client.send(Publish(topic, b"", 0, False, False, 0, properties(topic_alias=alias)))
@@ -42,6 +45,6 @@ def test_aliases_and_parts_of_packets_go_when_the_connection_is_closed(
         connect(harness, "one", expiry=0)
     harness.commit()
     after, _ = tracemalloc.get_traced_memory()
-    # The harness holds on to all connections, as a socket that is slow to close does.
+    # The harness refers to all connections, as a socket does that is slow to close.
     assert len(harness.clients) >= CONNECTIONS
     assert after - before < KEPT_BYTES_MAX

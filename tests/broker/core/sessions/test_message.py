@@ -1,4 +1,4 @@
-"""Messages and wills: their flags and their sizes."""
+"""Messages and wills: flags and sizes."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What one client may send in a second."""
+"""The message rate of one client: how much it may send per second."""
 
 from gateway.broker.core.sessions.meter import Meter
 from tests.broker.core.harness import Harness

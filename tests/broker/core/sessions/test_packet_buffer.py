@@ -1,4 +1,4 @@
-"""What a connection is sent leaves in its order, however long it is."""
+"""Packets to a client leave in order, whatever their length."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Packet identifiers against a dict: the same answers in the same order."""
+"""The table of packet identifiers against a dict: the same answers in the same order."""
 
 import sys
 
@@ -13,7 +13,7 @@ from gateway.broker.core.sessions.session import Session
 SESSION = Session(1, "c", True)
 MESSAGE = Message(1, "t", b"\x00\x01t", b"", 2, False)
 
-# Few slots at first: identifiers that are equal modulo 8, 64 and 4,096 meet.
+# The table has few slots at first: identifiers that are equal modulo 8, 64 and 4,096 collide.
 identifiers = st.sampled_from([1, 2, 3, 9, 17, 65, 66, 4_097, 8_193, 32_769, 65_535])
 steps = st.lists(
     st.tuples(st.sampled_from(["put", "put", "put", "remove", "move", "clear"]), identifiers),
@@ -25,7 +25,7 @@ def held(packet_id: int) -> Held:
     return Held(SESSION, packet_id, MESSAGE, 0.0)
 
 
-# Its slot is another's once the table has grown.
+# Once the table has grown, the slot of 17 belongs to another identifier.
 @example([("put", packet_id) for packet_id in (17, 1, 3, 17, 2, 17)])
 @given(steps)
 @settings(max_examples=1_000)
@@ -85,7 +85,7 @@ def test_memory_follows_the_number_of_exchanges_and_not_their_identifiers(step: 
     table: PacketIdentifiers[Held] = PacketIdentifiers()
     for index in range(16):
         table.put(held(1 + index * step))
-    # Compiled, the slots are out of sight: then what can be seen is that all are found.
+    # The compiled table hides its slots: only the order of the identifiers can be checked then.
     slots = getattr(table, "_slots", [])
     assert sys.getsizeof(slots) <= sys.getsizeof([None] * (8 * SLOTS_LEAST))
     assert list(table) == [1 + index * step for index in range(16)]

@@ -1,4 +1,4 @@
-"""A session: queue, packet identifiers, and what is left when everything is done."""
+"""A session: its queue, its packet identifiers, and that finished exchanges leave nothing."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

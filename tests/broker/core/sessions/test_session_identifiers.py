@@ -1,4 +1,4 @@
-"""Packet identifiers of what is in flight: each once at a time, in order, over the wrap."""
+"""Packet identifiers in flight: unique, assigned in order, and wrapped after 65,535."""
 
 from pathlib import Path
 
@@ -76,7 +76,7 @@ def publish_numbers(harness: Harness, first: int, count: int, qos: int) -> None:
 
 
 def full_session(data_dir: Path, qos: int) -> tuple[Harness, Client]:
-    """A persistent session with every identifier in flight, and some messages behind."""
+    """Return a persistent session with all identifiers in flight and some messages queued."""
     limits = Limits()
     limits.max_inflight = 0
     limits.max_mqueue_len = ALL
@@ -99,7 +99,7 @@ def test_identifiers_wrap_over_those_in_flight_and_the_order_stays(
     for packet_id in FREED:
         del sent[packet_id]
     new = publishes(client.take())
-    # As each PUBACK came, its identifier was the one that was free.
+    # Each message took the identifier that the PUBACK before had freed.
     assert [(packet.packet_id, packet.payload) for packet in new] == [
         (packet_id, b"%d" % (ALL + index)) for index, packet_id in enumerate(FREED)
     ]

@@ -1,4 +1,4 @@
-"""What all clients of one listener, or of one address, have together."""
+"""Limits that all clients of one listener, or of one address, share."""
 
 from gateway.broker.core.quota import NO_LIMIT
 from gateway.broker.core.sessions.share import LOGIN_BURST_SECONDS, Share

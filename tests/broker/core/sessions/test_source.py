@@ -1,4 +1,4 @@
-"""The publisher of a retained message, as text and back."""
+"""The publisher of a retained message: written as a string, and read back."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A subscription: its options, its group, and what a delivery remembers of it."""
+"""A subscription: its options, its group, and the reference that a delivery has to it."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Topics and filters for the tests of trees."""
+"""Hypothesis strategies for topics and filters, for the tests of the topic trees."""
 
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""The retained messages that a filter selects, against a plain scan of all topics."""
+"""The retained messages that match a filter, compared with a plain scan of all topics."""
 
 from hypothesis import given
 from hypothesis import strategies as st

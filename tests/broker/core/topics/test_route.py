@@ -1,4 +1,4 @@
-"""Which member of a shared subscription gets a message, and what a route counts of it."""
+"""The member of a shared subscription that gets a message, and the counters of a route."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def member(harness: Harness, client_id: str, receive_maximum: int = 100) -> Clie
 
 
 def fill(harness: Harness, client_id: str) -> None:
-    """Send a session messages of its own until its queue takes none."""
+    """Publish to a topic that only this session has until its queue drops a message."""
     publisher = connect(harness, "filler", clean=True)
     session = harness.session(client_id)
     while not session.dropped_messages:
@@ -33,7 +33,7 @@ def fill(harness: Harness, client_id: str) -> None:
 
 @pytest.fixture(params=["messages", "bytes"])
 def narrow(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
-    """A broker whose queues are short, and drop what they have no room for."""
+    """Return a broker whose queues are short and drop the newest messages when they are full."""
     limits = Limits()
     limits.when_full_of = lambda _: WhenFull.DROP_NEWEST
     if request.param == "messages":

@@ -1,4 +1,4 @@
-"""Subscriptions by topic, against a plain scan of all filters; how long routes are kept."""
+"""Subscriptions by topic, compared with a plain scan of all filters, and the cache of routes."""
 
 import tracemalloc
 
@@ -39,7 +39,7 @@ def test_a_route_is_what_a_scan_of_all_filters_finds(
     for number, topic_filter, qos in wanted:
         latest[number, topic_filter] = subscription = Subscription(topic_filter, qos, 0)
         tree.subscribe(sessions[number], subscription)
-        tree.route_of(topic)  # a route that is cached now must not be believed later
+        tree.route_of(topic)  # this cached route must not be used after the next subscription
     expected: dict[int, int] = {}
     for (number, topic_filter), subscription in latest.items():
         if matches(topic_filter, topic):

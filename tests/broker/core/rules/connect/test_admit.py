@@ -1,4 +1,4 @@
-"""A client is let in: the session that it finds, what CONNACK grants, takeover."""
+"""Accepted CONNECTs: which session the client finds, what CONNACK grants, and takeover."""
 
 from pathlib import Path
 
@@ -34,11 +34,11 @@ from tests.broker.core.mqtt5 import (
     "MQTT5-3.1.2-4", "MQTT5-3.1.2-5", "MQTT5-3.1.2-6", "MQTT5-3.2.2-2", "MQTT5-3.2.2-3"
 )
 def test_clean_start_and_session_present_are_about_two_different_things(harness: Harness) -> None:
-    # Clean start states what happens to the old session, expiry what happens to the new one.
+    # Clean start decides about the old session, and the expiry interval about the new one.
     story = [
-        (False, NEVER, False),  # none yet
+        (False, NEVER, False),  # there is no session yet
         (False, NEVER, True),
-        (True, NEVER, False),  # discarded, and a new one that stays
+        (True, NEVER, False),  # the old session is discarded, and the new one never expires
         (False, 0, True),  # resumed for the last time
         (False, 0, False),
     ]
@@ -124,7 +124,7 @@ def test_a_puback_in_the_last_bytes_before_the_cut_counts(harness: Harness) -> N
     publish(harness, publisher, "t", b"2")
     first, _ = publishes(client.take())
     client.send(Puback(first.packet_id))
-    harness.lose(client)  # in the same turn of the loop
+    harness.lose(client)  # in the same turn of the event loop
     again = connect(harness, "c")
     assert payloads(again.take()) == [b"2"]
 
@@ -135,7 +135,7 @@ def test_connack_comes_first_and_no_disconnect_before_it(harness: Harness) -> No
     publish(harness, connect(harness, "p"), "t", b"1")
     client = harness.open_connection(5)
     client.send(Connect(5, "c", False, 0, None, None, None), Publish("t", b"2", 0, False, False, 0))
-    client.send(Connect(5, "c", False, 0, None, None, None))  # an error before the commit
+    client.send(Connect(5, "c", False, 0, None, None, None))  # a protocol error before the commit
     harness.flush()
     harness.commit()
     assert client.closed

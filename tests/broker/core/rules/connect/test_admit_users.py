@@ -1,4 +1,4 @@
-"""A session belongs to a user: who finds it, and who does not."""
+"""A session belongs to a user: who may resume it, and who may not."""
 
 import pytest
 
@@ -128,7 +128,7 @@ def test_the_session_of_a_user_who_is_gone_keeps_its_client_id_until_it_is_dropp
 
 
 def connect_as(harness: Harness, username: str, *, clean: bool = False) -> Client:
-    """Connect the client `c` of a user, whose password is right."""
+    """Connect the client `c` as a user whose password is right."""
     harness.broker.core.authenticates = True
     client = harness.open_connection(5)
     never = properties(session_expiry_interval_seconds=NEVER)

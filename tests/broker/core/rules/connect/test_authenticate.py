@@ -1,4 +1,4 @@
-"""Enhanced authentication in the core (5.0 section 4.12), with scripted answers."""
+"""Enhanced authentication in the core (5.0 section 4.12), with a scripted authenticator."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ def auth(code: int, data: bytes | None = None, method: str | None = METHOD) -> A
 def hello(
     harness: Harness, client_id: str = "c", method: str = METHOD, will: Will | None = None
 ) -> Client:
-    """Send a CONNECT that names a method."""
+    """Send a CONNECT that names an authentication method."""
     client = harness.open_connection(5)
     asked = properties(authentication_method=method, authentication_data=b"first")
     client.send(Connect(5, client_id, False, 0, will, None, None, asked))
@@ -50,7 +50,7 @@ def hello(
 
 
 def asked(harness: Harness) -> AuthenticationRequest:
-    """Return the one question the core has."""
+    """Return the only request that the core has for the authenticator."""
     (request,) = harness.broker.effects.take_logins()
     return request
 
@@ -62,7 +62,7 @@ def answer(
     data: bytes | None = None,
     username: str | None = None,
 ) -> list[Packet]:
-    """Answer as the event loop does, and return what the client receives."""
+    """Answer the core's request as the event loop does; return what the client receives."""
     made = AuthenticationAnswer(code, data, username)
     harness.broker.authenticated(client.connection, made, harness.now)
     harness.commit()
@@ -127,7 +127,7 @@ def test_an_auth_of_another_method_ends_the_connection(harness: Harness, when: s
     client.send(auth(0x18 if when == "during" else 0x19, b"x", "OTHER"))
     harness.commit()
     assert client.closed
-    if when != "during":  # before CONNACK there is no DISCONNECT
+    if when != "during":  # before CONNACK the broker sends no DISCONNECT
         assert end_of(client) == 0x82
 
 
@@ -245,7 +245,7 @@ def test_a_client_without_a_method_is_asked_for_nothing(harness: Harness) -> Non
     assert harness.broker.effects.take_logins() == []
 
 
-# -- a user that was proven before CONNECT
+# -- a user whose identity was proven before CONNECT
 
 
 @pytest.mark.parametrize(("username", "code"), [("cellar", 0), ("roof", 0x87), (None, 0x87)])

@@ -1,4 +1,4 @@
-"""Clients that are let in for a time, groups that a proof brings, and exchanges that end early."""
+"""Logins that expire, groups that an authentication brings, and exchanges that end early."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +77,7 @@ def test_a_client_that_left_has_no_end_any_more(harness: Harness) -> None:
 
 
 class OfWriters(AccessRules):
-    """Members of the group `writers` may publish."""
+    """Rules that let members of the group `writers` publish, and members of `readers` receive."""
 
     def may_publish(self, client: Asking, topic: str, qos: int, retain: bool) -> bool:
         return "writers" in client.groups

@@ -1,4 +1,4 @@
-"""What may be wrong with a CONNECT, and with what it names."""
+"""Invalid CONNECT packets, and invalid names in a CONNECT."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How connections and sessions end (5.0 sections 3.1.2.11.2, 3.14 and 4.1)."""
+"""Ends of connections and of sessions (5.0 sections 3.1.2.11.2, 3.14 and 4.1)."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from tests.broker.core.mqtt5 import (
 
 
 def disconnect(harness: Harness, client: Client, expiry: int | None) -> None:
-    """Disconnect, with a session expiry interval where one is given, without a commit."""
+    """Send DISCONNECT, with a session expiry interval if one is given, and do not commit."""
     values = {} if expiry is None else {"session_expiry_interval_seconds": expiry}
     client.send(Disconnect(0, properties(**values)))
     harness.flush()
@@ -80,7 +80,7 @@ def test_a_longer_session_expiry_counts_while_the_timer_of_a_shorter_one_runs(
 def test_a_client_that_comes_and_goes_has_one_timer(harness: Harness) -> None:
     harness.lose(connect(harness, "c", expiry=1_000))
     count = len(harness.broker.timers.heap)
-    harness.advance(20)  # the time in which a CONNECT has to come is over
+    harness.advance(20)  # the time limit for a CONNECT has passed
     for _ in range(5):
         harness.lose(connect(harness, "c", expiry=1_000))
         harness.advance(20)
@@ -93,7 +93,7 @@ def test_a_session_ends_when_its_expiry_interval_has_passed_and_not_before(
     harness: Harness, cut: str
 ) -> None:
     client = connect(harness, "c", expiry=10)
-    harness.advance(1_000)  # connected, it does not age
+    harness.advance(1_000)  # while the client is connected, the session does not age
     harness.lose(client)
     harness.commit()
     if cut == "cut":
@@ -169,7 +169,7 @@ def test_a_broker_that_stops_reports_it(harness: Harness) -> None:
 
 
 def test_an_expiry_timer_that_comes_up_to_the_instant_ends_the_session(harness: Harness) -> None:
-    harness.now = 1006.6949614707229  # 20 later, rounding takes a little from the difference
+    harness.now = 1006.6949614707229  # rounding makes 20 seconds slightly less
     harness.lose(connect(harness, "c", expiry=20))
     harness.commit()
     while (due := harness.broker.next_due()) is not None and due < harness.now + 20:
@@ -207,7 +207,7 @@ def test_a_normal_disconnect_discards_the_will_and_one_with_0x04_does_not(
 @pytest.mark.statement("MQTT5-3.1.2-8")
 @pytest.mark.parametrize("code", [0x80, 0x81, 0x93, 0x98])
 def test_a_disconnect_with_an_error_publishes_the_will(harness: Harness, code: int) -> None:
-    # Every reason code but 0x00 leaves the will alone.
+    # Only reason code 0x00 removes the will.
     watch = subscriber(harness, "watch", "w", 1)
     connect(harness, "c", will=will()).send(Disconnect(code))
     harness.commit()

@@ -1,4 +1,4 @@
-"""AUTH in the core (5.0 section 4.12), with the test in the place of the authenticator."""
+"""AUTH packets in the core (5.0 section 4.12); the test plays the authenticator."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def auth(code: int, data: bytes, method: str = METHOD) -> Auth:
 
 
 def connecting(harness: Harness, *, maximum_packet_size_bytes: int | None = None) -> Client:
-    """A client whose CONNECT began an exchange."""
+    """Return a client whose CONNECT began an authentication exchange."""
     client = harness.open_connection(5)
     properties = Properties()
     properties.authentication_method = METHOD
@@ -47,20 +47,20 @@ def connecting(harness: Harness, *, maximum_packet_size_bytes: int | None = None
 
 
 def asked(harness: Harness) -> AuthenticationRequest:
-    """The one question that the core has."""
+    """Return the only request that the core has for the authenticator."""
     (request,) = harness.broker.effects.take_logins()
     return request
 
 
 def answer(harness: Harness, client: Client, *fields: object) -> list[Packet]:
-    """Answer the question; what the client receives."""
+    """Answer the core's request; return what the client receives."""
     harness.broker.authenticated(client.connection, AuthenticationAnswer(*fields), harness.now)  # type: ignore[arg-type]
     harness.commit()
     return client.take()
 
 
 def admitted(harness: Harness) -> Client:
-    """A client that is in as alice."""
+    """Return a client that is connected as the user alice."""
     client = connecting(harness)
     asked(harness)
     assert isinstance(answer(harness, client, 0, b"last", "alice")[0], Connack)

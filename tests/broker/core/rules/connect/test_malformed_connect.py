@@ -1,4 +1,4 @@
-"""A CONNECT that is wrong or too large is answered where its client understands the reason."""
+"""A malformed or too large CONNECT gets a CONNACK if its client can understand the reason."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A refused CONNECT: the code that it is answered with, and the close behind it."""
+"""A refused CONNECT: the reason code in the CONNACK, and the close after it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rights that are taken back: connections, stored sessions, wills, and what was held at QoS 2."""
+"""Revoked rights: connections, stored sessions, wills, and messages that were held at QoS 2."""
 
 import pytest
 
@@ -25,7 +25,7 @@ NEVER = 0xFFFF_FFFF
 
 
 class Rules(AccessRules):
-    """Lets in and lets publish whom a test names."""
+    """Rules that forbid the client `c` to connect, publish or receive, as a test sets them."""
 
     def __init__(self, *, connect: bool = True, publish: bool = True, receive: bool = True) -> None:
         self.connect, self.publish, self.receive = connect, publish, receive
@@ -261,7 +261,7 @@ def test_a_session_whose_certificate_is_revoked_while_it_is_away_does_nothing_mo
         harness.lose(client)
     if start:
         getattr(harness, start)()
-        harness.session("c").certificate = "certificate of c"  # as the event loop's file has it
+        harness.session("c").certificate = "certificate of c"  # as read from a file
     assert harness.broker.revoke_certificates(frozenset({"certificate of c"})) == 1
     assert harness.broker.revoke_certificates(frozenset({"certificate of c"})) == 0
     publisher = harness.connect("publisher", clean=True)

@@ -1,4 +1,4 @@
-"""What waits in a queue while rights are taken back is asked about again when it leaves it."""
+"""Messages that were queued before rights were revoked are checked again before delivery."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def publish(harness: Harness, *messages: tuple[str, bytes]) -> None:
 
 
 def dropped(harness: Harness) -> list[str]:
-    """The reasons of all `message_dropped` in the session log."""
+    """Return the reasons of all `message_dropped` events in the session log."""
     return [
         str(event["reason"])
         for blob in harness.blobs
@@ -78,7 +78,7 @@ def test_what_waits_behind_a_full_window_is_asked_about_and_what_is_in_flight_is
     rules.receive.add(("c", "t"))
     harness.broker.restrict(rules)
     harness.lose(client)
-    # It has been sent once already: MQTT demands that it is sent again [MQTT-4.4.0-1].
+    # The message was sent before, and MQTT requires that it is sent again [MQTT-4.4.0-1].
     again = harness.connect("c").take()
     assert payloads(again) == [b"in flight"]
     assert publishes(again)[0].dup

@@ -1,4 +1,4 @@
-"""Places for sessions: of a user, of clients without one, and those that are given back."""
+"""The maximum number of sessions: per user, without a user, and unused sessions that make room."""
 
 import pytest
 
@@ -20,7 +20,7 @@ from tests.broker.core.owned import check_owners, limit, log_in
 
 
 def use(harness: Harness, username: str, client_id: str) -> None:
-    """Have a session that is away and not unused."""
+    """Leave a session whose client is away, with a subscription: the session is not unused."""
     client = log_in(harness, username, client_id)
     subscribe(harness, client, Subscription(f"of/{client_id}", 1))
     harness.lose(client)
@@ -67,7 +67,7 @@ def test_of_sessions_in_which_nothing_is_the_one_that_left_first_makes_room(
     use(harness, "", "used")
     for name in ("first", "second"):
         harness.lose(log_in(harness, "", name))
-    harness.lose(log_in(harness, "", "first"))  # back for a while: now it is the second
+    harness.lose(log_in(harness, "", "first"))  # back for a while: now this session left second
     assert connack_of(log_in(harness, "", "new")).reason_code == 0
     assert [name for name in ("used", "first", "second") if is_there(harness, name)] == [
         "used",
@@ -84,7 +84,7 @@ def test_a_known_user_gets_the_place_of_an_unused_session_without_a_user(harness
     assert connack_of(log_in(harness, "ben", "b")).reason_code == 0
     assert is_there(harness, "own")
     assert not is_there(harness, "nobody")
-    # and never the unused one of another user
+    # An unused session of another user never makes room.
     assert connack_of(log_in(harness, "ben", "b2")).reason_code == 0x88
     assert is_there(harness, "own")
 
@@ -112,7 +112,7 @@ def test_a_full_table_of_empty_sessions_gives_the_oldest_way_after_a_restart(
     use(harness, "", "subscribed")
     for name in ("oldest", "older", "newest"):
         client = log_in(harness, "", name)
-        publish(harness, client, "t", b"x")  # so that it is not unused
+        publish(harness, client, "t", b"x")  # so that the session is not unused
         harness.advance(1)
         harness.lose(client)
         harness.commit()

@@ -1,4 +1,4 @@
-"""Connections without a CONNECT give way where places are short."""
+"""Connections that have sent no CONNECT make room for others when no more are allowed."""
 
 from gateway.broker.core.rules.connect.silent import SILENT_MAX, SILENT_SECONDS
 from gateway.broker.core.sessions.share import Share

@@ -1,4 +1,4 @@
-"""PUBACK, PUBREC and PUBCOMP of subscribers: a wrong one ends the connection, not the exchange."""
+"""PUBACK, PUBREC and PUBCOMP from subscribers; a wrong one leaves its exchange unchanged."""
 
 import pytest
 
@@ -25,7 +25,7 @@ every_version = pytest.mark.parametrize("version", [3, 4, 5])
 
 
 def subscriber_of(harness: Harness, version: int, qos: int) -> tuple[Client, int]:
-    """A persistent subscriber that was sent one message, and the packet identifier of that."""
+    """Return a persistent subscriber after one message, and the message's packet identifier."""
     harness.lose(harness.subscriber("c", "t", qos))
     client = back(harness, version)
     publisher = harness.connect("p", clean=True)
@@ -42,7 +42,7 @@ def back(harness: Harness, version: int) -> Client:
 
 
 def assert_ended(client: Client) -> None:
-    """Closed as a protocol error, which only 5.0 has a word for."""
+    """Assert that the connection was closed for a protocol error; only 5.0 has a reason code."""
     assert client.closed
     received = client.take()
     if client.version == 5:
@@ -126,7 +126,7 @@ def test_one_that_no_client_waits_for_changes_nothing(
     harness.commit()
     assert not client.closed
     client.take()
-    client.send(Puback(packet_id), Puback(packet_id))  # the second belongs to nothing either
+    client.send(Puback(packet_id), Puback(packet_id))  # the second has no exchange either
     harness.commit()
     assert not client.closed
     assert payloads(client.take()) == []

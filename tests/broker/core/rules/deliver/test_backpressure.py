@@ -1,4 +1,4 @@
-"""Queues that slow their publishers: while a client reads, nothing acknowledged is dropped."""
+"""Full queues slow their publishers: while a client reads, no acknowledged message is dropped."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ ROOM = 10
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Harness:
-    """A broker whose sessions keep ten messages, and have one in flight."""
+    """Return a broker whose sessions queue at most ten messages and have one in flight."""
     limits = Limits()
     limits.max_mqueue_len = ROOM
     limits.max_inflight = 1
@@ -59,7 +59,7 @@ def texts(*numbers: int) -> list[bytes]:
 
 
 def everything(harness: Harness, client: Client) -> list[bytes]:
-    """Acknowledge until nothing comes, with time for publishers that wait."""
+    """Acknowledge until no more messages arrive, and let waiting publishers continue in between."""
     found: list[bytes] = []
     while part := answer_all(harness, client):
         found += part
@@ -76,7 +76,7 @@ def test_a_reading_client_s_publishers_wait_and_nothing_is_dropped(
     publisher = publisher_of(harness, version)
     numbers = range(1, 41)
     acknowledged = send(harness, publisher, *map(publish, numbers))
-    # One in flight, and half of the queue.
+    # One message is in flight, and half of the queue is full.
     assert acknowledged == [Puback(number) for number in range(1, 7)]
     assert everything(harness, subscriber) == texts(*numbers)
     assert publisher.take() == [Puback(number) for number in numbers[6:]]

@@ -1,4 +1,4 @@
-"""What waits until it can be taken: in order, bounded, and gone with its connection."""
+"""Packets that must wait: in order, limited in memory, and dropped with their connection."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.broker.core.harness import Harness, payloads
 
 @pytest.fixture
 def full(harness: Harness) -> Harness:
-    """A broker with a subscriber that is away, whose disk has no room."""
+    """Return a broker on a full disk, with a subscriber that is away."""
     harness.lose(harness.subscriber("s", "t", 1))
     harness.broker.set_disk_full(True)
     return harness

@@ -1,4 +1,4 @@
-"""Deliveries: windows, the largest packet of a client, the order of what is sent and resent."""
+"""Delivery: the window, the client's maximum packet size, and the order of sends and resends."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def test_the_broker_has_no_more_in_flight_than_the_client_allows(
     assert len(first) == receive_maximum
     client.send(Pubrec(first[0].packet_id))
     harness.commit()
-    assert publishes(client.take()) == []  # PUBREC frees nothing, PUBCOMP does
+    assert publishes(client.take()) == []  # PUBREC frees no place in the window, PUBCOMP does
     client.send(Pubcomp(first[0].packet_id))
     harness.commit()
     assert len(publishes(client.take())) == 1

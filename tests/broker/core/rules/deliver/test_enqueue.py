@@ -1,4 +1,4 @@
-"""What becomes of a message for a queue that is at its limit."""
+"""Messages for a queue that has reached its limit."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.broker.core.harness import Harness, payloads, publish_many
 
 @pytest.fixture
 def display(tmp_path: Path) -> Harness:
-    """A broker whose queues keep the newest ten messages."""
+    """Return a broker whose queues keep the newest ten messages."""
     limits = Limits()
     limits.max_mqueue_len = 10
     limits.when_full_of = lambda _: WhenFull.DROP_OLDEST

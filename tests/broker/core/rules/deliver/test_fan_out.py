@@ -1,4 +1,4 @@
-"""One message to all its receivers: which of them, with which flags, and what is retained of it."""
+"""One message to all its receivers: which clients, with which flags, and what is retained."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Queues of clean sessions are in memory: one limit over all of them."""
+"""The queues of clean sessions are in memory, with one limit for all of them together."""
 
 from gateway.broker.core.when_full import WhenFull
 from tests.broker.core.draining import answer_all

@@ -1,4 +1,4 @@
-"""What is in flight is sent again: the order, the window, PUBREL before PUBLISH."""
+"""Messages in flight are sent again: in order, within the window, PUBREL before PUBLISH."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_a_resume_with_a_smaller_receive_maximum_sends_the_rest_in_order_as_it_o
     assert len(publishes(client.take())) == 6
     harness.lose(client)
     again = connect(harness, "c", receive_maximum=2)
-    publish_many(harness, 2)  # behind those
+    publish_many(harness, 2)  # after the first six
     packets = publishes(again.take())
     assert [(packet.payload, packet.dup) for packet in packets] == [(b"0", True), (b"1", True)]
     again.received.extend(packets)
@@ -46,7 +46,7 @@ def test_what_is_acknowledged_before_it_was_sent_again_is_not_sent_again(
     harness.lose(client)
     again = connect(harness, "c", receive_maximum=1)
     assert payloads(again.take()) == [b"0"]
-    # The client had received them all, and acknowledges late.
+    # The client had received all messages, and acknowledges late.
     answer = Puback if qos == 1 else Pubrec
     again.send(answer(sent[1].packet_id), answer(sent[2].packet_id))
     harness.commit()

@@ -1,4 +1,4 @@
-"""Retained messages of a user: their count and their bytes."""
+"""Limits for a user's retained messages: their number and their bytes."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.broker.core.owned import check_owners, limit, log_in
 
 
 def retain(harness: Harness, client: Client, topic: str, payload: bytes = b"x") -> int:
-    """Publish a retained message; return the reason code of the answer."""
+    """Publish a retained message; return the reason code of the response."""
     client.take()
     publish(harness, client, topic, payload, retain=True)
     answer = client.take()[0]

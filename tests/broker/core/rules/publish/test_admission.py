@@ -1,4 +1,4 @@
-"""Properties of messages in MQTT 5.0: expiry, topic aliases of publishers, what is passed on."""
+"""Message properties in MQTT 5.0: expiry, topic aliases from publishers, and what is forwarded."""
 
 from pathlib import Path
 from typing import Any

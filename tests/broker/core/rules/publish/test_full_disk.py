@@ -1,4 +1,4 @@
-"""While the disk is full nothing new is taken, and what is there goes on."""
+"""On a full disk the broker accepts nothing new, and continues to deliver what it has."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from tests.broker.core.harness import Client, Harness, payloads, publishes
 
 @pytest.fixture
 def full(harness: Harness) -> Harness:
-    """A broker with a subscriber that is away, whose disk has just filled up."""
+    """Return a broker whose disk has just become full, with a subscriber that is away."""
     harness.lose(harness.subscriber("s", "t", 1))
     return harness
 

@@ -1,4 +1,4 @@
-"""PUBLISH at QoS 0 and 1: the acknowledgement, its code, and when its identifier is free."""
+"""PUBLISH at QoS 0 and 1: the acknowledgement, its reason code, and when its identifier is free."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""QoS 2, receiving: a message is held once, within the receive maximum, until its PUBREL."""
+"""Receiving at QoS 2: a message is held once, within the receive maximum, until its PUBREL."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def test_a_client_beyond_the_receive_maximum_it_was_granted_is_disconnected(
     limits.max_awaiting_rel = 2
     harness = Harness(tmp_path, limits)
     client = connect(harness, "c")
-    for packet_id in (1, 2, 1, 2):  # repeats are no new messages
+    for packet_id in (1, 2, 1, 2):  # repeated PUBLISHes are not new messages
         client.send(Publish("t", b"x", 2, False, packet_id == 2, packet_id))
     harness.commit()
     assert not client.closed

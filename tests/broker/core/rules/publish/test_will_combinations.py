@@ -1,11 +1,11 @@
 """Every combination of will delay, session expiry, return, clean start and end, against one rule.
 
 The rule (5.0 sections 3.1.2.5, 3.1.3.2.2 and 3.1.4): a will is due when its delay has passed or its
-session ends, whichever is first. A client that is back before loses nothing but its will, unless it
-starts clean, which ends the session: then the will goes out at that moment. A takeover is an end of
-the connection and a return in one moment. DISCONNECT with 0x00 removes the will.
+session ends, whichever is first. If the client returns earlier, its will is removed. With a clean
+start the session ends, so the will is published at that moment. A takeover ends the connection and
+is a return in the same moment. DISCONNECT with 0x00 removes the will.
 
-All lives are led together, on one broker, one second at a time.
+One broker serves all these clients at the same time, one second after another.
 """
 
 from itertools import product
@@ -25,7 +25,7 @@ TAKEOVER = 0
 
 
 class Life(NamedTuple):
-    """What one client does; seconds are counted from the end of its connection."""
+    """The behaviour of one client; seconds are counted from the end of its connection."""
 
     delay: int
     expiry: int
@@ -41,11 +41,11 @@ class Life(NamedTuple):
         return self.back is not None and self.back < second
 
     def session_present(self) -> bool:
-        """What the client receives when it is back."""
+        """Return True if the client finds its session when it returns."""
         return not self.clean and self.is_back_before(self.expiry)
 
     def will_at(self) -> int | None:
-        """The second in which the will goes out; None: never."""
+        """Return the second in which the will is published, or None if it never is."""
         if self.end == "disconnect":
             return None
         due = min(self.delay, self.expiry)
@@ -68,7 +68,7 @@ LIVES = [
 
 
 class World:
-    """A broker with all these clients, and what was seen of their wills."""
+    """A broker with one client for each of `LIVES`, and the second in which each will was seen."""
 
     def __init__(self, data_dir: Path) -> None:
         limits = Limits()
@@ -78,7 +78,7 @@ class World:
         self.seen: dict[str, int] = {}
 
     def begin(self) -> None:
-        """All connections begin, and all end, but for those that will be taken over."""
+        """Connect all clients, then end their connections except those that will be taken over."""
         clients: dict[Life, Client] = {}
         for life in LIVES:
             wait = properties(will_delay_interval_seconds=life.delay) if life.delay else None
@@ -92,7 +92,7 @@ class World:
         self.harness.commit()
 
     def come_back(self, second: int) -> None:
-        """Those whose time it is connect again, after the timers of this second."""
+        """Connect the clients that return in this second, after the second's timers."""
         for life in LIVES:
             if life.back == second:
                 client = connect(self.harness, life.name, clean=life.clean)
@@ -101,25 +101,25 @@ class World:
                 assert connack.session_present is life.session_present(), life
 
     def pass_second(self) -> None:
-        """A second passes, and all timers come up that are due: more than a slice of work."""
+        """Advance one second and run all timers that are due, which takes more than one slice."""
         broker = self.harness.broker
         self.harness.advance(1)
         while (due := broker.next_due()) is not None and due <= self.harness.now:
             self.harness.advance(0)
 
     def look(self, second: int) -> None:
-        """Note the wills that have come."""
+        """Record the second in which each will arrived."""
         for packet in publishes(self.watch.take()):
             life = packet.topic[2:]
             if life in self.seen:
                 assert packet.dup, (
                     f"{life}: its will came twice"
-                )  # else it is sent again, on resume
+                )  # the watcher resumed, and the same will is sent again
             else:
                 self.seen[life] = second
 
     def interrupt(self, how: str) -> None:
-        """The broker goes and comes back within this second."""
+        """Stop the broker and start it again within this second."""
         if how == "cut":
             self.harness.cut()
         elif how == "cut after a checkpoint":

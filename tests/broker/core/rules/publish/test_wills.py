@@ -1,4 +1,4 @@
-"""Wills of MQTT 5.0: the delay interval against clean start, session expiry, takeover and cuts."""
+"""Wills in MQTT 5.0: the delay against clean start, session expiry, takeover and power cuts."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tests.broker.core.mqtt5 import NEVER, connect, end_of, properties, subscrib
     ("expiry", "delay", "due"),
     [
         (0, 0, 0),
-        (0, 10, 0),  # the session ends with its connection, and the will does not outlive it
+        (0, 10, 0),  # the session ends with its connection, so its will is due
         (5, 10, 5),
         (10, 5, 5),
         (NEVER, 5, 5),
@@ -64,7 +64,7 @@ def test_the_will_of_the_new_connection_takes_the_place_of_the_one_that_waited(
     harness.lose(connect(harness, "c", will=will(b"first", delay=10)))
     harness.advance(5)
     harness.lose(connect(harness, "c", will=will(b"second", delay=10)))
-    harness.advance(6)  # the first would be due
+    harness.advance(6)  # the first will would be due
     assert payloads(watch.take()) == []
     harness.advance(4)
     assert payloads(watch.take()) == [b"second"]
@@ -174,6 +174,6 @@ def test_many_simultaneous_connects_leave_one_connection_and_publish_each_will_o
     ]
     assert [end_of(client) for client in clients[:-1]] == [0x8E] * 19
     assert not clients[-1].closed
-    # Those without a delay; the others were taken back by the next connection.
+    # Only wills without a delay arrive; the next connection removed each of the others.
     assert payloads(watch.take()) == [b"%d" % number for number in range(0, 20, 2)]
     assert harness.broker.statistics.connections_open == 2

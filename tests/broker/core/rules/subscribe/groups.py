@@ -1,4 +1,4 @@
-"""Members of one shared subscription, on the harness."""
+"""Members of a shared subscription on the harness."""
 
 from typing import Any
 
@@ -18,13 +18,13 @@ def member(
 
 
 def publish_to_group(harness: Harness, count: int, qos: int = 1) -> list[bytes]:
-    """Publish to the group's topic; the payloads."""
+    """Publish messages to the group's topic; return their payloads."""
     publish_many(harness, count, qos, topic="t/1")
     return [b"%d" % number for number in range(count)]
 
 
 def identifiers_of(client: Client) -> list[list[int]]:
-    """Return the subscription identifiers of each PUBLISH that came."""
+    """Return the subscription identifiers of each PUBLISH that the client received."""
     packets = publishes(client.take())
     return [
         packet.properties.subscription_identifiers if packet.properties else []

@@ -1,4 +1,4 @@
-"""Retained messages for a new subscriber cost others nothing, and persistent sessions lose none."""
+"""Retained messages for a new subscriber: no other client waits, and no message is lost."""
 
 from pathlib import Path
 

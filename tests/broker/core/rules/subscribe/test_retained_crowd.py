@@ -1,4 +1,4 @@
-"""A subscriber to `#` with 100,000 retained topics: no other client waits for more than a slice."""
+"""A subscriber to `#` with 100,000 retained topics delays other clients by one slice at most."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def retain_many(harness: Harness, count: int) -> None:
 
 
 def one_turn(harness: Harness, calm: Client) -> bool:
-    """Do the event loop's work between two polls; return whether the calm client was served."""
+    """Run the event loop's work between two polls; return True if the calm client was served."""
     calm.send(Pingreq(), Publish("live", b"now", 0, False, False, 0))
     harness.now = max(harness.now, harness.broker.next_due() or 0)
     harness.broker.wake(harness.now)

@@ -12,7 +12,7 @@ from tests.broker.core.permitting import Rules, errors
 def retained_for(
     harness: Harness, client_id: str, qos: int = 1, *, clean: bool = True
 ) -> list[bytes]:
-    """Return what a new subscription to everything is sent."""
+    """Return the payloads that a new subscriber to `#` receives."""
     client = harness.connect(client_id, clean=clean)
     client.send(Subscribe(1, [Subscription("#", qos)]))
     harness.commit()
@@ -33,7 +33,7 @@ def publish(harness: Harness, client_id: str, topic: str, qos: int) -> None:
 
 
 def nothing(harness: Harness) -> None:
-    """The broker continues."""
+    """Do nothing to the broker: it continues."""
 
 
 def cut(harness: Harness) -> None:

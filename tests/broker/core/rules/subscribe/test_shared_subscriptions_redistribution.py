@@ -1,4 +1,4 @@
-"""What becomes of messages whose member ends (5.0 section 4.8.2)."""
+"""Messages of a shared subscription when the session of their member ends (5.0 section 4.8.2)."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_what_waited_on_disk_only_goes_to_another_as_well(harness: Harness, cut:
     harness.commit()
     got = payloads(other.take())
     while len(got) < len(sent):
-        harness.cut()  # none of it was lost from the disk with the session that it had been for
+        harness.cut()  # the disk lost no message when the first member's session ended
         other = connect(harness, "other")
         more = payloads(other.take())
         assert more, f"{len(got)} of {len(sent)}"
@@ -66,7 +66,7 @@ def test_a_message_that_only_a_clean_member_still_had_is_on_disk_before_another_
     publish(harness, connect(harness, "p"), "t/1", b"x")
     persistent.send(Puback(1))
     harness.commit()
-    harness.checkpoint()  # the message has no row, and its blob is covered
+    harness.checkpoint()  # the message has no row, and the checkpoint covers its blob
     other = member(harness, "other", qos=1, receive_maximum=1)
     clean.send(Disconnect())
     harness.commit()
@@ -90,7 +90,7 @@ def test_a_member_that_ends_hands_on_qos_1_and_never_qos_2(harness: Harness, how
         harness.lose(leaver)
         harness.commit()
     if how in ("expired", "discarded"):
-        assert publishes(stayer.take()) == []  # its session waits for it
+        assert publishes(stayer.take()) == []  # the leaver's session still waits for its client
     if how == "expired":
         harness.advance(10)
     elif how == "discarded":

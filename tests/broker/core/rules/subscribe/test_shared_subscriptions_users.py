@@ -1,4 +1,4 @@
-"""Groups of shared subscriptions where there are users: each has its own, or a rule shares it."""
+"""Shared subscriptions of users: each user has a group of its own, unless a rule shares one."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def join(harness: Harness, client: Client, qos: int = 1) -> None:
 
 
 def publish(harness: Harness, count: int) -> list[bytes]:
-    """Publish to the group's topic."""
+    """Publish messages to the group's topic; return their payloads."""
     publisher = log_in(harness, "boss", "boss", clean=True)
     sent = [b"%d" % number for number in range(count)]
     publisher.send(
@@ -134,7 +134,7 @@ def test_a_member_that_subscribes_again_or_no_more_is_in_one_group_or_in_none(
 ) -> None:
     anna = worker(harness, "anna", "a")
     tree = harness.broker.state.tree
-    rules.common.add(WORK)  # asked for at the next SUBSCRIBE: the rules are the same object
+    rules.common.add(WORK)  # the next SUBSCRIBE consults the same rules object again
     join(harness, anna, qos=2)
     assert (tree.shared_count, tree.subscription_count) == (1, 1)
     assert len(publish(harness, 3)) == len(payloads(anna.take()))
@@ -162,7 +162,7 @@ def test_what_a_member_leaves_goes_to_its_user_alone_unless_the_group_is_common(
 
 
 class ByListener(Rules):
-    """Has groups common for clients whose listener is known."""
+    """Rules that share a group among all clients whose listener is known."""
 
     def shares_group(self, client: PolicyClient, topic_filter: str, qos: int) -> bool:
         return bool(client.listener)

@@ -1,4 +1,4 @@
-"""Subscription options, subscription identifiers, and retained messages for new subscriptions."""
+"""Subscription options and identifiers, and retained messages for new subscriptions."""
 
 from pathlib import Path
 
@@ -138,7 +138,7 @@ def test_what_was_queued_before_an_unsubscribe_still_comes(harness: Harness) -> 
     harness.checkpoint()
     harness.cut()
     client = harness.open_connection(5)
-    # In the same segment as CONNECT, before anything of the queue could leave.
+    # In one segment with CONNECT, before any queued message could be sent.
     client.send(Connect(5, "c", False, 0, None, None, None), Unsubscribe(1, ["t"]))
     harness.commit()
     packets = client.take()

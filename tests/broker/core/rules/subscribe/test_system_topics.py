@@ -1,4 +1,4 @@
-"""`$SYS` is the broker's: who receives it, who may not speak, and what is never kept."""
+"""Topics under `$SYS`: who receives them, and that only the broker may publish to them."""
 
 import pytest
 
@@ -142,7 +142,7 @@ def test_a_client_with_a_small_maximum_packet_size_is_spared_what_is_too_large(
     assert harness.broker.statistics.dropped == {"too_large": 1}
 
 
-# -- no other client publishes there
+# -- no other client publishes under $SYS
 
 
 def answers_to(harness: Harness, version: int, *packets: Packet) -> list[Packet]:
