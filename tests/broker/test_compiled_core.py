@@ -1,4 +1,4 @@
-"""The compiled core of a checkout: built for these sources alone, and never used for others."""
+"""The compiled core of a checkout: built for these sources only, and never used with others."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ WHICH = (
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with a core of two modules."""
+    """Return a checkout whose core has two modules."""
     for name in ("wire", "core"):
         (tmp_path / "gateway/broker" / name).mkdir(parents=True)
         (tmp_path / "gateway/broker" / name / "__init__.py").touch()
@@ -41,9 +41,9 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def which(checkout: Path, **changes: str) -> str:
-    """The core that a program of the checkout imports, and its answer.
+    """Return the core that a program in the checkout imports, and the program's result.
 
-    It writes no bytecode, which Python would take for a source of the same size and time.
+    The program writes no bytecode: Python would use that for a source of the same size and time.
     """
     done = subprocess.run(
         [sys.executable, "-B", "-c", WHICH],
@@ -53,7 +53,7 @@ def which(checkout: Path, **changes: str) -> str:
 
 
 def build(checkout: Path, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Build as the script does, but neither optimised nor giving way to all other tests."""
+    """Build as the script does, but without optimisation and at normal priority."""
     code = (
         "import sys, pathlib, hatch_build; "
         "sys.exit(hatch_build.build_beside(pathlib.Path(sys.argv[1])))"
@@ -76,7 +76,7 @@ def test_a_build_is_used_until_a_source_changes_and_again_when_it_is_back(checko
     source = checkout / "gateway/broker/core/value.py"
     before, times = source.read_text(), source.stat()
     source.write_text(before.replace("+ 2", "+ 3"))
-    # Neither size nor time of change shows it.
+    # The size and the time of change stay the same.
     os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert which(checkout) == "43 False False"
     source.write_text(before)

@@ -1,4 +1,4 @@
-"""What goes first when the disk runs short."""
+"""The files that the broker deletes first when the disk runs short."""
 
 from itertools import pairwise
 
@@ -101,7 +101,7 @@ def test_what_goes_keeps_the_order_and_is_enough_or_all_there_is(
     log_bytes = sum(each.size_bytes for each in kept if each.kind in (Kind.SENT, Kind.SEGMENT))
     log_left = [each for each in is_last_word if each.kind in (Kind.SENT, Kind.SEGMENT)]
     assert log_bytes <= RULES.log_max or not log_left
-    # Nothing less wanted stays behind while something more wanted goes for room.
+    # If space was needed, no file that should have gone first is left.
     if removals and free_bytes < RULES.room_is_made_below:
         assert removals_of(kept, made, RULES) == []
 

@@ -1,4 +1,4 @@
-"""What may go is found where it lies, and nothing else is named."""
+"""The inventory finds the files that may be deleted, and no others."""
 
 from pathlib import Path
 

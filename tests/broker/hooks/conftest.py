@@ -1,4 +1,4 @@
-"""Hooks run with both event loops that the broker runs on."""
+"""The tests of hooks run with both event loops that the broker supports."""
 
 from tests.broker.server.conftest import pytest_asyncio_loop_factories
 

@@ -1,4 +1,4 @@
-"""A module of the operator's watches a real broker, and whatever it does the broker goes on."""
+"""An operator's module observes a real broker, which continues whatever the module does."""
 
 import asyncio
 import importlib
@@ -81,7 +81,7 @@ Load = Callable[[str], Awaitable[Broker]]
 
 @pytest_asyncio.fixture
 async def hooked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Load]:
-    """Starts a broker with a hook whose program is given."""
+    """Yield a function that starts a broker with a hook, whose program is its argument."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, NAME, raising=False)
     interval = sys.getswitchinterval()
@@ -114,7 +114,7 @@ async def ping(client: PacketClient) -> None:
 
 
 def module() -> Any:
-    """The module as the broker has it; waits while the broker's thread imports it."""
+    """Return the module as the broker imported it; wait while the broker's thread imports it."""
     return importlib.import_module(NAME)
 
 
@@ -171,7 +171,7 @@ async def test_a_hook_that_raises_anything_is_counted_and_goes_on(
         assert await reported(module().reported) == "still here"
     assert hooks_of(broker).failed == 3
     lines = [record.getMessage() for record in caplog.records if "failed at" in record.message]
-    assert len(lines) == 1  # the 2nd and 3rd only count
+    assert len(lines) == 1  # the 2nd and 3rd failure are only counted
     assert "connected, 1 times so far: SystemExit: no more in " in lines[0]
     assert f"{NAME}.py line 9" in lines[0]
     assert any("failed 3 times" in line for line in broker.warnings())
@@ -190,7 +190,7 @@ async def test_a_hook_that_hangs_loses_events_and_the_broker_does_not_wait(hooke
             assert hooks.waiting() == WAITING_EVENTS_MAX
             assert hooks.lost == count + 1 - WAITING_EVENTS_MAX
             assert any("too slow" in line for line in broker.warnings())
-            await hooks.stop()  # it is left behind, after STOP_SECONDS
+            await hooks.stop()  # returns after STOP_SECONDS, although the hook still hangs
             assert hooks.waiting() == WAITING_EVENTS_MAX
         finally:
             module().free.set()
@@ -205,7 +205,7 @@ async def test_payloads_that_wait_for_a_hook_are_bounded_in_bytes(hooked: Load) 
             for _ in range(20):
                 client.send(Publish("t", payload, 0, False, False, 0))
             await ping(client)
-            fitting = WAITING_BYTES_MAX // len(payload) - 1  # each weighs a little more
+            fitting = WAITING_BYTES_MAX // len(payload) - 1  # an event has overhead
             assert hooks_of(broker).waiting() == 1 + fitting
             assert hooks_of(broker).lost == 20 - fitting
         finally:

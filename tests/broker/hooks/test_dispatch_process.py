@@ -1,4 +1,4 @@
-"""A hook in a broker that is a process of its own."""
+"""A hook in a broker that runs as a process of its own."""
 
 import asyncio
 import json

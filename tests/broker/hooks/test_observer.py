@@ -1,4 +1,4 @@
-"""The interface of an observer and what it is called with go together."""
+"""The methods of an observer match the events that the broker reports."""
 
 import inspect
 

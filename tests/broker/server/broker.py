@@ -16,12 +16,12 @@ from tests.peers.websocket_client import WebSocketClient
 
 
 def warnings_in(status: dict[str, Any]) -> list[str]:
-    """The warnings of a status, each with its fix."""
+    """Return the warnings in a status, each with its fix."""
     return [f"{each['sentence']} {each['fix']}".rstrip() for each in status["warnings"]]
 
 
 class Broker:
-    """A broker that runs, and clients of it."""
+    """A running broker, and its clients."""
 
     def __init__(self, running: RunningBroker) -> None:
         self.running = running
@@ -29,38 +29,38 @@ class Broker:
 
     @property
     def listeners(self) -> list[dict[str, Any]]:
-        """What the status shows of the listeners."""
+        """The listeners as the status shows them."""
         return self.running.listening.shown
 
     def status(self) -> dict[str, Any]:
-        """The status of this moment."""
+        """Return the broker's current status."""
         walk = Walk(self.running.event_loop.broker.state, 0.0)
         while not walk.advance():
             pass
         return self.running.status.of(walk.totals)
 
     def warnings(self) -> list[str]:
-        """The warnings of this moment, each with its fix."""
+        """Return the current warnings, each with its fix."""
         return warnings_in(self.status())
 
     @property
     def errors(self) -> dict[str, int]:
-        """What was counted."""
+        """The counters of errors, by name."""
         return self.running.event_loop.broker.statistics.errors
 
     def addresses(self) -> list[str]:
-        """The addresses of the connected clients."""
+        """Return the addresses of the connected clients."""
         sessions = self.running.event_loop.broker.state.sessions.values()
         return [each.connection.address for each in sessions if each.connection is not None]
 
     async def open(self, index: int = 0, tls: ssl.SSLContext | None = None) -> WebSocketClient:
-        """A connection to the listener at `index` of `listeners`, with TLS or without."""
+        """Connect to the listener at `index` of `listeners`, with TLS if `tls` is given."""
         client = WebSocketClient(*await self._streams(index, tls))
         self._clients.append(client)
         return client
 
     async def open_packets(self, version: int = 5) -> PacketClient:
-        """A client of packets at the first listener, which has sent nothing yet."""
+        """Connect to the first listener; the returned client of packets has sent nothing yet."""
         client = PacketClient(*await self._streams(0), version)
         self._clients.append(client)
         return client
@@ -77,13 +77,13 @@ class Broker:
         )
 
     async def eventually(self, question: Callable[[], bool]) -> None:
-        """Let the broker's loop go on until the answer is yes."""
+        """Run the broker's loop until `question` returns True, or fail at the deadline."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not question():  # noqa: ASYNC110 - the core has no event to wait for
                 await asyncio.sleep(0)
 
     def cut(self) -> None:
-        """End every connection that a test opened."""
+        """Cut every connection that the test has opened."""
         for client in self._clients:
             client.cut()
 
@@ -97,9 +97,9 @@ async def running(
     *,
     queues: list[dict[str, str]] | None = None,
 ) -> AsyncIterator[Broker]:
-    """A broker for as long as the block lasts."""
+    """Start a broker and yield it; stop it at the end and assert that nothing failed."""
     all_listeners = [{"port": 0} | each if "path" not in each else each for each in listeners]
-    # A machine that is busy with other tests checks passwords late.
+    # On a machine that is busy with other tests, checks of passwords are slow.
     mqtt = {"connect_timeout": f"{DEADLINE_SECONDS:g}s"} | mqtt
     overrides: dict[str, Any] = {f"mqtt.{key}": value for key, value in mqtt.items()}
     overrides |= {
@@ -127,14 +127,14 @@ async def running(
 
 
 async def log_in(broker: Broker, client_id: str, *, clean: bool = False) -> WebSocketClient:
-    """Connect; the client is in."""
+    """Connect and return the client, which the broker has accepted."""
     client = await broker.open()
     assert await client.log_in(client_id, clean=clean) == 0
     return client
 
 
 def protocols_of(broker: Broker) -> dict[str, MqttProtocol]:
-    """What stands behind each client's socket, by client identifier."""
+    """Return the protocol objects of all connected clients, by client identifier."""
     named: dict[str, MqttProtocol] = {}
     for connection, channel in broker.running.event_loop.channels.items():
         if connection.session is not None:

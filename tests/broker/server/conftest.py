@@ -1,4 +1,4 @@
-"""Brokers in this process on real sockets; none outlives its test."""
+"""Brokers in this process on real sockets; each is stopped at the end of its test."""
 
 import asyncio
 import itertools
@@ -18,7 +18,7 @@ except ImportError:
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
-    """Both event loops that the broker runs on: their transports are not the same code."""
+    """Return both event loops that the broker supports: their transports differ."""
     factories = {"asyncio": asyncio.new_event_loop}
     if uvloop is not None:
         factories["uvloop"] = uvloop.new_event_loop
@@ -30,7 +30,7 @@ Start = Callable[..., Awaitable[Broker]]
 
 @pytest_asyncio.fixture
 async def start(tmp_path: Path) -> AsyncIterator[Start]:
-    """Starts a broker with listeners, as the configuration has them, and with keys of [mqtt]."""
+    """Yield a function that starts a broker with `[[listeners]]` tables and keys of `[mqtt]`."""
     numbers = itertools.count()
     async with AsyncExitStack() as exits:
 

@@ -1,4 +1,4 @@
-"""A broker whose users stand in a MariaDB that runs, beside a password file."""
+"""A broker with users in a real MariaDB and in a password file."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -37,8 +37,10 @@ def table_of(mariadb: MariaDB, folder: Path, **changes: Any) -> dict[str, Any]:
 async def database_broker(
     tmp_path: Path, mariadb: MariaDB, **changes: Any
 ) -> AsyncIterator[Broker]:
-    """A broker with the user `device` in the database and `local` in a file; `changes` are keys of
-    `[access.mysql]`."""
+    """Start a broker with the user `device` in the database, and `local` in a file.
+
+    `changes` are keys of `[access.mysql]`.
+    """
     known = argon2.PasswordHasher(1, 8, 1).hash("of the database")
     await mariadb.execute(
         "CREATE OR REPLACE TABLE devices (username VARCHAR(100), password_hash VARCHAR(200))",

@@ -1,4 +1,4 @@
-"""A broker whose configuration a test changes, on real sockets."""
+"""A broker on real sockets whose configuration a test changes."""
 
 import asyncio
 import signal
@@ -19,33 +19,33 @@ from tests.peers.mqtt_bytes import connect
 
 
 class ReloadingBroker:
-    """A broker, the configuration that its next reload reads, and clients of it."""
+    """A broker, the configuration for its next reload, and its clients."""
 
     def __init__(self, directory: Path, configuration: dict[str, Any]) -> None:
-        # A check of a password may take long on a machine that is busy with other tests.
+        # On a machine that is busy with other tests, a check of a password can be slow.
         patient = {"mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s"}
         self.written = {"gateway.data_dir": directory / "data"} | patient | configuration
-        """By `section.key`, as the file would have it."""
+        """Configuration values by `section.key`, as in the file."""
         self.running: RunningBroker
         self._clients: list[ByteClient] = []
 
     def read(self) -> Configuration:
-        """What the file is read as."""
+        """Return the configuration as the broker would read it from the file."""
         return load(None, {}, self.written, PROTOCOLS)
 
     def reload(self, **changes: object) -> dict[str, Any]:
-        """Change keys, with `__` for the dot, and read the configuration again."""
+        """Change keys, written with `__` for the dot, and reload the configuration."""
         self.written |= {name.replace("__", "."): value for name, value in changes.items()}
         return self.running.reloading.reload()
 
     @property
     def shown(self) -> list[dict[str, Any]]:
-        """What the status shows of the listeners."""
+        """The listeners as the status shows them."""
         return self.running.listening.shown
 
     @property
     def errors(self) -> dict[str, int]:
-        """What was counted."""
+        """The counters of errors, by name."""
         return self.running.event_loop.broker.statistics.errors
 
     async def client(
@@ -57,7 +57,7 @@ class ReloadingBroker:
         tls: ssl.SSLContext | None = None,
         reason_code: int = 0,
     ) -> ByteClient:
-        """A client of MQTT 5.0 that has connected at a port."""
+        """Connect with MQTT 5.0 to this port; return the client."""
         name = None if tls is None else "localhost"
         streams = await asyncio.open_connection("127.0.0.1", port, ssl=tls, server_hostname=name)
         client = ByteClient(*streams)
@@ -68,14 +68,14 @@ class ReloadingBroker:
         return client
 
     def cut(self) -> None:
-        """End every connection that a test opened."""
+        """Cut every connection that the test has opened."""
         for client in self._clients:
             client.cut()
 
 
 @asynccontextmanager
 async def reloading_broker(directory: Path, **written: object) -> AsyncIterator[ReloadingBroker]:
-    """A broker for as long as the block lasts; `written` as in `ReloadingBroker.reload`."""
+    """Run a broker for the duration of the block; write keys as for `ReloadingBroker.reload`."""
     broker = ReloadingBroker(
         directory, {name.replace("__", "."): value for name, value in written.items()}
     )
@@ -94,14 +94,14 @@ async def reloading_broker(directory: Path, **written: object) -> AsyncIterator[
 
 
 async def eventually(question: Callable[[], bool]) -> None:
-    """Let the loop go on until the answer is yes."""
+    """Run the loop until `question` returns True, or fail at the deadline."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while not question():  # noqa: ASYNC110 - the core has no event to wait for
             await asyncio.sleep(0.001)
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that are free, all different."""
+    """Return different free ports on loopback."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:

@@ -24,7 +24,7 @@ allow user *              publish,subscribe users/%u/#
 
 
 class RuledBroker:
-    """A broker with the users anna and ben and a file of rules."""
+    """A broker with the users anna and ben and a file of access rules."""
 
     def __init__(self, running: RunningBroker, directory: Path) -> None:
         self.running = running
@@ -37,7 +37,7 @@ class RuledBroker:
         return self.running.event_loop.broker.statistics.errors
 
     def shown(self, client_id: str) -> dict[str, object]:
-        """What `oncegate ctl session` shows."""
+        """Return the details that `oncegate ctl session` shows."""
         session = self.running.event_loop.broker.state.sessions[client_id]
         return session_detail_of(session, self.running.event_loop)
 
@@ -47,7 +47,7 @@ class RuledBroker:
     async def log_in(
         self, user: str | None, client_id: str, *, level: int = 4, will: Will | None = None
     ) -> ByteClient:
-        """Connect with a persistent session before 5.0; without a user, None, as anonymous."""
+        """Connect with a persistent session, anonymously if `user` is None."""
         client = ByteClient(*await asyncio.open_connection("127.0.0.1", self.port))
         self._clients.append(client)
         client.send(
@@ -67,7 +67,7 @@ class RuledBroker:
     async def mosquitto(
         self, program: str, user: str, version: str, *arguments: str
     ) -> tuple[int, str]:
-        """Run one of Mosquitto's clients; its exit code and all that it printed."""
+        """Run one of Mosquitto's clients; return its exit code and its whole output."""
         address = ["-h", "127.0.0.1", "-p", str(self.port), "-V", version, "-i", f"m-{program}"]
         process = await asyncio.create_subprocess_exec(
             program,
@@ -94,7 +94,7 @@ async def running(directory: Path, *, anonymous: bool = False) -> AsyncIterator[
     def read() -> object:
         overrides = {
             "gateway.data_dir": directory / "data",
-            # A check of a password may take long on a machine that is busy with other tests.
+            # On a machine that is busy with other tests, a check of a password can be slow.
             "mqtt.connect_timeout": f"{DEADLINE_SECONDS:g}s",
             "listeners": [{"port": 0, "anonymous": anonymous}],
             "access.password_file": directory / "passwords",
@@ -118,7 +118,7 @@ async def running(directory: Path, *, anonymous: bool = False) -> AsyncIterator[
 
 
 def slow_down(broker: RuledBroker) -> None:
-    """Let the broker have the user `slow`, whose password takes a quarter of a second to check."""
+    """Add the user `slow`, whose password takes a quarter of a second to check."""
     set_password(broker.users, "slow", PASSWORD.encode(), scram_iterations=300_000)
     broker.running.reloading.reload()
 

@@ -1,4 +1,4 @@
-"""A disk that takes as long as a test states: the real COMMIT, begun when it is let go."""
+"""A disk as slow as a test demands: real commits, which begin when the test permits it."""
 
 import threading
 import time
@@ -10,13 +10,13 @@ from gateway.broker.store.store import Store
 
 
 class SlowDisk:
-    """Holds commits back while the block lasts, and lets them all go at its end."""
+    """Delays commits for the duration of the block, and releases them at its end."""
 
     def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self._commit = store.fsync_commit
         self._let_go = threading.Event()
         self.waiting = threading.Event()
-        """A COMMIT has been asked for and does not come back."""
+        """Set when a commit was requested and waits."""
         monkeypatch.setattr(store, "fsync_commit", self._commit_slowly)
 
     def _commit_slowly(self) -> float:

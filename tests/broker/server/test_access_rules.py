@@ -1,4 +1,4 @@
-"""Access rules on real sockets: Mosquitto's clients, and other rules under live connections."""
+"""Access rules on real sockets: Mosquitto's clients, and reloads with live connections."""
 
 import asyncio
 import logging
@@ -73,7 +73,7 @@ async def test_mosquitto_sub_is_allowed_and_denied(broker: RuledBroker, version:
     assert (code, output.strip()) == (0, "kept")
 
 
-# -- other rules under live connections
+# -- rules that change while clients are connected
 
 
 async def test_a_reload_narrows_what_live_clients_publish_and_receive(broker: RuledBroker) -> None:
@@ -185,7 +185,7 @@ async def test_without_a_file_any_more_the_default_holds_and_it_comes_back(
 async def test_a_client_id_that_is_bound_to_its_user_is_taken_by_no_other(
     broker: RuledBroker,
 ) -> None:
-    """A user who comes first with the id of another one's device would keep it out."""
+    """Without the rule, another user could occupy the client id of a user's device."""
     bound = "allow user * client %u connect\nallow user * client %u.* connect\n"
     broker.rules.write_text(bound + "deny user * connect\n" + RULES)
     broker.running.reloading.reload()
@@ -197,7 +197,7 @@ async def test_a_client_id_that_is_bound_to_its_user_is_taken_by_no_other(
 
 
 async def code_of(broker: RuledBroker, user: str, client_id: str) -> int:
-    """What a client is answered before 5.0."""
+    """Connect before 5.0; return the return code of the CONNACK."""
     client = ByteClient(*await asyncio.open_connection("127.0.0.1", broker.port))
     async with client:
         client.send(connect(client_id, username=user, password=PASSWORD.encode()))

@@ -1,4 +1,4 @@
-"""Changed and removed passwords under live connections and stored sessions."""
+"""Changed and removed passwords while connections are open and sessions are stored."""
 
 import asyncio
 from collections.abc import AsyncIterator

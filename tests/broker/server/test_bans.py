@@ -1,4 +1,4 @@
-"""Bans while the broker runs, and over a restart."""
+"""Bans while the broker runs, and after a restart."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ def bans_of(broker: Broker) -> Bans:
 
 
 async def log_in(broker: Broker, client_id: str, username: str | None = None) -> PacketClient:
-    """A client of 5.0 whose CONNECT was sent."""
+    """Send a CONNECT of 5.0; return the client without waiting for the CONNACK."""
     client = await broker.open_packets()
     client.send(Connect(5, client_id, False, 0, None, username, None))
     return client
@@ -95,7 +95,7 @@ async def test_a_banned_address_is_closed_before_it_sends_anything_until_it_is_l
 ) -> None:
     client = await log_in(broker, "a")
     assert await is_in(client)
-    waiting = await broker.open_packets()  # which has sent no CONNECT yet
+    waiting = await broker.open_packets()  # this client has sent no CONNECT yet
     await broker.eventually(lambda: len(broker.running.event_loop.channels) == 2)
     assert (await bans_of(broker).add(ban(Kind.ADDRESS, "127.0.0.0/30")))[0] == 2
     assert await client.ending() == 0x98
@@ -160,7 +160,7 @@ async def test_there_is_room_for_so_many_bans_and_no_more(
         await bans_of(broker).add(ban(Kind.CLIENT, "c"))
 
 
-# -- flapping
+# -- clients that connect and disconnect again and again
 
 FLAPPING = {"flapping__enable": True, "flapping__max_count": 2, "flapping__ban_time": "1h"}
 

@@ -1,4 +1,4 @@
-"""A row that is gone or differs ends the connections that stand on it, in a MariaDB that runs."""
+"""Connections end when their user's row in a real MariaDB is deleted or changed."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ async def broker(
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that connections stand on are read again as often as the broker looks."""
+    """Make the broker read the rows of connected users again at each check."""
     monkeypatch.setattr(database_users_module, "RECHECK_SECONDS_MIN", 0.0)
     monkeypatch.setattr(database_module, "DOWN_SECONDS", 0.0)
 

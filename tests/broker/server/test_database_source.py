@@ -1,4 +1,4 @@
-"""A broker whose users stand in a MariaDB that runs, beside a password file."""
+"""A broker with users in a real MariaDB and in a password file."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A broker on a disk that others fill: a small tmpfs, which needs root."""
+"""A broker on a disk that other programs fill: a small tmpfs, which needs root."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -35,7 +35,7 @@ async def until_full(broker: Broker, *, full: bool) -> None:
 
 
 async def with_queue(broker: Broker, count: int) -> None:
-    """A subscriber that is away and has messages waiting."""
+    """Leave a subscriber away with `count` queued messages."""
     subscriber = await log_in(broker, "s")
     subscriber.send(subscribe(1, ("t", 1)))
     await subscriber.packet()
@@ -76,7 +76,7 @@ async def test_at_no_bytes_free_what_waits_is_delivered_and_new_messages_wait_fo
         assert (await subscriber.packet()).endswith(b"300")
         await until_full(broker, full=False)
         await broker.eventually(lambda: broker.status()["disk"]["reserve"])
-    # What was acknowledged on the full disk is known after it.
+    # Messages that were acknowledged on the full disk are still queued after a restart.
     async with broker_on(disk) as broker:
         session = broker.running.event_loop.broker.state.sessions["s"]
         assert session.queued_count == 0
@@ -113,7 +113,7 @@ async def test_without_room_for_the_reserve_the_log_names_what_stops(
 async def test_once_the_reserve_is_used_up_the_log_reports_waiting_deliveries(
     disk: SmallDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    count = 2_500  # the room that the journal's file has already is less than their deliveries
+    count = 2_500  # too many deliveries for the space that the journal's file has left
 
     async def take_all(subscriber: WebSocketClient) -> None:
         for _ in range(count):
@@ -175,7 +175,7 @@ async def test_room_is_made_in_the_stated_order_and_the_log_states_what_it_will_
         disk.fill(leave_bytes=floor + 50_000)
         await broker.eventually(lambda: not sent[0].exists())
         assert all(path.exists() for path in sealed), "copies are enough"
-        # The process that fills it takes what is freed.
+        # The process that fills the disk takes any space that is freed.
         await broker.eventually(lambda: not disk.fill() and not sealed[3].exists())
         assert not any(path.exists() for path in (*sent, *sealed[:4]))
         assert sealed[4].exists(), "the next segment names it"

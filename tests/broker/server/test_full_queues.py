@@ -1,4 +1,4 @@
-"""A publisher that is faster than a queue that refuses: it is slowed, and nothing is lost."""
+"""A publisher that is faster than a queue which refuses: the publisher waits, nothing is lost."""
 
 from contextlib import asynccontextmanager
 from pathlib import Path

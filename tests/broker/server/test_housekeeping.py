@@ -1,4 +1,4 @@
-"""What of the session log is missing after files were removed for want of room."""
+"""Ranges of events that the session log lacks after files were deleted to free space."""
 
 from gateway.broker.disk_budget.budget import Item, Kind
 from gateway.broker.server.housekeeping import ranges_of

@@ -1,4 +1,4 @@
-"""What the configuration means for the limits of the core and the room on the disk."""
+"""Limits of the core and shares of the disk, derived from the configuration."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
         "queues_slow",
         "quotas",  # see test_quotas.py
         "when_full_of",
-        # None is what these mean by default.
+        # None is the default of these limits.
         "await_rel_timeout_seconds",
         "retry_interval_seconds",
         "max_session_expiry_seconds",

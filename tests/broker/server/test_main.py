@@ -1,4 +1,4 @@
-"""The broker's life as a process has it: served, ended by a mistake, ended as asked."""
+"""The life of a broker process: it serves, ends after an error, or stops when asked to."""
 
 import asyncio
 import dataclasses

@@ -1,4 +1,4 @@
-"""Stored sessions of users whom no list has, after the end of what proved them."""
+"""Stored sessions of users that no list contains, after their last credential has expired."""
 
 import asyncio
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ MONTH = 30 * 86_400.0
 
 
 class Site:
-    """A directory with the user ben and a provider with others, and a broker in it."""
+    """A directory with the user ben, and a provider with other users, for the same broker."""
 
     def __init__(self, directory: Path, provider: IdentityProvider) -> None:
         self.directory, self.provider = directory, provider
@@ -60,7 +60,7 @@ class Site:
         return client
 
     async def store(self, broker: ReloadingBroker, password: bytes) -> None:
-        """Leave a stored session of dora, whom the provider alone has."""
+        """Leave a stored session of dora, who is a user of the provider only."""
         async with await self.log_in("stored", "dora", password) as client:
             client.send(Subscribe(1, [Subscription("t", 1)]))
             await client.receive()

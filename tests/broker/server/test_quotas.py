@@ -107,7 +107,7 @@ async def test_clients_without_a_user_leave_places_for_those_who_have_one(
 async def test_clients_without_a_user_bring_no_more_into_the_journal_than_their_share(
     start: Start, tmp_path: Path
 ) -> None:
-    """What the disk gets of them bounds the session log: it is made of the journal."""
+    """The size of the session log depends on the bytes that these clients add to the journal."""
     users = tmp_path / "passwords"
     set_password(users, "ann", PASSWORD.encode())
     reached = {"proxy_protocol": True, "allow_anonymous_network": True}
@@ -123,7 +123,7 @@ async def test_clients_without_a_user_bring_no_more_into_the_journal_than_their_
         assert (await client.packet())[3] == 0
     for number in range(1, 12):
         stranger.send(publish("t", bytes(10_000), qos=1, packet_id=number))
-    # What has been read is acknowledged; what is beyond the share is not read for hours.
+    # Messages that were read are acknowledged; the socket is not read again for hours.
     assert (await stranger.packet())[0] == 0x40
     channels = protocols_of(broker)
     await broker.eventually(lambda: channels["nobody0"].throttled)

@@ -1,4 +1,4 @@
-"""The configuration is read again: what changes immediately, what with the next start."""
+"""A reload of the configuration: changes that apply immediately, or at the next start."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Listeners that a reload opens, closes and changes, beside connections that go on."""
+"""Listeners that a reload opens, closes and changes, while other connections stay open."""
 
 import asyncio
 import logging
@@ -75,7 +75,7 @@ async def test_where_clients_have_to_prove_more_the_connections_of_that_listener
         assert broker.running.reloading.configuration.authenticates
         client = await broker.client(first, "proven", tls=site.client("cellar"))
         assert broker.shown[0]["protocol"] == "mqtts"
-        # Other files, and the same way to prove: the connection goes on.
+        # The files change, but not how clients prove their names: the connection stays open.
         authority = site.authority
         certificate, key = authority.issue("other", alternatives="DNS:localhost")
         tls = site.mutual(crl=str(site.crl)) | {"certificate": str(certificate), "key": str(key)}

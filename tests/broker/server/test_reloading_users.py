@@ -1,4 +1,4 @@
-"""Sources of users that a reload introduces, replaces and takes away."""
+"""Sources of users that a reload adds, replaces and removes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Users that were removed from the password file, beside a source that cannot be listed."""
+"""Users that were removed from the password file, next to a source that cannot be listed."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ from tests.peers.packet_client import PacketClient
 
 
 class Site:
-    """A directory with the users anna and ben, and how a broker in it is started."""
+    """A directory with the users anna and ben, and the configuration of a broker there."""
 
     def __init__(self, directory: Path, provider: IdentityProvider) -> None:
         self.directory, self.provider = directory, provider
@@ -66,7 +66,7 @@ async def opened(site: Site) -> PacketClient:
 
 
 async def log_in(client: PacketClient, client_id: str, user: str, password: bytes) -> None:
-    """Connect with a session that is stored, and a will that is due in an hour."""
+    """Connect with a session that is stored, and a will with a delay of an hour."""
     delayed = Properties()
     delayed.will_delay_interval_seconds = 3_600
     lasting = Properties()
@@ -116,7 +116,7 @@ async def test_who_is_removed_while_the_broker_is_away_receives_nothing_after_th
         await stored(broker, site)
     assert site.kept()["known"] == ["anna", "ben"]
     remove_user(site.users, "anna")
-    for _ in range(2):  # the second start has it from the file
+    for _ in range(2):  # the second start reads the removed user from the file
         async with site.broker() as broker:
             assert await queued_after_a_message(broker, site) == 0
         assert site.kept() == {

@@ -1,4 +1,4 @@
-"""Retained messages of users that were removed, or whose rules were changed, on real sockets."""
+"""Retained messages of users that were removed or whose rules changed, on real sockets."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ async def retain(client: ByteClient, topic: str, payload: bytes) -> None:
 
 
 async def seen_by_anna(broker: RuledBroker, client_id: str) -> list[bytes]:
-    """Retained messages in the order of topics; a message of her own ends them."""
+    """Return the retained messages that anna receives, sorted; her own message marks the end."""
     anna = await broker.log_in("anna", client_id)
     anna.send(subscribe(1, ("shared/#", 0)))
     assert (await anna.packet())[0] == 0x90
@@ -55,7 +55,7 @@ async def test_a_user_that_was_removed_is_heard_no_more_also_after_restarts(
         remove_user(broker.users, "ben")
         broker.running.reloading.reload()
         assert await seen_by_anna(broker, "1") == [b"ann"]
-    # `running` gives it its users back.
+    # `running` adds both users again.
     async with running(tmp_path) as broker:
         assert await seen_by_anna(broker, "2") == [b"ann", b"ben"]
         remove_user(broker.users, "ben")

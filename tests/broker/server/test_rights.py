@@ -1,4 +1,4 @@
-"""Which rules a broker has with which configuration."""
+"""The access rules that a broker uses with each kind of configuration."""
 
 from pathlib import Path
 from typing import Any

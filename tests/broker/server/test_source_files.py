@@ -1,4 +1,4 @@
-"""Files that `[access.jwt]` and `[access.mysql]` name, with other contents at a reload."""
+"""Files named in `[access.jwt]` and `[access.mysql]` whose contents changed before a reload."""
 
 import asyncio
 import json
@@ -78,7 +78,7 @@ async def test_a_key_counts_from_the_reload_on_and_one_that_is_gone_ends_who_it_
     (port,) = free_ports(1)
     keys, first, second = tmp_path / "keys.json", signer("first"), signer("second")
     provider = IdentityProvider()
-    provider.stop()  # it signs; its keys are in a file
+    provider.stop()  # the provider only signs; its keys are in a file
     write_keys(keys, first)
 
     def token(by: Signer) -> str:
@@ -106,7 +106,7 @@ async def test_a_key_counts_from_the_reload_on_and_one_that_is_gone_ends_who_it_
 
 
 async def database_answers(broker: ReloadingBroker, port: int) -> bool:
-    """Log in as a user that there is not; whether the database was asked."""
+    """Log in as a user that does not exist; return True if the database answered."""
     client = ByteClient(*await asyncio.open_connection("127.0.0.1", port))
     client.send(connect("x", username="nobody", password=b"x", level=5))
     code = (await client.packet())[3]

@@ -1,4 +1,4 @@
-"""Tokens of a provider that runs: whom the broker lets in, for how long, to do what."""
+"""Tokens of a real provider: which users they admit, for how long, and with which rights."""
 
 import asyncio
 import ssl
@@ -95,7 +95,7 @@ async def test_an_expired_token_ends_the_connection(
     broker: Broker, provider: IdentityProvider
 ) -> None:
     async with await broker.open() as client:
-        # The claim counts whole seconds: this one ends after one of them, and before two.
+        # The claim has whole seconds, so this token expires after one to two seconds.
         assert await log_in(client, provider.token(seconds=2)) == 0
         assert await client.ending() == 0xA0
     await broker.quiet()
@@ -115,7 +115,7 @@ async def test_a_new_token_in_auth_lets_the_client_stay(
         answer = await client.receive()
         assert isinstance(answer, Auth)
         assert answer.reason_code == 0
-        await asyncio.sleep(max(0.0, first + 2.1 - time.time()))  # the first token's time is over
+        await asyncio.sleep(max(0.0, first + 2.1 - time.time()))  # the first token has expired
         assert await is_alive(client)
         client.auth(0x19, bearer(provider.token(sub="ben")), method=METHOD)
         assert await client.ending() == 0x87
@@ -206,7 +206,7 @@ async def test_a_key_that_the_provider_withdraws_ends_the_connections_of_its_tok
         await second.receive()
         withdrawn = provider.signers.pop(0)
         provider.documents["/keys"] = 500
-        source._keys.cache_seconds = 0.0  # a test cannot wait for the minute that is the least
+        source._keys.cache_seconds = 0.0  # the minimum of a minute is too long for a test
         broker.running.event_loop.authentications.proofs._due.clear()
         fetched = len(provider.asked)
         await eventually(lambda: len(provider.asked) >= fetched + 4)

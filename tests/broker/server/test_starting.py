@@ -1,4 +1,4 @@
-"""The parts of a broker from its configuration and its data directory."""
+"""The parts of a broker, created from its configuration and its data directory."""
 
 import asyncio
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""What can a stranger on the network do at a listener with users, where nothing else is configured?
+"""A stranger on the network attacks a listener with users and otherwise default settings.
 
-Each thing is tried over a socket: without a user, with a guess, and as a user that is known. What a
-PROXY header states to come from elsewhere is the network.
+Each attack runs over a socket: without a user, with a guessed password, and as an existing user.
+The PROXY header makes these connections come from the network.
 """
 
 from collections.abc import AsyncIterator
@@ -52,14 +52,14 @@ async def stranger(broker: Broker) -> WebSocketClient:
 async def mallory(
     broker: Broker, client_id: str = "m", *, clean: bool = True, will: Will | None = None
 ) -> tuple[WebSocketClient, int]:
-    """Connect as a user that is known; the client and the return code."""
+    """Connect as the existing user mallory; return the client and the return code."""
     client = await stranger(broker)
     client.send(connect(client_id, clean=clean, username="mallory", password=PASSWORD, will=will))
     return client, (await client.packet())[3]
 
 
 async def inside(broker: Broker, client_id: str, *topics: str) -> WebSocketClient:
-    """A client on this machine, as the bridge is, subscribed to topics."""
+    """Connect a client on this machine, as the bridge is, and subscribe to the topics."""
     client = await broker.open(1)
     client.send(connect(client_id, clean=False))
     await client.packet()
@@ -174,7 +174,7 @@ async def test_a_user_takes_no_messages_out_of_another_user_s_group(
 
 
 async def member(broker: Broker, user: str, version: int) -> PacketClient:
-    """Connect as a user and join the group `workers`."""
+    """Connect as a user and join the shared subscription `workers`."""
     client = await broker.open_packets(version)
     client.send_bytes(FROM_ELSEWHERE)
     client.send(Connect(version, user, True, 0, None, user, PASSWORD))
@@ -211,13 +211,13 @@ async def test_a_user_takes_no_client_id_of_another_user_by_default(
             assert await code_of_mallory(broker, level, clean=tried_clean) == refusal_at(level)
         assert core.state.sessions["device"] is session
         assert len(session.outbound) == 1, "what anna has not acknowledged stays hers"
-        core.drop_session(session, 0.0)  # `oncegate ctl drop device`
+        core.drop_session(session, 0.0)  # like `oncegate ctl drop device`
         broker.running.event_loop.schedule()
     assert await code_of_mallory(broker, level, clean=True) == 0, "the id is free"
 
 
 async def code_of_mallory(broker: Broker, level: int, *, clean: bool) -> int:
-    """Try the client id `device`; the return code, or the reason code."""
+    """Try to connect with the client id `device`; return the return code or reason code."""
     client = await stranger(broker)
     client.send(connect("device", clean=clean, username="mallory", password=PASSWORD, level=level))
     return (await client.packet())[3]

@@ -1,5 +1,7 @@
-"""Takeover of MQTT 5.0 clients on real sockets: amid delivery, of clients that do not read, and by
-many together."""
+"""Takeover of MQTT 5.0 clients on real sockets.
+
+Takeovers happen during delivery, of clients that do not read, and by many clients together.
+"""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -31,7 +33,7 @@ from tests.peers.packet_client import PacketClient
 
 TAKEN_OVER = 0x8E
 IN_FLIGHT_MAX = 50
-"""Of the publisher: below the receive maximum that the broker grants."""
+"""The publisher's messages in flight, at most; the broker grants a larger receive maximum."""
 
 
 def port_of(broker: Broker) -> int:
@@ -44,14 +46,14 @@ def session_of(broker: Broker, client_id: str) -> Session:
 
 
 def connect(client_id: str) -> Connect:
-    """Resume, or begin a session that never expires."""
+    """Return a CONNECT that resumes a session, or begins one that never expires."""
     properties = Properties()
     properties.session_expiry_interval_seconds = 0xFFFF_FFFF
     return Connect(5, client_id, False, 0, None, None, None, properties)
 
 
 async def log_in(client: PacketClient, client_id: str) -> bool:
-    """Connect; whether there was a session."""
+    """Connect; return True if the session was present."""
     client.send(connect(client_id))
     connack = await client.receive()
     assert isinstance(connack, Connack), connack
@@ -65,7 +67,7 @@ async def subscribe(client: PacketClient, topic_filter: str) -> None:
 
 
 async def publish_all(port: int, payloads: list[bytes]) -> None:
-    """Publish at QoS 1 to `t/1` and at QoS 2 to `t/2`, and take every step."""
+    """Publish each payload at QoS 1 to `t/1` and at QoS 2 to `t/2`, and complete the exchanges."""
     async with await PacketClient.open(port) as client:
         await log_in(client, "publisher")
         left = [(payload, qos) for payload in payloads for qos in (1, 2)]
@@ -83,7 +85,7 @@ async def publish_all(port: int, payloads: list[bytes]) -> None:
 
 
 class Device:
-    """A subscriber that remembers over all of its connections what it has received."""
+    """A subscriber that records the messages it has received on all its connections."""
 
     def __init__(self) -> None:
         self.taken: dict[str, list[bytes]] = {"t/1": [], "t/2": []}
@@ -91,7 +93,7 @@ class Device:
         self._exchanges: set[int] = set()
 
     def take(self, client: PacketClient, packet: Packet | None) -> None:
-        """Answer a packet."""
+        """Record a packet and acknowledge it."""
         if isinstance(packet, Pubrel):
             self._exchanges.discard(packet.packet_id)
             client.send(Pubcomp(packet.packet_id))
@@ -140,14 +142,14 @@ async def test_a_takeover_amid_delivery_loses_nothing_doubles_nothing_and_keeps_
                     device.take(client, await client.receive())
             before, client = client, await next_connection()
             assert await log_in(client, "device")
-            # What the first had been sent is still there; then DISCONNECT has why it has to go.
+            # The first connection still reads earlier packets, then a DISCONNECT with the reason.
             while not isinstance(packet := await before.receive(), Disconnect):
                 device.take(before, packet)
             assert packet.reason_code == TAKEN_OVER
             assert await before.receive() is None
             takeovers += 1
         await publishing
-        await publish_all(port, [b"end"])  # behind whatever is sent again
+        await publish_all(port, [b"end"])  # after any message that is sent again
         while not device.has([*payloads, b"end"]):
             device.take(client, await client.receive())
         assert device.taken == {topic: [*payloads, b"end"] for topic in ("t/1", "t/2")}
@@ -163,12 +165,12 @@ async def test_a_client_that_neither_reads_nor_answers_is_taken_over_in_full_flo
     broker = await start({}, max_inflight=200, max_write_buffer="64KiB")
     port, device = port_of(broker), Device()
     payloads = [b"%d " % number + bytes(65_536) for number in range(100)]
-    # There is room for next to nothing in the first one's socket and buffer.
+    # The first client's socket and buffers have almost no space.
     deaf = PacketClient.open(port, receive_buffer_bytes=4_096)
     async with await deaf as first, await PacketClient.open(port) as second:
         await log_in(first, "device")
         await subscribe(first, "t/+")
-        await publish_all(port, payloads)  # nothing waits for the deaf one
+        await publish_all(port, payloads)  # no publisher waits for the deaf client
         stuck = session_of(broker, "device").connection
         assert stuck is not None
         assert not stuck.writable
@@ -178,7 +180,7 @@ async def test_a_client_that_neither_reads_nor_answers_is_taken_over_in_full_flo
             device.take(second, await second.receive())
         assert device.taken == {"t/1": payloads, "t/2": payloads}
         await broker.eventually(lambda: not session_of(broker, "device").outbound)
-        # The first never reads its DISCONNECT: its socket is cut all the same.
+        # The first client never reads its DISCONNECT, but its socket is closed anyway.
         await broker.eventually(lambda: stuck not in broker.running.event_loop.channels)
         assert broker.status()["connections"]["open"] == 1
 
@@ -204,7 +206,7 @@ async def test_of_many_simultaneous_connects_one_connection_stays_and_gets_every
         received: dict[PacketClient, list[Packet | None]] = {client: [] for client in crowd}
 
         async def listen(client: PacketClient) -> None:
-            """Answer nothing, to the end of the connection."""
+            """Record packets without answering, until the connection ends."""
             while (packet := await client.receive()) is not None:
                 received[client].append(packet)
 
@@ -217,7 +219,7 @@ async def test_of_many_simultaneous_connects_one_connection_stays_and_gets_every
         await asyncio.wait(left)
         survivor = listening[stays]
         for client in crowd:
-            if client is not survivor and received[client]:  # else it was gone before its CONNACK
+            if client is not survivor and received[client]:  # others were closed before CONNACK
                 assert isinstance(received[client][0], Connack)
                 assert received[client][-1] == Disconnect(TAKEN_OVER)
         connack, *packets = received[survivor] or [await survivor.receive()]

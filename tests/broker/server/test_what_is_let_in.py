@@ -1,4 +1,4 @@
-"""The keys of [mqtt] that say what clients may use, and control characters in names."""
+"""Keys of [mqtt] that restrict what clients may use, and control characters in names."""
 
 import asyncio
 from pathlib import Path
@@ -46,7 +46,7 @@ async def refused(broker: Broker, client_id: str = "c", version: int = 5, **valu
 
 
 async def end_of(client: PacketClient) -> int | None:
-    """The reason code of the DISCONNECT that ends the connection, behind whatever comes before."""
+    """Return the reason code of the DISCONNECT that ends the connection; skip other packets."""
     while (packet := await client.receive()) is not None:
         if isinstance(packet, Disconnect):
             return packet.reason_code

@@ -1,4 +1,4 @@
-"""A medium that does not give some bytes of some files back, for code that runs in the test."""
+"""A medium on which reads of some bytes fail, for code that runs in the test."""
 
 import errno
 import os
@@ -9,23 +9,23 @@ import pytest
 
 
 class BadMedium:
-    """Reads of marked bytes fail; everything else is as it is. Short reads on demand."""
+    """Reads of marked bytes fail, and other reads succeed; reads may be short."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._pread: Callable[[int, int, int], bytes] = os.pread
         self._bad: dict[int, list[range]] = {}
         self.read_bytes_max: int | None = None
-        """What one read gives at most."""
+        """Bytes that one read returns, at most."""
         self.failures = 0
         monkeypatch.setattr(os, "pread", self._read)
         monkeypatch.setattr("gateway.broker.store.medium.READ_RETRY_SECONDS", 0.0)
 
     def fail(self, path: Path, first: int, end: int) -> None:
-        """Do not give these bytes of a file back from now on."""
+        """Make every read of these bytes of a file fail from now on."""
         self._bad.setdefault(path.stat().st_ino, []).append(range(first, end))
 
     def heal(self) -> None:
-        """Give everything back again."""
+        """Make all reads succeed again."""
         self._bad.clear()
 
     def _read(self, descriptor: int, count: int, at: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Data directories as a run of the broker, of this version or an earlier one, left them."""
+"""Data directories of a broker, of this version or of an earlier one."""
 
 import os
 import sqlite3
@@ -22,7 +22,7 @@ def made(data_dir: Path) -> None:
 
 
 def golden(number: int, directory: Path) -> Path:
-    """A copy of a golden data directory."""
+    """Extract the golden data directory of this format; return its path."""
     with tarfile.open(GOLDEN / f"{number}.tar.xz") as archive:
         archive.extractall(directory, filter="data")
     return directory / "data"

@@ -13,7 +13,7 @@ FRAMES_IN_A_FILE = (FILE_BYTES - HEADER_BYTES) // (FRAME.size + 200)
 
 
 def blob_of(sequence: int, size_bytes: int = 200) -> bytes:
-    """Return a blob with one event."""
+    """Return a blob of this size with one event."""
     records = bytes(size_bytes - layout.BLOB_HEADER.size - layout.CRC.size)
     head = layout.BLOB_HEADER.pack(
         layout.BLOB_MAGIC, b"s" * 8, b"b" * 8, 0, 0, sequence, sequence, 1, 0, len(records), 0
@@ -22,7 +22,7 @@ def blob_of(sequence: int, size_bytes: int = 200) -> bytes:
 
 
 def reopened(data_dir: Path, checkpoint: int = 1) -> tuple[Journal, list[int], list[str]]:
-    """Return the journal as a start finds it, the sequences in it and what is damaged."""
+    """Return the journal as a start finds it, its sequence numbers, and its reported damage."""
     reading = JournalReading(data_dir / FOLDER_NAME, checkpoint)
     sequences = [blob.first_sequence for blob in reading.blobs()]
     journal = Journal(data_dir, FILE_BYTES)

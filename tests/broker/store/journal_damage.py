@@ -1,4 +1,4 @@
-"""Damage to the journal's files, as a disk does it."""
+"""Damage to the journal's files, as a failing disk causes it."""
 
 from pathlib import Path
 
@@ -14,12 +14,12 @@ from gateway.broker.store.journal_files import (
 
 
 def newest_file(data_dir: Path) -> Path:
-    """Return the path of the file that is written to."""
+    """Return the path of the file that the journal is written to."""
     return journal_files(data_dir / FOLDER_NAME)[-1].path
 
 
 def frames_in(data_dir: Path) -> list[tuple[Path, int, int]]:
-    """Return path, offset of the blob and its length for each batch."""
+    """Return file, offset and length of the blob of each batch."""
     return [
         (file.path, at + FRAME.size, len(blob))
         for file in journal_files(data_dir / FOLDER_NAME)
@@ -28,14 +28,14 @@ def frames_in(data_dir: Path) -> list[tuple[Path, int, int]]:
 
 
 def overwrite(path: Path, offset: int, data: bytes) -> None:
-    """Put other bytes into a file."""
+    """Overwrite the bytes of a file at this offset."""
     with path.open("r+b") as file:
         file.seek(offset)
         file.write(data)
 
 
 def flip(path: Path, offset: int) -> None:
-    """Change one bit of a file."""
+    """Flip one bit of a file."""
     with path.open("r+b") as file:
         file.seek(offset)
         byte = file.read(1)[0]
@@ -44,7 +44,7 @@ def flip(path: Path, offset: int) -> None:
 
 
 def take_newest_for_unfinished(data_dir: Path) -> None:
-    """Reset the record to its state before the newest batch was complete: it does not claim it."""
+    """Restore the end record to its state while the newest batch was still being written."""
     end, _ = read_end(data_dir)
     path, offset, length = frames_in(data_dir)[-1]
     assert end is not None

@@ -1,4 +1,4 @@
-"""A checkpoint's chunks, between which the clock is looked at, are bounded in rows and bytes."""
+"""Chunks of a checkpoint are limited in rows and bytes; the time is checked between two chunks."""
 
 import sqlite3
 from itertools import pairwise
@@ -21,7 +21,7 @@ class Chunks:
         self.connection = sqlite3.connect(database, isolation_level=None)
 
     def of(self, harness: Harness) -> tuple[list[int], list[int]]:
-        """Write one checkpoint of all that has changed; return rows and bytes, chunk by chunk."""
+        """Write one checkpoint of all changes; return rows and bytes of each chunk."""
         recorder = harness.broker.batch
         checkpoint = Checkpoint(self.connection, harness.broker.state, recorder.next_sequence, None)
         totals = [self._messages()]

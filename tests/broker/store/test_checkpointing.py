@@ -1,4 +1,4 @@
-"""When a checkpoint is due: what a start replays is bounded."""
+"""Checkpoints are due often enough that a start replays a limited number of bytes."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ LARGE_BYTES = 500_000
 
 
 def publish_in_a_short_life(harness: Harness, size_bytes: int, life: int) -> None:
-    """Retain so many bytes, write no checkpoint, and lose the power."""
+    """Publish retained messages of this size, and cut the power before a checkpoint."""
     publisher = harness.connect("p")
     for number in range(size_bytes // LARGE_BYTES + 1):
         payload = bytes([life]) * LARGE_BYTES
@@ -38,7 +38,7 @@ def test_lives_too_short_for_a_checkpoint_do_not_make_the_replay_longer_and_long
     for life in range(6):
         publish_in_a_short_life(harness, REPLAY_BYTES_MAX // 3, life)
         replayed.append(harness.recovered.replayed_bytes)
-    # The third start has covered what it replayed; the fourth has replayed one life.
+    # The third start wrote a checkpoint of what it had replayed; the fourth replayed one life.
     assert replayed[2] >= REPLAY_BYTES_MAX
     assert replayed[3] < replayed[2] / 2
     assert max(replayed) < 2 * REPLAY_BYTES_MAX

@@ -1,4 +1,4 @@
-"""The row of gateway time: read as it was written, and left out where it is damaged."""
+"""The row of gateway time in the tables: loaded as written, and ignored if damaged."""
 
 import json
 
@@ -14,7 +14,7 @@ outages = st.builds(Outage, milliseconds, st.integers(1, 1 << 40), milliseconds)
 
 
 def fields_of(time: GatewayTime) -> tuple[object, ...]:
-    """Return all that the row has."""
+    """Return all fields of the row."""
     run = [] if time.run is None else [time.run]
     known = [(each.before_ms, each.before_message, each.length_ms) for each in time.outages + run]
     return time.time_ms, time.wall_ms, time.clock, time.offset_ms, bool(run), known

@@ -1,4 +1,4 @@
-"""A damaged store never bricks the device: it is set aside, salvaged and reported."""
+"""A damaged store never prevents a start: it is set aside, salvaged and reported."""
 
 import sqlite3
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def test_the_broker_starts_on_a_damaged_database_keeps_the_file_and_reports_it(
     assert "database damaged" in harness.damage[0]
     kept = list((tmp_path / DAMAGED_FOLDER).glob("*/" + DATABASE_NAME))
     assert len(kept) == 1
-    # It works as a broker does.
+    # The broker works normally.
     subscriber = harness.subscriber("new", "t", 1)
     harness.connect("q", clean=True).send(Publish("t", b"after", 1, False, False, 1))
     harness.commit()

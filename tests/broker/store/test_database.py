@@ -1,4 +1,4 @@
-"""The database file: opened, locked, checked, set aside, salvaged."""
+"""The database file: opening, locking, checks, setting aside and salvage."""
 
 import sqlite3
 from contextlib import closing
@@ -39,7 +39,7 @@ def test_of_a_database_that_was_cut_short_everything_before_the_cut_is_saved(
     with closing(connect(tmp_path / "saved.db")) as target:
         migrate(target)
         saved = salvage(path, target)
-    assert saved["messages"] > 300  # nine tenths, unless a page above others was cut off
+    assert saved["messages"] > 300  # nine tenths, if no page above other pages was cut off
     assert path.stat().st_size == whole
 
 
@@ -66,7 +66,7 @@ def test_a_database_that_cannot_be_opened_just_now_is_not_damaged(tmp_path: Path
 
 def test_a_salvage_that_was_cut_short_is_finished_at_the_next_start(tmp_path: Path) -> None:
     make_queue(tmp_path, checkpoint=True)
-    # The damaged file is in its folder, its companion is not, the replacement is not in place.
+    # The damaged file was moved, but its WAL was not, and the replacement is not in place.
     (tmp_path / DATABASE_NAME).rename(tmp_path / SALVAGED_NAME)
     (tmp_path / (DATABASE_NAME + "-wal")).write_bytes(b"of the damaged file")
     harness = Harness(tmp_path)
@@ -77,7 +77,7 @@ def test_a_salvage_that_was_cut_short_is_finished_at_the_next_start(tmp_path: Pa
 
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    """A database with enough rows for many pages, closed."""
+    """Return the path of a closed database with rows on many pages."""
     path = tmp_path / DATABASE_NAME
     with closing(connect(path)) as connection:
         migrate(connection)
@@ -118,7 +118,7 @@ def test_a_connection_to_read_cannot_write_and_sees_what_is_committed(database: 
 def test_a_wal_that_is_written_once_more_has_the_same_bytes_and_is_emptied_by_a_start(
     database: Path,
 ) -> None:
-    rewrite_wal(database)  # there is none
+    rewrite_wal(database)  # there is no WAL yet
     wal = database.with_name(DATABASE_NAME + "-wal")
     with closing(connect(database)) as reader, closing(connect(database)) as connection:
         connection.execute("UPDATE meta SET value = 'y'")

@@ -1,4 +1,4 @@
-"""Formats of the data directory: older ones are brought up to date, newer ones refused."""
+"""Formats of the data directory: older ones are migrated, newer ones refused."""
 
 import sqlite3
 from contextlib import closing
@@ -20,7 +20,7 @@ from tests.broker.store.journal_damage import frames_in, newest_file
 
 
 def contents(data_dir: Path) -> dict[str, bytes]:
-    """Everything of a data directory but what a look at SQLite's files makes."""
+    """Return all files of a data directory, except those that SQLite creates on reading."""
     return {
         str(path.relative_to(data_dir)): path.read_bytes()
         for path in sorted(data_dir.rglob("*"))
@@ -98,7 +98,7 @@ def test_a_blob_of_a_later_format_is_refused_in_a_sentence_and_never_skipped(
     with pytest.raises(StoreUnavailable, match="has format OGJ9, this version of Oncegate"):
         Harness(tmp_path)
     assert len(frames_in_any(tmp_path)) == files
-    # The export waits for the version that knows it, too.
+    # The export also waits for a version that supports the format.
     assert JournalReader(tmp_path).blobs_after(0, 1 << 20) == []
 
 
@@ -107,5 +107,5 @@ def frames_in_any(data_dir: Path) -> list[Path]:
 
 
 def test_an_error_of_another_format_is_one_of_the_system() -> None:
-    # The command line, the exporter and the audit show it as one line.
+    # Therefore the command line, the exporter and the audit print one line.
     assert issubclass(OtherFormat, OSError)

@@ -39,7 +39,7 @@ def sequences_on(disk: SmallDisk) -> tuple[list[int], list[str]]:
 
 
 def append_until_full(journal: Journal, sequence: int, size_bytes: int = 3_000) -> int:
-    """Append; return the sequence for which there was no room."""
+    """Append blobs until the disk is full; return the sequence number that was refused."""
     while True:
         try:
             journal.append(sequence, blob_of(sequence, size_bytes))
@@ -59,7 +59,7 @@ def test_a_blob_for_which_there_was_no_room_is_appended_when_there_is(
     for _ in range(3):
         with pytest.raises(NoRoom):
             journal.append(refused, blob_of(refused, size_bytes))
-    # What was begun of it is no batch, also not after a cut now.
+    # The incomplete frame is not a batch, not even after a power cut at this moment.
     assert sequences_on(disk) == (list(range(1, refused)), [])
     disk.empty()
     journal.append(refused, blob_of(refused, size_bytes))
@@ -92,7 +92,7 @@ def test_what_the_journal_drops_on_a_full_disk_it_takes_again(disk: SmallDisk) -
     for _ in range(12):
         sequence = append_until_full(journal, sequence)
         assert disk.free_bytes == 0
-        # All before the newest file goes, as if the tables covered it.
+        # Drop all files before the newest one, as if the tables covered them.
         while journal.drop(sequence) is not None:
             pass
     assert sequence * 3_000 > 5 * RESERVE_BYTES

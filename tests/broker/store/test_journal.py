@@ -1,4 +1,4 @@
-"""The journal's files: what was fsynced is read again, whatever else the disk has."""
+"""The journal's files: fsynced blobs are read again, whatever other bytes the disk has."""
 
 import errno
 import os
@@ -131,7 +131,7 @@ def test_a_disk_that_fails_fails_the_append(
 def test_the_newest_frame_is_written_once_more_at_a_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A failed fsync leaves pages in the cache that the disk does not have.
+    # After a failed fsync, the cache can hold pages that the disk does not.
     filled(tmp_path, 1, 3).close()
     path, offset, length = frames_in(tmp_path)[-1]
     written = []

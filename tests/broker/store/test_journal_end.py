@@ -1,4 +1,4 @@
-"""A journal whose end is missing: known, reported with its range, and its numbers never reused."""
+"""A journal without its end is detected and reported, and its numbers are never reused."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ MESSAGES = 60
 
 
 def queued(data_dir: Path, *, clean_stop: bool = False) -> int:
-    """Leave messages in a queue, all acknowledged; return the number of the last event."""
+    """Queue messages and acknowledge them all; return the number of the last event."""
     harness = Harness(data_dir, journal_file_bytes=FILE_BYTES)
     harness.lose(harness.subscriber("away", "t", 1))
     harness.checkpoint()
@@ -57,7 +57,7 @@ def zeroed(path: Path) -> None:
 
 
 def as_it_was_before(path: Path) -> None:
-    """An older copy: sound, and shorter."""
+    """Restore an older copy of the file, which is valid and shorter."""
     cut_at_a_frame(path)
     with path.open("ab") as file:
         file.write(bytes(2_000))
@@ -152,7 +152,7 @@ def test_a_batch_that_was_being_written_when_the_power_went_is_not_damage(
 
 
 def test_a_record_from_before_the_last_batches_is_not_damage(tmp_path: Path) -> None:
-    """It is not fsynced with them: a power cut leaves an older one."""
+    """The end record is not fsynced with the batches: a power cut can leave an older record."""
     queued(tmp_path)
     record = tmp_path / RECORD_NAME
     older = record.read_bytes()

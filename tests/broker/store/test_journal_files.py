@@ -56,7 +56,7 @@ def test_files_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_what_a_client_sent_is_no_frame_wherever_it_lies(tmp_path: Path) -> None:
-    # A whole frame and a whole blob as a payload, where reading goes on behind damage.
+    # The payload contains a whole frame and blob, where reading continues after the damage.
     journal = filled(tmp_path, 1, 2)
     forged = header_of(b"12345678", 3) + frame_of(b"12345678", blob_of(99))
     records = blob_of(3, 800)
@@ -111,7 +111,7 @@ def test_a_frame_counts_only_in_a_file_with_its_salt() -> None:
     data = frame_of(b"saltsalt", blob)
     assert list(frames(data, 0, b"saltsalt")) == [(0, blob)]
     assert list(frames(data, 0, b"anothers")) == []
-    # Where the header is damaged, each blob proves itself.
+    # With a damaged header, each blob is checked by its own CRC.
     assert list(frames(data, 0, None)) == [(0, blob)]
     assert (sequence_of(blob), boot_of(blob)) == (5, (b"b" * 8).hex())
 

@@ -1,4 +1,4 @@
-"""Another process reads the journal: in order, and the right file even after damage."""
+"""Another process reads the journal: in order, and from the right file even after damage."""
 
 import os
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_what_is_read_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
     reader = JournalReader(tmp_path)
     assert reader.blobs_after(0, 1_000_000) == harness.blobs
     assert len(synced) == 1
-    # Asked four times a second: where nothing is new, a card has nothing to do.
+    # The exporter polls four times a second: without new batches the card must not be used.
     sequence = end_of(harness.blobs[-1])
     reader.blobs_after(sequence, 1_000_000)
     assert len(synced) == 1

@@ -1,4 +1,4 @@
-"""The journal as a start reads it, and what is reported of what cannot be read."""
+"""The journal as a start reads it, and reports of the parts that cannot be read."""
 
 from pathlib import Path
 

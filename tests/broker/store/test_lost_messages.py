@@ -1,4 +1,4 @@
-"""Damage is reported in messages: how many, and of which sessions."""
+"""Damage is reported as a number of messages and the sessions that may lack them."""
 
 import sqlite3
 from contextlib import closing
@@ -15,7 +15,7 @@ QUEUED = 400
 
 
 def frame_with(data_dir: Path, wanted: bytes) -> tuple[Path, int]:
-    """Return the file, and the place of the first batch with these bytes in it."""
+    """Return the file of the first batch with these bytes, and an offset inside the batch."""
     for path, offset, length in frames_in(data_dir):
         if wanted in path.read_bytes()[offset : offset + length]:
             return path, offset + length // 2
@@ -86,7 +86,7 @@ def test_a_damaged_batch_of_messages_is_reported_in_messages(tmp_path: Path) -> 
 
 
 def cut_end(data_dir: Path, batches: int) -> None:
-    """Remove the newest batches of the newest file."""
+    """Remove the newest batches from the newest file."""
     path, offset, _ = frames_in(data_dir)[-batches]
     with path.open("r+b") as file:
         file.truncate(offset)

@@ -71,8 +71,8 @@ def random_step(story: Story, chance: random.Random) -> None:
 
 
 def finish(story: Story) -> None:
-    """Let every client come back and finish everything it has begun."""
-    story.do_time(100)  # delayed wills and short sessions first
+    """Connect all clients and complete all exchanges."""
+    story.do_time(100)  # delayed wills and short sessions end first
     for client in CLIENTS:
         story.do_connect(client, False, False)
     while any(
@@ -95,7 +95,7 @@ def test_a_life_with_many_cuts_keeps_everything_and_leaves_nothing(
         random_step(story, chance)
         for session in story.harness.broker.state.sessions.values():
             for delivery in session.outbound.values():
-                # Contents may be on disk only, but never gone.
+                # Contents may be on disk only, but are never lost.
                 assert delivery.state in (DeliveryState.SENT, DeliveryState.RECEIVED)
     assert "contents_lost" not in story.harness.broker.statistics.dropped
     story.do_cut()

@@ -1,4 +1,4 @@
-"""Reading from a medium that fails: which bytes are given back, and how often it is tried."""
+"""Reading from a failing medium: the bytes that are returned, and the number of attempts."""
 
 import os
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def test_each_block_is_tried_as_often_as_is_asked_for(
     contents = read_whole(path, attempts)
     assert contents.data == bytes(len(DATA))
     assert sum(len(block) for block in contents.unreadable) == len(DATA)
-    # Once for the whole file, then its four blocks.
+    # One read of the whole file, then reads of its four blocks.
     assert medium.failures == 1 + 4 * attempts
 
 

@@ -1,4 +1,4 @@
-"""Databases of earlier formats are brought up to date, and nothing of them is lost."""
+"""Databases of earlier formats are migrated without losing a row."""
 
 import json
 import shutil
@@ -94,7 +94,7 @@ def test_the_journal_of_a_damaged_database_of_an_earlier_format_is_saved_with_it
 
 def test_a_damaged_list_of_migrations_is_found_by_the_start_that_needs_it(tmp_path: Path) -> None:
     data = golden(4, tmp_path)
-    # As after a clean stop: otherwise the look at every page finds it before.
+    # As after a clean stop: after a crash, the check of every page would find the damage first.
     (data / RUNNING_NAME).unlink(missing_ok=True)
     overwrite_page(data, "_sqlite_migrations", b"\0")
     harness = Harness(data)

@@ -1,4 +1,4 @@
-"""A full disk and a disk that fails have different errors, of the system and of SQLite."""
+"""A full disk and a failing disk are distinguished, in errors of the system and of SQLite."""
 
 import errno
 import sqlite3
@@ -12,7 +12,7 @@ from gateway.broker.store.no_room import NoRoom, lacks_room, no_room_of, rows_la
 
 @pytest.fixture
 def full(tmp_path: Path) -> sqlite3.Error:
-    """The error of a database that may have no further page."""
+    """Return the error of a database that must not grow by another page."""
     with closing(sqlite3.connect(tmp_path / "small.db")) as connection:
         connection.execute("CREATE TABLE rows (value BLOB)")
         connection.execute("PRAGMA max_page_count=3")

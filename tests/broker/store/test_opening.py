@@ -1,4 +1,4 @@
-"""What a start finds in a data directory, beside what recovery and damage have tests for."""
+"""A start on a data directory without its database; other tests cover recovery and damage."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Sessions of formats that had no users: whose they are is not known, and later ones' are."""
+"""Sessions from formats without users have an unknown owner; sessions from later formats do not."""
 
 from collections.abc import Iterator
 from pathlib import Path

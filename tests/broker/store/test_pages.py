@@ -1,4 +1,4 @@
-"""Pages of queued messages are bounded in bytes, and every message still comes, in order."""
+"""Pages of queued messages are limited in bytes; every message is delivered in order."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The bytes that wait are counted as they were before the restart."""
+"""The bytes of queued messages are counted after a restart as before."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ def test_bytes_in_the_tables_and_in_the_journal_count_together(tmp_path: Path) -
     make_queue(tmp_path, checkpoint=True)
     harness = Harness(tmp_path)
     session = harness.session("s")
-    # A topic field has two bytes of length: "t" and one byte of payload, twice.
+    # Two messages, each with a length of two bytes, the topic "t" and one byte of payload.
     assert (session.queued_count, session.queued_bytes) == (2, 2 * (2 + 1 + 1))
     assert session.owner is not None
     assert session.owner.queued_bytes == session.queued_bytes

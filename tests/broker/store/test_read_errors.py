@@ -1,4 +1,4 @@
-"""Read errors: what cannot be read is never taken for what is not there."""
+"""Read errors: a part that cannot be read is never treated as if it did not exist."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def read(data_dir: Path) -> tuple[JournalReading, list[int]]:
 
 
 def make_acknowledged(data_dir: Path, count: int) -> None:
-    """Acknowledge this many messages for a subscriber that is away; the broker is killed."""
+    """Acknowledge `count` messages for a subscriber that is away, and kill the broker."""
     harness = Harness(data_dir)
     harness.lose(harness.subscriber("away", "t", 1))
     publisher = harness.connect("p", clean=True)
@@ -75,7 +75,7 @@ def test_a_block_is_tried_again_before_it_counts_as_lost(tmp_path: Path, medium:
     filled(tmp_path, 100)
     medium.fail(newest_file(tmp_path), BLOCK_BYTES, BLOCK_BYTES + 1)
     read(tmp_path)
-    # Once for the whole file, then block by block.
+    # One read of the whole file, then the attempts for the block.
     assert medium.failures == 1 + READ_ATTEMPTS
 
 
@@ -154,7 +154,7 @@ def test_a_header_that_cannot_be_read_for_a_while_costs_nothing(
     filled(tmp_path, 30)
     medium.fail(newest_file(tmp_path), 0, HEADER_BYTES)
     _, sequences = read(tmp_path)
-    # The first block is lost with the header, and with it its frames.
+    # The first block is lost with the header, and so are the frames in this block.
     assert sequences[-1] == 30
     assert len(sequences) > 5
     medium.heal()

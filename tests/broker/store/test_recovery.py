@@ -1,4 +1,4 @@
-"""From the files to the state: what a start has in memory, in which order."""
+"""From the files to the state: which parts a start loads into memory, and in which order."""
 
 from contextlib import closing
 from pathlib import Path

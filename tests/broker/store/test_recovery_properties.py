@@ -1,5 +1,4 @@
-"""What recovery rebuilds is what was there, wherever the power was cut and however far a
-checkpoint had come."""
+"""Recovery rebuilds the state before the cut, whenever the power fails during a checkpoint."""
 
 import tempfile
 from pathlib import Path
@@ -75,7 +74,7 @@ steps = st.one_of(
 
 
 class Story:
-    """Plays steps on a harness with three clients."""
+    """Runs steps on a harness with three clients."""
 
     def __init__(self, data_dir: Path) -> None:
         limits = Limits()
@@ -85,7 +84,7 @@ class Story:
         self.payload = 0
 
     def play(self, step: tuple[object, ...]) -> None:
-        """Take one step; a step that makes no sense now does nothing."""
+        """Run one step; a step that is impossible now does nothing."""
         name, *arguments = step
         method = getattr(self, "do_" + str(name).replace(" ", "_"))
         method(*arguments)
@@ -206,7 +205,7 @@ class Story:
 
 
 def picture_of_start(harness: Harness) -> object:
-    """Return the picture without what the start itself wrote down."""
+    """Return the picture after a start, without the events that the start itself recorded."""
     picture = picture_of(harness)
     picture["sequence"] = harness.recovered.next_sequence
     return picture

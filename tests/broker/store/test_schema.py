@@ -1,4 +1,4 @@
-"""The tables, and when the module that makes them is loaded."""
+"""The tables, and that their module is loaded only by a start that migrates."""
 
 import subprocess
 import sys

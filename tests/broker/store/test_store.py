@@ -1,4 +1,4 @@
-"""What the journal keeps, and what goes when it may not be longer."""
+"""The events that the journal keeps, and those that it drops when it has reached its limit."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Facts that are written before they are fsynced, as a start finds them."""
+"""Facts that were written before their fsync, as a start finds them."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ def retain(client: Client, topic: str, payload: bytes = b"x") -> None:
 
 
 def write_part(harness: Harness) -> None:
-    """Write what was recorded since the last part, as a turn of the loop does."""
+    """Write the facts recorded since the last part, as a turn of the event loop does."""
     broker = harness.broker
     assert broker.batch.lazy
     part = broker.take_part(harness.now, harness.time_ms, ClockQuality.UNKNOWN)
@@ -141,7 +141,7 @@ def test_an_old_file_that_a_power_cut_brings_back_does_not_count(
     for name in old:
         (folder / name).unlink()
     harness.boot = b"\x02" * 8
-    harness._open()  # another start, which gives the same numbers to other events
+    harness._open()  # another start, which assigns the same numbers to other events
     harness.connect("q")
     while harness.broker.batch.next_sequence < part_in(old).first_sequence:
         harness.connect("r")

@@ -1,6 +1,8 @@
-"""Random lives of all kinds together: small queues and pages, retained messages, wills, clean
-sessions, takeovers in one batch, sessions dropped and pages that come late. After a cut at any
-moment the state is what the last commit made it, and every running count is what can be counted."""
+"""Random lives of clients: small queues, retained messages, wills, takeovers and late pages.
+
+After a power cut at any moment the state is that of the last commit, and every running counter
+equals a recount.
+"""
 
 import random
 from pathlib import Path
@@ -35,7 +37,7 @@ STEPS = 400
 
 
 class Watched(Harness):
-    """A harness that remembers what the last commit made of the state."""
+    """A harness that stores a picture of the state at each commit."""
 
     def __init__(self, data_dir: Path, limits: Limits) -> None:
         self.durable: Picture = {}
@@ -43,28 +45,29 @@ class Watched(Harness):
         super().__init__(data_dir, limits)
 
     def load_pages(self) -> None:
-        """Read pages, unless this life lets them come late."""
+        """Load pages, unless this life delays them at present."""
         if self.pages_wanted:
             super().load_pages()
 
     def seal(self, *, checkpoint_chunks: int = 0) -> None:
-        """Commit a batch and remember the state."""
+        """Commit a batch and store a picture of the state."""
         super().seal(checkpoint_chunks=checkpoint_chunks)
         self.durable = picture_of(self)
 
     def recovered_from_files(self) -> None:
-        """Compare what was found with what had been committed."""
+        """Compare the recovered state with that of the last commit."""
         if self.durable:
             found = picture_of(self)
             found["sequence"] = self.recovered.next_sequence
-            # No client was informed of a session number that no fact mentions.
+            # A session number without a record was never sent to a client, so the numbers may
+            # differ.
             for picture in (found, self.durable):
                 picture.pop("next session")
             assert found == self.durable
 
 
 class Life:
-    """Steps of one life."""
+    """The random steps of one life."""
 
     def __init__(self, data_dir: Path, chance: random.Random) -> None:
         limits = Limits()
@@ -79,7 +82,7 @@ class Life:
         self.sent = 0
 
     def step(self) -> None:
-        """Take one random step."""
+        """Run one random step."""
         chance = self.chance
         client_id = chance.choice(CLIENTS)
         client = self.connected.get(client_id)
@@ -103,14 +106,14 @@ class Life:
         self.check()
 
     def let_time_pass(self, seconds: int) -> None:
-        """Let timers come up, and leave what they do uncommitted."""
+        """Advance the clocks and run the timers, and do not commit their changes."""
         harness = self.harness
         harness.now += seconds
         harness.time_ms += seconds * 1000
         harness.broker.wake(harness.now)
 
     def checkpoint(self) -> None:
-        """Begin a checkpoint, and often finish it."""
+        """Begin a checkpoint, and finish it in most cases."""
         harness = self.harness
         harness.begin_checkpoint()
         if self.chance.random() < 0.7:
@@ -118,7 +121,7 @@ class Life:
                 harness.seal(checkpoint_chunks=1_000)
 
     def connect(self, client_id: str) -> None:
-        """Connect, perhaps over a connection that is there, perhaps with facts uncommitted."""
+        """Connect a client, which may take over its connection or follow uncommitted changes."""
         chance = self.chance
         will = None
         if chance.random() < 0.4:
@@ -139,14 +142,14 @@ class Life:
         self.connected[client_id] = client
 
     def payload(self) -> bytes:
-        """Return a payload of its own, sometimes a large one, sometimes none."""
+        """Return a unique payload, which is sometimes large, or an empty one."""
         self.sent += 1
         if self.chance.random() < 0.05:
             return b""
         return b"%d " % self.sent + b"x" * self.chance.choice((0, 10, 600))
 
     def speak(self, client_id: str, client: Client) -> None:
-        """Let a connected client say something."""
+        """Send a random packet from a connected client, or end its connection."""
         chance = self.chance
         session = self.harness.broker.state.sessions[client_id]
         roll = chance.random()
@@ -189,14 +192,14 @@ class Life:
                 client.send(Pubcomp(delivery.packet_id))
 
     def cut(self) -> None:
-        """Cut the power, whatever was not committed."""
+        """Cut the power, and lose all uncommitted changes."""
         self.connected = {}
         self.harness.pages_wanted = True
         self.harness.cut()
         self.harness.commit()
 
     def check(self) -> None:
-        """Count again what is counted all the time."""
+        """Compare the running counters with a recount."""
         assert "contents_lost" not in self.harness.broker.statistics.dropped
         for session in self.harness.broker.state.sessions.values():
             waiting = [*session.waiting, *session.recent]
@@ -208,7 +211,7 @@ class Life:
             assert positions == sorted(set(positions))
 
     def finish(self) -> None:
-        """Let every client come back and finish everything."""
+        """Connect all clients and complete all exchanges."""
         harness = self.harness
         harness.pages_wanted = True
         for client_id in list(harness.broker.state.sessions):
@@ -232,7 +235,10 @@ class Life:
 
 
 def lived(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch, steps: int = STEPS) -> Life:
-    """A life of so many steps that was cut and has finished, with queues that soon are on disk."""
+    """Run a life of this many steps, cut the power, finish it, and return it.
+
+    Queues are so short in memory that they are soon on disk.
+    """
     monkeypatch.setattr(effects, "QUEUE_PAGE_MESSAGES", 3)
     monkeypatch.setattr(deliver, "WAITING_IN_MEMORY_MESSAGES", 2)
     life = Life(folder, random.Random(seed))  # noqa: S311 - the same every time

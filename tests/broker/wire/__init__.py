@@ -1,4 +1,4 @@
 import pytest
 
-# Its assertions are what the tests of the decoders assert.
+# The module asserts for the tests of the decoders.
 pytest.register_assert_rewrite("tests.broker.wire.vector_cases")

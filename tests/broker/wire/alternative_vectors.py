@@ -1,4 +1,4 @@
-"""Other bytes for packets of the table: decoded, but never written so."""
+"""Alternative encodings of packets in the table, which are decoded but never written."""
 
 from gateway.broker.wire.packets import (
     Connack,

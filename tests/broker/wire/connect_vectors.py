@@ -1,4 +1,4 @@
-"""CONNECT and CONNACK, and their bytes, written by hand from the drawings of the standards."""
+"""CONNECT and CONNACK with their bytes, written by hand from the figures in the standards."""
 
 from gateway.broker.wire.packets import (
     Connack,

@@ -1,4 +1,4 @@
-"""Fixed headers and CONNECTs that break a rule."""
+"""Fixed headers and CONNECT packets that break a rule."""
 
 from gateway.broker.wire import malformed as wrong
 from tests.broker.wire.malformed_vector import bad, bad_from_server

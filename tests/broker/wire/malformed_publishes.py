@@ -1,4 +1,4 @@
-"""PUBLISHes that break a rule, most of the rules for properties among them."""
+"""PUBLISH packets that break a rule, including most of the rules for properties."""
 
 from gateway.broker.wire import malformed as wrong
 from tests.broker.wire.malformed_vector import bad, bad_from_server

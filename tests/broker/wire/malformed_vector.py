@@ -1,4 +1,4 @@
-"""What a row of the tables of malformed packets states."""
+"""A row in the tables of malformed packets."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class Bad(NamedTuple):
 
 
 def bad(name: str, version: int, wire: bytes, reason: str, code: int = 0x81) -> Bad:
-    """From a client, as most are."""
+    """Return a malformed packet from a client; most rows are from clients."""
     return Bad(name, version, "client", wire, reason, code)
 
 
@@ -26,6 +26,6 @@ def bad_from_server(name: str, version: int, wire: bytes, reason: str, code: int
 
 
 def error_of(decoder: Decoder) -> Malformed:
-    """Return the error, which there has to be."""
+    """Return the error of a decoder that must have failed."""
     assert decoder.error is not None
     return decoder.error

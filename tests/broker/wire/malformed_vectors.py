@@ -1,4 +1,4 @@
-"""Every way of being wrong: the bytes, and what is to be said about them."""
+"""All kinds of malformed packets: their bytes, with the reason and the code to report."""
 
 from gateway.broker.wire import malformed as wrong
 from tests.broker.wire.malformed_connects import CONNECT, FIXED_HEADER

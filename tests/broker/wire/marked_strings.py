@@ -1,6 +1,6 @@
-"""Every packet that has strings, each string with a mark of four letters of its own.
+"""All packets that contain strings, with a unique mark of four letters in each string.
 
-A test puts other bytes in the place of one mark; the lengths stay what they were.
+A test replaces one mark by four other bytes, so that all lengths stay the same.
 """
 
 import re
@@ -32,7 +32,7 @@ MARK = re.compile(rb"Mk[0-9]{2}")
 
 
 class Marked(NamedTuple):
-    """One string of one packet: the bytes before it, from it on, and where the packet is sent."""
+    """One string in one packet: the packet's bytes before and after the mark, and the sender."""
 
     name: str
     version: int
@@ -41,7 +41,7 @@ class Marked(NamedTuple):
     behind: bytes
 
     def with_string(self, four_bytes: bytes) -> bytes:
-        """The packet with these bytes in the place of the mark."""
+        """Return the packet with these four bytes in place of the mark."""
         assert len(four_bytes) == 4
         return self.before + four_bytes + self.behind
 
@@ -144,7 +144,7 @@ WRONG = {
     "a character cut off": b"ab\xe2\x82",
     "a byte that is never UTF-8": b"ab\xffc",
 }
-"""Bytes that no UTF-8 string of the standard may contain (section 1.5.4), four at a time."""
+"""Bytes that no UTF-8 string may contain (MQTT 5.0 section 1.5.4), padded to four bytes."""
 
 RIGHT = {
     "a byte order mark": b"\xef\xbb\xbfa",
@@ -154,4 +154,4 @@ RIGHT = {
     "U+10FFFF": b"\xf4\x8f\xbf\xbf",
     "a control character": b"ab\x01c",
 }
-"""Odd, and allowed."""
+"""Unusual bytes that a UTF-8 string may contain, padded to four bytes."""

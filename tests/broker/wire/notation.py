@@ -1,7 +1,7 @@
-"""The notation of the packet vectors: hexadecimal digits, 'text', and the length of what follows.
+"""The notation of the packet vectors: hexadecimal digits, 'text', and computed lengths.
 
-``frame("10", "0004 'MQTT' 04 02 003c 0000")`` is a first byte and a body; the remaining length
-(below 128) is put between them. Written without the code under test.
+``frame("10", "0004 'MQTT' 04 02 003c 0000")`` has a first byte and a body; the remaining length
+(below 128) is inserted between the two. This module does not use the code under test.
 """
 
 import re
@@ -10,7 +10,7 @@ _TOKEN = re.compile(r"'([^']*)'|([0-9a-fA-F]+)|(\S)")
 
 
 def octets(text: str) -> bytes:
-    """Bytes of the notation."""
+    """Return the bytes that a string in this notation stands for."""
     parts: list[bytes] = []
     for match in _TOKEN.finditer(text):
         quoted, digits, other = match.groups()
@@ -20,7 +20,7 @@ def octets(text: str) -> bytes:
 
 
 def frame(first: str, body: str) -> bytes:
-    """A whole packet with a remaining length of one byte."""
+    """Return a whole packet with a remaining length of one byte."""
     content = octets(body)
     assert len(content) < 128, f"a body of {len(content)} bytes: write its length out"
     return octets(first) + bytes([len(content)]) + content

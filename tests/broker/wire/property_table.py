@@ -1,7 +1,8 @@
-"""Table 2-4 of MQTT 5.0 (section 2.2.2.2): each property in each packet, by who sends it.
+"""Table 2-4 of MQTT 5.0 (section 2.2.2.2): each property in each packet, by its sender.
 
-The table is written from the standard, not from the code: a row has the identifier, the type of the
-value, and the packets. A packet marked `>` may have it from the client only, `<` from the server.
+The table is written from the standard, not from the code. A row has the identifier, the type of the
+value, and the packets. A packet marked `>` may contain the property only if the client sends it,
+and `<` only if the server does.
 """
 
 import pytest
@@ -48,7 +49,7 @@ UNSUBACK DISCONNECT AUTH
 ROWS = {int(row.split()[0], 16): row.split()[1:] for row in TABLE.strip().splitlines()}
 
 
-# What stands before and behind the properties of each packet.
+# The bytes before and after the properties of each packet.
 PACKETS = {
     "CONNECT": ("10", "0004 'MQTT' 05 02 003c", "0001 'c'"),
     "WILL": ("10", "0004 'MQTT' 05 06 003c 00 0001 'c'", "0001 'w' 0000"),
@@ -82,16 +83,16 @@ every_packet = pytest.mark.parametrize(("sender", "packet"), SENT)
 
 
 def value_of(kind: str) -> bytes:
-    """An ordinary value of this type; binary data differs from a string in its use only."""
+    """Return a valid value of this type; binary data has the same format as a string."""
     values = {"bit": "01", "two": "0001", "four": "00000001", "variable": "01"}
     return octets(values.get(kind, "0001 'a'" if kind == "string" else "0001 'k' 0001 'v'"))
 
 
 def error_of(sender: str, packet: str, properties: bytes) -> Malformed | None:
-    """What a decoder states of the packet with these properties."""
+    """Decode the packet with these properties; return the decoder's error, or None."""
     identifier = properties[0]
     if identifier != METHOD and (packet == "AUTH" or identifier == METHOD_DATA):
-        properties = octets("15 0001 'm'") + properties  # its data is nothing without the method
+        properties = octets("15 0001 'm'") + properties  # these properties need a method
     first, before, behind = PACKETS[packet]
     body = octets(before) + bytes([len(properties)]) + properties + octets(behind)
     if packet in ("CONNECT", "WILL"):

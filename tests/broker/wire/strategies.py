@@ -1,4 +1,4 @@
-"""Packets of every kind, made up: all that a version can express, nothing that it cannot."""
+"""Strategies for packets of every kind: everything that a version can express."""
 
 from collections.abc import Callable
 
@@ -80,7 +80,7 @@ ANSWER = "reason_string user_properties"
 
 @st.composite
 def properties_of(draw: st.DrawFn, names: str, authentication: bool = False) -> Properties | None:
-    """Any choice of these; None rather than an empty one, as the Decoder has it."""
+    """Draw a subset of these properties; an empty subset is None, as the decoder returns it."""
     made = Properties()
     empty = Properties()
     for name in draw(st.lists(st.sampled_from(names.split()), unique=True)):
@@ -230,7 +230,7 @@ def auths(draw: st.DrawFn, from_client: bool) -> Auth:
 
 
 def packets(version: int, from_client: bool) -> st.SearchStrategy[Packet]:
-    """Anything that this side may send after the connection is made."""
+    """Draw a packet that this side may send after the CONNECT."""
     either: list[st.SearchStrategy[Packet]] = [
         publishes(version, from_client),
         acknowledgements(Puback, 4, version),

@@ -1,4 +1,4 @@
-"""The packets without a decoder of their own, from the table, and acknowledgements."""
+"""Decoding of packets without a decoder of their own, with the vectors from the table."""
 
 import pytest
 

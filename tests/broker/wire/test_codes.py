@@ -1,4 +1,4 @@
-"""Each reason code has one name, and each that may stand in a packet has one."""
+"""Reason codes: each name has a code of its own, and each code of a packet has a name."""
 
 from gateway.broker.wire import codes
 from gateway.broker.wire.kinds import (
@@ -20,7 +20,7 @@ NAMED = {
     if isinstance(code, int) and name != "FIRST_ERROR"
 }
 GRANTED = {0, 1, 2}
-"""Of SUBACK: the QoS that was granted."""
+"""Codes in a SUBACK that grant a QoS."""
 
 
 def test_no_two_names_are_one_code() -> None:

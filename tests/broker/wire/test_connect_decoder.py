@@ -1,4 +1,4 @@
-"""CONNECT of every version, from the table, and what is shown of one that is refused."""
+"""Decoding of CONNECT in every version, with the table, and the text of a refused CONNECT."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""CONNECT to bytes, from the table."""
+"""Encoding of CONNECT, with the vectors from the table."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Decoder as a stream: pieces, memory, frames."""
+"""The Decoder on a stream: split bytes, memory and frames."""
 
 import tracemalloc
 
@@ -43,7 +43,7 @@ def test_connect_sets_the_version_of_what_follows_it(wire: bytes, version: int) 
 
 
 def test_a_packet_of_two_mebibytes_may_come_in_single_bytes() -> None:
-    # Quadratic copying would take hours here; the suite's time limit is the proof.
+    # Quadratic copying would take hours here and exceed the time limit of the suite.
     wire = publish_frame(topic_field_of("a"), b"p" * TWO_MEBIBYTES, 0, False, False, 0, 4)
     decoder = Decoder(MAX_PACKET_SIZE_BYTES, 4)
     for index in range(len(wire) - 1):

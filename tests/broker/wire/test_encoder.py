@@ -1,4 +1,4 @@
-"""The encoder: fast paths, what MQTT 3 leaves out, and what is our own mistake."""
+"""The encoder: fast paths, fields that MQTT 3 lacks, and errors of our own code."""
 
 import pytest
 

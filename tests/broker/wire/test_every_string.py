@@ -64,7 +64,7 @@ def test_what_is_utf_8_is_taken_and_not_changed(marked: Marked) -> None:
     for name, four_bytes in RIGHT.items():
         (packet,), decoder = read_in_one_piece(marked, marked.with_string(four_bytes))
         assert decoder.error is None, name
-        # A string that was lost or changed on the way would not show as it was sent.
+        # If the string was lost or changed, `repr` shows something else.
         assert repr(four_bytes.decode()) in repr(packet), name
 
 

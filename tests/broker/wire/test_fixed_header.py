@@ -1,4 +1,4 @@
-"""The first byte and the remaining length: who may send what, and what is refused early."""
+"""The first byte and the remaining length: permitted senders, and early refusals."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ def test_a_first_byte_that_cannot_come_is_refused_before_the_rest_is_waited_for(
 
 
 FIRST_BYTES = {
-    # Written from table 2.1 and table 2.2 of the standards; PUBLISH with all that its flags can be.
+    # From tables 2.1 and 2.2 of the standards; for PUBLISH with every combination of flags.
     ("client", 4): {0x40, 0x50, 0x62, 0x70, 0x82, 0xA2, 0xC0, 0xE0},
     ("client", 5): {0x40, 0x50, 0x62, 0x70, 0x82, 0xA2, 0xC0, 0xE0, 0xF0},
     ("client", 3): {0x40, 0x50, 0x62, 0x6A, 0x70, 0x82, 0x8A, 0xA2, 0xAA, 0xC0, 0xE0},

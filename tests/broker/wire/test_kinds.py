@@ -1,4 +1,4 @@
-"""Packet types and their names stand in one order."""
+"""Packet types and their names have the same order."""
 
 from gateway.broker.wire import kinds
 

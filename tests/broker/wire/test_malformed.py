@@ -1,4 +1,4 @@
-"""Every way of being wrong is named, and named alike for any split of the bytes."""
+"""Every kind of malformed packet is reported, with the same reason for any split of its bytes."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_the_packets_before_a_mistake_are_kept_and_nothing_after_it(bad: Bad) ->
 
 
 def test_every_reason_has_a_vector_and_every_vector_a_reason() -> None:
-    # A control character is wrong only where the decoder is configured so.
+    # A control character is an error only if the decoder is configured to refuse it.
     assert {bad.reason for bad in MALFORMED} == set(REASONS) - {"control_character"}
 
 

@@ -1,4 +1,4 @@
-"""What a message keeps of its properties on its way, and what each hop has of its own."""
+"""Properties that are forwarded with a message, and properties that apply to one hop only."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What MQTT 5.0 calls malformed or an error, each with its statement."""
+"""Packets that MQTT 5.0 calls malformed or a protocol error, each with its statement."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.broker.wire.malformed_vectors import MALFORMED
 from tests.broker.wire.notation import frame, octets
 
 CASES: list[tuple[str, int, bytes, int]] = [
-    # statement, version before the packet (0: it is a CONNECT), bytes, reason code
+    # statement, version before the packet (0 if the packet is a CONNECT), bytes, reason code
     ("MQTT5-1.5.4-1", 5, frame("30", "0003 ed a0 80 00"), 0x81),
     ("MQTT5-1.5.4-1", 5, frame("30", "0002 c0 af 00"), 0x81),
     ("MQTT5-1.5.4-2", 5, frame("30", "0001 00 00"), 0x81),

@@ -1,4 +1,4 @@
-"""Packets as values: equal when every field is, and shown without their secrets."""
+"""Packets as values: equal if all fields are equal, and shown without their secrets."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_packets_differ_if_any_field_differs() -> None:
     packets: list[Packet] = [vector.packet for vector in VECTORS]
     for index, packet in enumerate(packets):
         equal = [other for other in packets if other == packet]
-        # The same packet can stand in the table for two versions, with other bytes.
+        # The table can contain the same packet for two versions, with different bytes.
         assert packet in equal
         assert all(repr(other) == repr(packet) for other in equal), index
 
@@ -42,7 +42,7 @@ OTHER = Properties()
 OTHER.reason_string = "other"
 WILL = Will("w", b"", 0, False)
 ARGUMENTS: list[tuple[type, list[object], list[object]]] = [
-    # All arguments, and another value for each.
+    # All arguments, and another value for each argument.
     (Will, ["t", b"", 0, False, None], ["u", b"x", 1, True, OTHER]),
     (
         Connect,

@@ -1,4 +1,4 @@
-"""What a property may be: once or more, in its range, whole, and one that MQTT 5.0 has."""
+"""Decoding of properties: repetition, range, truncation, and unknown identifiers."""
 
 from tests.broker.wire.notation import octets
 from tests.broker.wire.property_table import (

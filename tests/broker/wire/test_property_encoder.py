@@ -1,4 +1,4 @@
-"""Properties to bytes: in the order of their identifiers, and read back as they were."""
+"""Encoding of properties: sorted by identifier, and decoded to the same values."""
 
 from hypothesis import given
 from hypothesis import strategies as st

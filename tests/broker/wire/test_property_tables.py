@@ -1,4 +1,4 @@
-"""Where each property may stand, and what it is called."""
+"""The packets in which each property is allowed, and the names of the properties."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""PUBLISH, from the table: what is kept of its bytes, and its empty topic."""
+"""Decoding of PUBLISH, with the table: the bytes that are kept, and the empty topic."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fields of a packet from its bytes, never beyond the end of the packet."""
+"""Fields are read from the bytes of a packet, and never beyond the packet's end."""
 
 from collections.abc import Callable
 
@@ -69,7 +69,7 @@ def test_a_string_is_text_of_the_standard_or_refused(raw: bytes) -> None:
     with pytest.raises(Malformed) as refusal:
         reader.string("field")
     assert refusal.value.reason == "string_encoding"
-    # The error of the decoder of UTF-8 would keep the bytes of the peer alive.
+    # The exception of the UTF-8 decoder would keep the peer's bytes in memory.
     assert refusal.value.__context__ is None
 
 

@@ -1,7 +1,7 @@
-"""Table 2-6 of MQTT 5.0 (section 2.4): each of the 256 codes in each packet, by who sends it.
+"""Table 2-6 of MQTT 5.0 (section 2.4): each of the 256 codes in each packet, by its sender.
 
-Written from the standard. A packet marked `>` may have the code from the client only, `<` from the
-server only (tables 3-13 and 3-11 for DISCONNECT and AUTH).
+The table is written from the standard. A packet marked `>` may have the code only if the client
+sends it, and `<` only if the server does (tables 3-13 and 3-11 for DISCONNECT and AUTH).
 """
 
 import pytest
@@ -56,7 +56,7 @@ a2 SUBACK DISCONNECT<
 """
 CODES = {int(row.split()[0], 16): row.split()[1:] for row in TABLE.strip().splitlines()}
 
-# What stands before and behind the code of each packet.
+# The bytes before and after the reason code of each packet.
 PACKETS = {
     "CONNACK": ("20 03 00", "00"),
     "PUBACK": ("40 04 0001", "00"),

@@ -1,4 +1,4 @@
-"""Properties of the codec over made-up packets and made-up bytes."""
+"""Encoding and decoding of random packets and random bytes."""
 
 from typing import Literal
 
@@ -19,7 +19,7 @@ MAX_PACKET_SIZE_BYTES = 1_048_576
 versions = pytest.mark.parametrize("version", [3, 4, 5])
 sides = pytest.mark.parametrize("side", ["server", "client"])
 
-# Bytes that get far: pieces of packets, right and wrong ones.
+# Valid and invalid packets, as pieces that pass many checks of the decoder.
 pieces = st.one_of(
     st.binary(max_size=20),
     st.sampled_from([vector.wire for vector in VECTORS if len(vector.wire) < 300]),
@@ -100,7 +100,7 @@ def test_a_packet_with_a_byte_changed_is_decoded_or_refused(
     decoded = decoder.feed(bytes(changed))
     if decoder.error is not None:
         assert decoder.error.reason in REASONS
-    # What is accepted is a packet that can be sent on.
+    # Every packet that the decoder accepts can be encoded again.
     for packet in decoded:
         again = Decoder(MAX_PACKET_SIZE_BYTES, 0 if packet.kind == 1 else decoder.version)
         assert again.feed(encode(packet, decoder.version)) == [packet]

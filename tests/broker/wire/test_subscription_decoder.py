@@ -1,4 +1,4 @@
-"""SUBSCRIBE and UNSUBSCRIBE, from the table, and as many filters as one may have."""
+"""Decoding of SUBSCRIBE and UNSUBSCRIBE, with the table, up to the largest number of filters."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Topics that were checked once: what is remembered, and within which bounds."""
+"""The cache of topics that were already checked: its contents and its limits."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_the_topic_cache_stays_within_its_count() -> None:
     for index in range(TOPIC_CACHE_COUNT_MAX * 2 + 10):
         assert cache.learn(topic_field_of(f"t/{index}"), False) == f"t/{index}"
         assert len(known) <= TOPIC_CACHE_COUNT_MAX
-    # Decoders hold on to the dict, so it is the same one after it was emptied.
+    # Decoders refer to this dict, so the cache empties it instead of replacing it.
     assert cache.known is known
     assert len(known) == 10
 
@@ -42,7 +42,7 @@ def test_a_control_character_in_a_topic_is_refused_unless_it_is_allowed(
 ) -> None:
     topic = f"a{chr(code)}b".encode()
     body = len(topic).to_bytes(2, "big") + topic
-    for _ in range(2):  # what was decoded once is remembered
+    for _ in range(2):  # the second time, the topic is in the cache
         decoder = Decoder(100, 4, allows_control_characters=allows)
         packets = decoder.feed(b"\x30" + bytes([len(body)]) + body)
         is_refused = not allows and code not in (0x20, 0x7E, 0xA0)

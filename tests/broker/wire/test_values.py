@@ -1,4 +1,4 @@
-"""What all packets have in common: comparison, and what is shown."""
+"""Behaviour that all packets share: comparison and representation."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fields of a packet as bytes, and what does not fit into them."""
+"""Fields of a packet are written as bytes; a value that does not fit is refused."""
 
 import pytest
 

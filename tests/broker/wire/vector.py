@@ -1,4 +1,4 @@
-"""What a row of the table of packets states."""
+"""A row in the table of packets."""
 
 from typing import Literal, NamedTuple
 

@@ -1,4 +1,4 @@
-"""The table of packets as test cases, and the ways in which the bytes of a packet come."""
+"""The table of packets as test cases, and the ways in which a packet's bytes can arrive."""
 
 from collections.abc import Callable
 
@@ -14,11 +14,11 @@ PINGREQ = b"\xc0\x00"
 PINGRESP = b"\xd0\x00"
 
 Case = tuple[Vector, int, Sender]
-"""A row of the table, a version that has the packet, and who sends it."""
+"""A row of the table, a version that has the packet, and the sender."""
 
 
 def cases(vectors: list[Vector], *kinds: int) -> list[object]:
-    """Return the cases of a table; with `kinds`, only those of these packet types."""
+    """Return the test cases of a table; if `kinds` are given, only those of these packet types."""
     return [
         pytest.param((vector, version, sender), id=f"{vector.name}, {version}, {sender}")
         for vector in vectors
@@ -29,7 +29,7 @@ def cases(vectors: list[Vector], *kinds: int) -> list[object]:
 
 
 def decoder_of(case: Case) -> Decoder:
-    """Return the decoder of a peer that is where this packet may come."""
+    """Return the decoder of the peer that receives this packet."""
     vector, version, sender = case
     if isinstance(vector.packet, Connect):
         return Decoder(MAX_PACKET_SIZE_BYTES)

@@ -1,7 +1,7 @@
-"""Packets and their bytes: one table for both directions.
+"""Packets and their bytes: one table for encoding and decoding.
 
-Each row states who sends the packet and at which protocol levels the bytes are the same. They were
-written by hand from the drawings of the standards.
+Each row states who sends the packet, and at which protocol levels its bytes are the same. The rows
+were written by hand from the figures in the standards.
 """
 
 from gateway.broker.wire.packets import (

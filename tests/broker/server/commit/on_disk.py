@@ -1,4 +1,4 @@
-"""A committer with its store on a real disk, and no event loop of the broker's around it."""
+"""A committer with its store on a real disk, without the broker's event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,7 +18,10 @@ from gateway.configuration.sections import Limits
 
 
 class CommitterOnDisk:
-    """`released` is called when a batch's bytes may leave; `failures` are what would end it."""
+    """A committer and its store; `released` is called when the bytes of a batch may leave.
+
+    `failures` collects the errors that would end the broker.
+    """
 
     def __init__(
         self,
@@ -50,7 +53,7 @@ class CommitterOnDisk:
         self._released()
 
     async def commit(self, records: int = 1, detail: str = "") -> None:
-        """Commit a batch of so many records."""
+        """Commit a batch with this number of records."""
         for _ in range(records):
             self.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", detail)
         self.released.clear()
@@ -58,7 +61,7 @@ class CommitterOnDisk:
         await self.released.wait()
 
     async def checkpoint(self) -> None:
-        """Write a checkpoint, and have it fsynced."""
+        """Write a checkpoint and wait until it is fsynced."""
         now = asyncio.get_running_loop().time()
         self.store.begin_checkpoint(self.opened.recovered, self.recorder.next_sequence, now)
         while self.store.checkpointing:
@@ -67,6 +70,6 @@ class CommitterOnDisk:
         await self.committer.checkpoints.finished()
 
     async def close(self) -> None:
-        """Commit what is left, and close the files."""
+        """Commit the remaining records, and close the files."""
         await self.committer.drain()
         self.store.close(clean=not self.failures)

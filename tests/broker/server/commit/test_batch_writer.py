@@ -1,4 +1,4 @@
-"""A quick disk is waited for in the loop, a slow one in the commit thread; no failure is quiet."""
+"""The event loop waits for a quick disk itself, a thread for a slow disk; failures are reported."""
 
 import asyncio
 import errno
@@ -21,7 +21,7 @@ from tests.broker.server.commit.on_disk import CommitterOnDisk
 
 
 class TimedDisk(Store):
-    """A store on a disk that takes as long as the test wants, and notes which thread waited."""
+    """A store on a disk of a set speed; it records the thread that waited for the commit."""
 
     seconds = 0.0
     failure: OSError | None = None
@@ -36,7 +36,7 @@ class TimedDisk(Store):
 
 
 class TimedCommits:
-    """A committer on such a disk, one batch at a time."""
+    """A committer on a `TimedDisk`, which commits one batch at a time."""
 
     def __init__(self, on_disk: CommitterOnDisk) -> None:
         assert isinstance(on_disk.store, TimedDisk)
@@ -44,7 +44,7 @@ class TimedCommits:
         self.store = on_disk.store
 
     async def is_here(self, records: int = 1) -> bool:
-        """Commit a batch; return whether the loop waited for the disk itself."""
+        """Commit a batch; return True if the event loop itself waited for the disk."""
         await self.on_disk.commit(records, "x" * 900)
         return self.store.waited_on == threading.current_thread().name
 
@@ -64,7 +64,7 @@ async def test_the_loop_waits_for_a_quick_disk_itself_and_for_no_other(tmp_path:
         for _ in range(QUICK_COMMITS):
             await commits.is_here()
         assert await commits.is_here()
-        # A batch that takes longer to write leaves the loop free to decode the next.
+        # A large batch is written in the thread, so that the loop can decode the next batch.
         assert not await commits.is_here(QUICK_BLOB_BYTES // 900 + 1)
         assert await commits.is_here()
         commits.store.seconds = 2 * QUICK_COMMIT_SECONDS

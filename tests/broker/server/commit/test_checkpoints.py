@@ -1,4 +1,4 @@
-"""Checkpoints beside the batches."""
+"""Checkpoints that are written while batches are committed."""
 
 import asyncio
 import sqlite3
@@ -14,21 +14,21 @@ from tests.broker.server.commit.on_disk import CommitterOnDisk
 
 
 class UnreadyStore(Store):
-    """Its tables cannot be fsynced."""
+    """A store whose tables cannot be fsynced."""
 
     def finish_checkpoint(self) -> int:
         raise sqlite3.OperationalError("disk I/O error")
 
 
 class RowlessStore(Store):
-    """Its tables take no rows."""
+    """A store whose tables accept no rows."""
 
     def commit_rows(self) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
 
 class SlowRows(Store):
-    """Its rows are committed once the test lets them."""
+    """A store that commits rows only after the test permits it."""
 
     def __init__(self, data_dir: Path, journal_file_bytes: int) -> None:
         super().__init__(data_dir, journal_file_bytes)
@@ -67,7 +67,7 @@ async def test_no_batch_waits_for_rows_of_a_checkpoint(tmp_path: Path) -> None:
     covered = on_disk.recorder.next_sequence
     store.begin_checkpoint(on_disk.opened.recovered, covered, 0.0)
     for _ in range(3):
-        await on_disk.commit()  # the first has rows with it
+        await on_disk.commit()  # the first batch has rows of the checkpoint
         assert store.has_rows
     assert store.written_to < covered
     store.let_go.set()
@@ -80,7 +80,7 @@ async def test_no_batch_waits_for_rows_of_a_checkpoint(tmp_path: Path) -> None:
 async def test_the_next_checkpoint_waits_until_memory_has_let_go_of_what_the_last_one_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "EVICTION_SECONDS", -1.0)  # one session in one go
+    monkeypatch.setattr(checkpoints, "EVICTION_SECONDS", -1.0)  # one session per turn of the loop
     on_disk = CommitterOnDisk(tmp_path)
     monkeypatch.setattr(on_disk.store, "wants_checkpoint", lambda *_: True)
     made = on_disk.committer.checkpoints

@@ -1,4 +1,4 @@
-"""When batches are committed, and how the last ones are, whatever is under way."""
+"""When batches are committed, and how the last ones are committed during other work."""
 
 import asyncio
 import dataclasses
@@ -21,7 +21,7 @@ async def _drop_while_draining(data_dir: Path) -> None:
     assert store.has_droppable()
     committer.upkeep(1 << 30)
     await committer.drain()
-    committer.tick()  # as the event loop's last tick does
+    committer.tick()  # as in the event loop's last tick
     store.close(clean=True)
 
 
@@ -37,7 +37,7 @@ async def _tick_while_draining(data_dir: Path) -> None:
     ticks = [1, 2, 3]
 
     def tick_of_the_event_loop() -> None:
-        """It may come before `drain`, which waits for the end of the batch."""
+        """Record and tick; a tick may run before `drain` continues at the end of its batch."""
         if ticks:
             recorder.observed(None, Observation.LIMIT_HIT, "max_retained", str(ticks.pop()))
             committer.tick()
@@ -64,7 +64,7 @@ async def _upkeep_while_draining(data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ending = CommitterOnDisk(data_dir)
     store, committer = ending.store, ending.committer
     ending.recorder.observed(None, Observation.LIMIT_HIT, "max_retained", "")
-    # It is always time for a checkpoint, and the second's upkeep comes when one has just finished.
+    # A checkpoint is always due, and the upkeep runs just after a checkpoint has finished.
     monkeypatch.setattr(checkpointing, "CHECKPOINT_BYTES", 0)
     committer.upkeep(1 << 30)
     await ending.released.wait()

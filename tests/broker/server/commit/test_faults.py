@@ -1,4 +1,4 @@
-"""The sentence with which a broker ends: what happened, what still holds, what to do."""
+"""The message with which a broker ends: what happened, what remains true, and the fix."""
 
 import pytest
 

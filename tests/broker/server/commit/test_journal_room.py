@@ -1,4 +1,4 @@
-"""What goes of the journal: what is exported, and the oldest part where it has grown too long."""
+"""Journal files that are removed: exported files, and the oldest files of a long journal."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def lost_events_of(data_dir: Path) -> list[Event]:
 
 
 async def filled(data_dir: Path) -> CommitterOnDisk:
-    """Ten batches, each in a file of its own, all in the tables."""
+    """Commit ten batches, each in a file of its own, and write a checkpoint of them all."""
     on_disk = CommitterOnDisk(data_dir, journal_file_bytes=FILE_BYTES)
     for _ in range(10):
         await on_disk.commit(detail=DETAIL)

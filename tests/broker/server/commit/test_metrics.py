@@ -1,4 +1,4 @@
-"""What is measured of commits."""
+"""Metrics of commits: durations, bytes, and the histogram."""
 
 from gateway.broker.core.recent import STEP_SECONDS, STEPS
 from gateway.broker.server.commit.metrics import BOUNDS_MS, CommitMetrics

@@ -1,4 +1,4 @@
-"""The newest blobs of the journal in memory."""
+"""The journal's newest blobs, which are kept in memory."""
 
 from contextlib import asynccontextmanager
 from pathlib import Path

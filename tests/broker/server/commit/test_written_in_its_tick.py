@@ -1,6 +1,6 @@
-"""What a client can know to have happened is written: a killed process has not lost it.
+"""Changes that a client can observe are written first: a killed process does not lose them.
 
-The data directory is copied at that moment, as a kill would leave it, and opened once more.
+The tests copy the data directory as a kill would leave it, and open the copy.
 """
 
 import shutil
@@ -61,9 +61,9 @@ async def test_also_while_a_batch_is_being_committed_that_holds_what_a_client_wa
     broker = await start({}, sys_interval="never")
     waiting, client = await log_in(broker, "waiting"), await log_in(broker, "c")
     event_loop = broker.running.event_loop
-    event_loop.store.journal.file_bytes = file_bytes  # 1: the batch needs another file
+    event_loop.store.journal.file_bytes = file_bytes  # 1 makes the batch begin a new file
     event_loop.store.journal._length = min(event_loop.store.journal._length, file_bytes)
-    event_loop.committer.writer._commit_seconds = 1.0  # commits on the thread
+    event_loop.committer.writer._commit_seconds = 1.0  # makes the thread commit
     with SlowDisk(event_loop.store, monkeypatch) as disk:
         waiting.send(publish("u", b"x", qos=1, packet_id=1))
         await broker.eventually(disk.waiting.is_set)

@@ -1,4 +1,4 @@
-"""Alarms that the page hands over for the bridge."""
+"""Alarms that the page passes through the broker to the bridge."""
 
 import pytest
 

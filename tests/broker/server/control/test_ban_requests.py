@@ -1,4 +1,4 @@
-"""Bans at the control sockets: made, listed some at a time, lifted, and what is refused."""
+"""Bans at the control sockets: add, list in pages, lift, and refused requests."""
 
 import asyncio
 import json

@@ -15,7 +15,7 @@ from tests.peers.websocket_client import WebSocketClient
 
 
 async def listed(broker: Broker, **request: Any) -> list[dict[str, Any]]:
-    """Events, the oldest first."""
+    """Return the events that a request lists, the oldest first."""
     found: list[dict[str, Any]] = (await result(broker, "events", **request))["events"]
     return found[::-1]
 
@@ -25,7 +25,7 @@ def names(found: list[dict[str, Any]]) -> list[str]:
 
 
 async def exactly_once(client: WebSocketClient, packet_id: int) -> None:
-    """A client's whole handshake of one message."""
+    """Publish one message at QoS 2 with the whole handshake."""
     client.send(publish("sensors/attic", b"21.5", qos=2, packet_id=packet_id))
     await client.packet()
     client.send(acknowledgement(Kind.PUBREL, packet_id))
@@ -77,7 +77,7 @@ async def test_events_of_a_serial_port_are_found_by_its_name(start: Start) -> No
     broker = await start({})
     for port in ("meter", "gps"):
         await result(broker, "observe", event="serial_port_lost", port=port, detail="unplugged")
-    await exactly_once(await log_in(broker, "attic"), 1)  # its batch has what is not urgent, too
+    await exactly_once(await log_in(broker, "attic"), 1)  # commits the other events, too
     (lost,) = await listed(broker, port="gps")
     assert (lost["event"], lost["detail"]) == ("serial_port_lost", "unplugged")
 

@@ -1,4 +1,4 @@
-"""The index of the latest messages: what it forgets, and what it does not decode again."""
+"""The index of the latest messages: what it drops, and that no blob is decoded twice."""
 
 import pytest
 

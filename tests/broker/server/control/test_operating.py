@@ -1,4 +1,4 @@
-"""The third socket: what it takes of whom, whatever the page claims."""
+"""The operators' socket: commands by role, whatever role the page claims for a user."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ NOT_HERE = ("drop", "exported", "report", "observe", "status", "sessions", "auth
 
 
 def written(directory: Path, **page: object) -> dict[str, Any]:
-    """A configuration with users; `page` is of `[api]`."""
+    """Return a configuration with users; `page` are keys of `[api]`."""
     set_password(directory / "passwords", "ben", b"secret", scram_iterations=4_096)
     keys = {f"api__{key}": value for key, value in page.items()}
     listeners = [{"port": 0, "anonymous": True}]

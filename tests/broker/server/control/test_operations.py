@@ -1,4 +1,4 @@
-"""What operators do stands in the session log, whichever way they do it."""
+"""Operators' actions are recorded in the session log, whichever way they take."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ async def test_each_action_is_an_event_with_who_what_and_outcome(tmp_path: Path)
         assert (await ask(tmp_path, "operate", command="kick", client_id="attic", **BEN))["ok"]
         await client(broker, "attic")
         control = "control"
-        # Who is at the control socket is asked of the kernel, whatever the request claims.
+        # At the control socket the kernel states the user; the request's own claim is ignored.
         assert (await ask(tmp_path, control, command="drop", client_id="attic", by="anna"))["ok"]
         ban = {"kind": "client", "value": "attic", "reason": "noise"}
         assert (await ask(tmp_path, control, command="ban", **ban))["ok"]

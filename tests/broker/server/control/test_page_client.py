@@ -1,4 +1,4 @@
-"""The client in the broker's memory: what it does when the broker ends."""
+"""The client that the page has inside the broker: it ends when the broker stops."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Passwords of people at the status page, asked through a broker's `status.sock`."""
+"""Passwords of people at the status page, checked through a broker's `status.sock`."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ async def asking(
 
 
 async def ask(directory: Path, command: str, **arguments: Any) -> dict[str, Any]:
-    """The whole answer to one request on a connection of its own."""
+    """Send one request on a connection of its own; return the whole response."""
     async with asking(directory) as (reader, writer):
         writer.write(json.dumps({"command": command, **arguments}).encode() + b"\n")
         answer: dict[str, Any] = json.loads(await reader.readline())
@@ -126,7 +126,7 @@ async def test_a_password_is_in_no_line_of_the_log(
 
 
 async def has_waiting(broker: RuledBroker, count: int) -> None:
-    """Wait until so many passwords are checked or wait."""
+    """Wait until this number of passwords is being checked or queued."""
     await eventually(lambda: len(broker.running.control.people._checks) == count)
 
 

@@ -1,4 +1,4 @@
-"""Operators publish on the page as clients, under all rules and limits of clients."""
+"""Operators publish at the page like any client: all access rules and limits apply."""
 
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,7 @@ async def test_access_rules_apply_by_user_and_by_the_page_as_a_listener(tmp_path
         assert (code, "access rules" in message) == ("denied", True)
         assert (await done(tmp_path, "publish", topic="plant/x", **PROGRAM))["published"]
         assert (await refused(tmp_path, "publish", topic="own/x", **PROGRAM))[0] == "denied"
-        # Under the defaults everything but commands and readings.
+        # By default, everything except commands and readings may be published.
         broker.written |= {
             "listeners": [{"port": 0, "anonymous": False, "bind": "0.0.0.0"}],  # noqa: S104
         }

@@ -1,4 +1,4 @@
-"""Arguments of requests that are texts."""
+"""String arguments of requests."""
 
 import pytest
 

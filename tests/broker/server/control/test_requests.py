@@ -1,4 +1,4 @@
-"""The answers at the control socket, from a broker in this process."""
+"""Responses at the control socket of a broker in this process."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from tests.peers.mqtt_bytes import publish, subscribe
 
 
 async def ask(broker: Broker, line: bytes | dict[str, Any]) -> dict[str, Any]:
-    """One line at `control.sock`, and its answer."""
+    """Send one line to `control.sock`; return the response."""
     if isinstance(line, dict):
         line = json.dumps(line).encode()
     data_dir = broker.running.reloading.configuration.gateway.data_dir

@@ -30,7 +30,7 @@ class Time:
 
 
 async def taken(requests: SensorRequests, *answers: dict[str, Any]) -> list[dict[str, Any]]:
-    """Ask as the bridge does."""
+    """Poll as the bridge does, with its answers; return the requests that it receives."""
     answer = await requests.commands["serial_requests"]({"answers": [*answers]})
     found: list[dict[str, Any]] = answer["requests"]
     return found
@@ -124,7 +124,7 @@ async def test_an_answer_that_is_none_is_a_failure_with_a_fix(answer: dict[str, 
 async def test_after_a_reload_the_bridge_is_asked_to_read_its_ports_again() -> None:
     time = Time()
     requests = SensorRequests(time)
-    requests.reload()  # without a bridge nothing is kept
+    requests.reload()  # without a bridge, the request is dropped
     polling = asyncio.create_task(taken(requests))
     await asyncio.sleep(0)
     requests.reload()

@@ -1,4 +1,4 @@
-"""The command `sessions`: filters, orders, pages and bounds."""
+"""The command `sessions`: filters, sort orders, pages and limits."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ async def listed(broker: Broker, **request: Any) -> list[str]:
 
 
 async def paged(broker: Broker, limit: int, **request: Any) -> list[str]:
-    """All client ids, page by page."""
+    """Return all client identifiers, fetched page by page."""
     found: list[str] = []
     after: str | None = ""
     while after is not None:

@@ -1,4 +1,4 @@
-"""Two sockets: one at which everything may be asked, one at which nothing can be changed."""
+"""Two sockets: the control socket accepts every command, the status socket only reads."""
 
 import grp
 import json
@@ -29,7 +29,7 @@ START_SECONDS_MAX = 60
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    """A directory with a short path: that of a socket in it has room."""
+    """Yield a directory with a short path: the path of a socket is limited in length."""
     with tempfile.TemporaryDirectory(prefix="oncegate-") as name:
         yield Path(name)
 
@@ -53,7 +53,7 @@ def ask(path: Path, request: dict[str, object]) -> dict[str, Any]:
 
 
 def refused_start(settings: str, data_dir: Path) -> str:
-    """What a broker reports that does not start."""
+    """Start a broker that must refuse to start; return its error output."""
     file = data_dir.parent / "gateway.toml"
     file.write_text(f'[gateway]\ndata_dir = "{data_dir}"\n{settings}\n[[listeners]]\nport = 0\n')
     ended = subprocess.run(
@@ -123,7 +123,7 @@ def test_two_brokers_cannot_have_one_control_dir(directory: Path) -> None:
         reported = refused_start(f'control_dir = "{directory}"', directory / "second")
         assert f"{directory}/control.sock: another broker listens there" in reported
         assert ask(directory / "control.sock", {"command": "status"})["ok"]
-        # What a killed one left is replaced, and so is anything else under our names.
+        # A socket of a killed broker is replaced, and so is any other file of this name.
         broker.kill()
         (directory / "status.sock").unlink()
         (directory / "status.sock").write_text("no socket")

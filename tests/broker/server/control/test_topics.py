@@ -12,13 +12,13 @@ from tests.peers.mqtt_bytes import publish
 
 
 async def listed(broker: Broker, **request: Any) -> dict[str, Any]:
-    """Topics of an answer, by name and in order."""
+    """Return the topics in a response by name, in the order of the response."""
     answer = await result(broker, "topics", **request)
     return {each["topic"]: each for each in answer["topics"]}
 
 
 async def broker_with(start: Start, *packets: bytes) -> Broker:
-    """A broker that has acknowledged messages of QoS 1."""
+    """Start a broker, and wait until it has acknowledged each of these QoS 1 packets."""
     broker = await start({})
     client = await log_in(broker, "attic")
     for packet in packets:

@@ -1,4 +1,4 @@
-"""Administrators change users at the page: with their own password, and never in a log."""
+"""Administrators change users at the page: their own password is required, and never logged."""
 
 from pathlib import Path
 from typing import Any

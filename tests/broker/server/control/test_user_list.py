@@ -1,4 +1,4 @@
-"""The command `users`: who is in the password file, and who has something."""
+"""The command `users`: users in the password file, with their connections and sessions."""
 
 from pathlib import Path
 

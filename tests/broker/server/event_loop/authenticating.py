@@ -46,7 +46,7 @@ class Broker:
         return await PacketClient.open(self.port)
 
     async def quiet(self) -> None:
-        """Wait until every connection is gone and nothing of it is left."""
+        """Wait until all connections are closed, and assert that no exchange remains."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while self.connections():
             assert time.monotonic() < deadline, "a connection outlived its client"

@@ -1,4 +1,4 @@
-"""The broker of the tests of authentication."""
+"""The broker fixture for the tests of authentication."""
 
 import asyncio
 import signal

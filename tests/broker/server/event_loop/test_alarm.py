@@ -1,4 +1,4 @@
-"""The core's timers run after what has arrived was read, and a standstill is noted."""
+"""Timers run after all received bytes were read, and a standstill of the loop is detected."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 over a real socket: whole exchanges, re-authentication, and everything out of turn.
+"""SCRAM-SHA-256 over a real socket: exchanges, re-authentication, and packets at the wrong time.
 
 Section 4.12 of MQTT 5.0 and section 5 of RFC 5802.
 """
@@ -156,7 +156,7 @@ async def test_a_client_identifier_in_use_is_not_given_to_another_user(broker: B
         assert await is_alive(first)
 
 
-# -- what comes while authentication waits
+# -- packets that arrive while authentication is in progress
 
 
 async def test_a_packet_other_than_auth_before_connack_ends_the_connection(broker: Broker) -> None:

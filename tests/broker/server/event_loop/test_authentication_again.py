@@ -1,4 +1,4 @@
-"""Re-authentication, and what bounds an exchange: time, and the number of exchanges.
+"""Re-authentication, and the limits for exchanges: their duration and their number.
 
 Section 4.12.1 of MQTT 5.0.
 """
@@ -86,7 +86,7 @@ async def test_beginning_again_in_the_middle_of_reauthentication_is_out_of_turn(
     await broker.quiet()
 
 
-# -- bounds
+# -- limits
 
 
 @pytest.mark.parametrize("broker", [{"mqtt.connect_timeout": "200ms"}], indirect=True)

@@ -1,4 +1,4 @@
-"""What the event loop knows of a connection."""
+"""The state that the event loop keeps for a connection."""
 
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.server.event_loop.channel import Channel

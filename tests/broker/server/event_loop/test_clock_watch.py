@@ -1,4 +1,4 @@
-"""What the running broker writes down about its clock, and what a restart makes of it."""
+"""Clock changes that a running broker records, and gateway time after a restart."""
 
 import time
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ HOUR_MS = 3_600_000
 
 
 broker_on = asynccontextmanager(running)
-"""A broker, from its start to its clean end."""
+"""Run a broker from its start to its clean stop."""
 
 
 def batches_of(data_dir: Path) -> list[JournalBatch]:
@@ -31,7 +31,7 @@ def events_of(data_dir: Path, name: str) -> list[Event]:
 
 @pytest.fixture
 def quality(monkeypatch: pytest.MonkeyPatch) -> list[ClockQuality]:
-    """What the kernel reports of the clock; a test may change it."""
+    """Return a list with the clock's quality as the kernel reports it; a test may change it."""
     said = [ClockQuality.UNSYNCHRONISED]
     monkeypatch.setattr(clock, "quality", lambda: said[0])
     return said

@@ -1,4 +1,4 @@
-"""Connections that are being closed: a bounded number, which leaves descriptors for files."""
+"""Connections that are being closed are limited, so that file descriptors remain for files."""
 
 from gateway.broker.server.event_loop.channel import Channel
 from gateway.broker.server.event_loop.closing import CLOSING_MAX, FILES, ClosingChannels
@@ -6,7 +6,7 @@ from gateway.process.files import descriptors
 
 
 class Noted(Channel):
-    """A channel that notes that it was cut."""
+    """A channel that records whether it was cut."""
 
     def __init__(self) -> None:
         super().__init__()

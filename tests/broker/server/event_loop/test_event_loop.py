@@ -1,4 +1,4 @@
-"""What one tick receives and sends: a crowd must not pile up before a slow reader."""
+"""Bytes received and sent per tick: a crowd of publishers must not fill a slow reader's buffer."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ from tests.broker.server.conftest import Start
 from tests.peers.mqtt_bytes import connect, publish, subscribe
 
 READ_BYTES_MAX = 256 * 1024
-"""What one read of asyncio or uvloop brings at the most."""
+"""Bytes that one read of asyncio or uvloop returns, at most."""
 
 KIB = 1024
 
@@ -31,7 +31,7 @@ async def test_a_crowd_that_publishes_together_does_not_pile_up_before_a_slow_re
     for number, each in enumerate(crowd):
         each.sendall(connect(f"crowd {number}"))
     await broker.eventually(lambda: len(protocols_of(broker)) == 41)
-    # All of it lies in the kernel when the broker's loop has its next tick.
+    # All of the burst is in the kernel's buffers before the broker's loop runs its next tick.
     burst = publish("t", bytes(32 * KIB)) * 10
     for each in crowd:
         each.setblocking(False)

@@ -1,4 +1,4 @@
-"""Whose exchange goes where there are too many, and many guesses over real sockets."""
+"""The exchange that is dropped when too many are open, and many guesses over real sockets."""
 
 import asyncio
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ BEHIND_A_PROXY = {
 
 
 class Open:
-    """Exchanges that are open, by name."""
+    """Open exchanges, each with a name for the test."""
 
     def __init__(self) -> None:
         self.exchanges = Exchanges()
@@ -40,7 +40,7 @@ class Open:
         self._names: dict[Connection, str] = {}
 
     def add(self, origin: str, name: str, *, is_in: bool = False) -> str | None:
-        """Open one; return the name of the one that had to go."""
+        """Open an exchange; return the name of the exchange that was dropped for it, or None."""
         other = self.exchanges.one_too_many(origin)
         if other is not None:
             self.exchanges.forget(other)
@@ -98,7 +98,7 @@ async def test_a_client_that_is_in_keeps_its_exchange_longest(
 
 
 async def open_from(broker: Broker, address: str) -> PacketClient:
-    """A connection that a proxy brings from an address."""
+    """Connect through the PROXY protocol, as a client from this address."""
     client = await broker.open()
     client.send_bytes(f"PROXY TCP4 {address} 10.0.0.1 40000 1883\r\n".encode())
     return client
@@ -133,7 +133,7 @@ async def test_beside_900_wrong_logins_a_right_one_from_elsewhere_waits_for_two_
         connack = await honest.receive()
         assert isinstance(connack, Connack)
         assert connack.reason_code == 0
-        # Those that ran when it came, and as many that began before it.
+        # Checks that were already running, and the same number that may have begun before.
         assert verified.index(b"secret") - before <= 2 * 2
     for guesser in guessers:
         guesser.cut()

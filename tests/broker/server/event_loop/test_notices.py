@@ -1,4 +1,4 @@
-"""Lines about misbehaving clients: some of them a second, the others counted."""
+"""Log lines about misbehaving clients: a limited number per second, the others are counted."""
 
 import logging
 

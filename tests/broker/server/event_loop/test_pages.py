@@ -1,4 +1,4 @@
-"""Pages of queued messages come from disk some in a tick."""
+"""Queued messages are read from disk in pages, a limited number per tick."""
 
 from pathlib import Path
 

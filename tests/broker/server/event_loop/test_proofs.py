@@ -1,4 +1,4 @@
-"""Connections are asked about again in turn, at a bounded rate; what is not known ends none."""
+"""Credentials of connections are checked again at a limited rate; without a result nothing ends."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from gateway.broker.wire.decoder import Decoder
 
 
 class Rows:
-    """A source whose rows a test changes; it does not know of who is called `unknown`."""
+    """A source of users whose rows a test changes; it fails for the user `unknown`."""
 
     name = "rows"
     methods = ()
@@ -63,7 +63,7 @@ def connection_of(username: str) -> Connection:
 
 
 async def swept(source: Rows, usernames: list[str]) -> list[tuple[str | None, bool]]:
-    """Ask once about a connection of each user, all proven by the row b"1"; return who ended."""
+    """Check one connection per user again, each accepted for the row b"1"; return who was ended."""
     ended: list[tuple[str | None, bool]] = []
     proofs = Proofs(lambda connection, gone: ended.append((connection.username, gone)))
     for username in usernames:

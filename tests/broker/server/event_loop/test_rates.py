@@ -1,4 +1,4 @@
-"""A client that sends more than its rate allows is read from less often, and loses nothing."""
+"""A client that exceeds its rate is read from less often, and loses nothing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A client that sends more than a slice, or than the disk takes, waits and loses nothing by it."""
+"""A client that sends more than a slice, or than the disk accepts, waits and loses nothing."""
 
 import asyncio
 import dataclasses
@@ -11,15 +11,15 @@ from tests.broker.server.slow_disk import SlowDisk
 from tests.peers.mqtt_bytes import DISCONNECT, PINGREQ, Will, connect, publish, subscribe
 
 READ_BYTES_MAX = 256 * 1024
-"""What one read of asyncio or uvloop brings at the most."""
+"""Bytes that one read of asyncio or uvloop returns, at most."""
 
 KIB = 1024
 
 PINGS = 30_000
-"""7 turns of the shortest packets: 60 kB, which one read brings."""
+"""Number of PINGREQs that take 7 slices: 60 kB, which one read returns."""
 
 MANY_PINGS = 3_000
-"""Most of a turn: two clients with as many are more than one."""
+"""Number of PINGREQs that take most of a slice, so that two such clients exceed one."""
 
 
 async def test_while_one_client_is_behind_the_others_are_answered(start: Start) -> None:
@@ -98,8 +98,8 @@ async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_no
         await broker.eventually(
             lambda: all(protocols[f"greedy {number}"].overloaded for number in range(4))
         )
-        # One commit holds what the first read brought, the next batch waits behind it. Of 4 MiB
-        # that were sent no more is in memory than the limit and what each was read once beyond it.
+        # The running commit holds the bytes of the first read, and the next batch waits. Of the
+        # 4 MiB that were sent, memory holds the limit and one further read for each client.
         await broker.eventually(disk.waiting.is_set)
         await broker.eventually(lambda: event_loop.broker.batch.pending_bytes() > 64 * KIB)
         pending_bytes = event_loop.broker.batch.pending_bytes()

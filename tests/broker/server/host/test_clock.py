@@ -1,4 +1,4 @@
-"""The wall clock as it is written down: how good it is, and never back over a restart."""
+"""The recorded wall clock: its quality, and that it never runs backwards over a restart."""
 
 import ctypes
 from typing import Any
@@ -14,13 +14,13 @@ HOUR_MS = 3_600_000
 
 
 class Machine:
-    """A machine whose clocks a test sets."""
+    """A machine with clocks that a test sets."""
 
     def __init__(self) -> None:
         self.wall_ms = NOW_MS
         self.monotonic_ms = 5_000
         self.answers = [ClockQuality.UNSYNCHRONISED]
-        """What the kernel reports, one after the other; the last goes on."""
+        """Reports of the kernel, one per call; the last one is repeated."""
 
     def pass_time(self, milliseconds: int) -> None:
         self.wall_ms += milliseconds

@@ -1,4 +1,4 @@
-"""Which build of the core runs."""
+"""Detection of the build of the core: compiled or interpreted."""
 
 from gateway.broker.core.sessions import session
 from gateway.broker.server.host.compiled import COMPILED

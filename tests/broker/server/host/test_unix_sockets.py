@@ -1,4 +1,4 @@
-"""Files of Unix sockets: closed to others, replaced only where no process listens."""
+"""Unix socket files: closed to other users, and replaced only if no process listens."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""How many connections an address may have and make, without a socket."""
+"""Limits for connections, and for new connections per second, from one address; no sockets."""
 
 from ipaddress import ip_network
 

@@ -1,4 +1,4 @@
-"""Whether an address is in a set of networks."""
+"""Lookup of an address in a set of networks."""
 
 import ipaddress
 

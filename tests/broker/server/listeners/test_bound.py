@@ -1,4 +1,4 @@
-"""Sockets that listen before anything accepts from them."""
+"""Sockets that listen before the broker accepts connections from them."""
 
 import errno
 import socket

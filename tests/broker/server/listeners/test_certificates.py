@@ -1,4 +1,4 @@
-"""Certificates that change while the broker runs: what is used, kept, ended, shown and logged."""
+"""Certificates that change while the broker runs: used, kept, ended, shown and logged."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ def certificates_of(site: "Site") -> Certificates:
 
 
 class Site:
-    """An authority, and the files of a gateway, which can be replaced."""
+    """An authority, and the files of a gateway, which a test can replace."""
 
     def __init__(self, folder: Path) -> None:
         self.authority = Authority(folder)
@@ -40,14 +40,14 @@ class Site:
         self.renew("first")
 
     def renew(self, name: str, **dates: Any) -> None:
-        """Put another certificate in place."""
+        """Replace the gateway's certificate and key."""
         made = self.authority.issue(name, alternatives="DNS:gateway", **dates)
         for source, place in zip(made, (self.certificate, self.key), strict=True):
             shutil.copy(source, f"{place}.new")
             os.replace(f"{place}.new", place)
 
     def tls(self) -> dict[str, Any]:
-        """The table of a listener that wants certificates of clients."""
+        """Return the table of a listener that requests client certificates."""
         return {
             "certificate": str(self.certificate),
             "key": str(self.key),
@@ -57,7 +57,7 @@ class Site:
         }
 
     def client(self, name: str | None = None) -> ssl.SSLContext:
-        """What a client has."""
+        """Return the TLS context of a client, with a certificate if a name is given."""
         context = ssl.create_default_context(cafile=self.authority.ca)
         if name is not None:
             context.load_cert_chain(*self.authority.issue(name, client=True))
@@ -70,7 +70,7 @@ def site(tmp_path: Path) -> Site:
 
 
 async def subject_at(broker: Broker, site: Site) -> str:
-    """Whom a new client meets."""
+    """Return the name in the certificate that a new client receives."""
     shown = broker.listeners[0]
     _, writer = await asyncio.open_connection(
         shown["bind"], shown["port"], ssl=site.client(), server_hostname="gateway"
@@ -81,7 +81,7 @@ async def subject_at(broker: Broker, site: Site) -> str:
 
 
 def look(broker: Broker, times: int = 2) -> None:
-    """Let time pass: files are looked at, and again once they have settled."""
+    """Check the files as if time had passed; a change is used at the second check."""
     for _ in range(times):
         broker.running.listening.certificates.stop()
         broker.running.listening.certificates.look()
@@ -165,7 +165,7 @@ async def test_a_new_revocation_list_ends_the_connections_that_it_names(
     assert broker.errors == {"tls_certificate_revoked": 1}
     clients["cellar"].send(PINGREQ)
     assert await clients["cellar"].packet() == PINGRESP
-    # A stored session of roof would receive nothing from now on: no other connection proves it.
+    # The stored session of roof receives nothing now, because no other connection proves the user.
     assert gone == ["roof"]
 
 

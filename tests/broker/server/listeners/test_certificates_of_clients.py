@@ -1,4 +1,4 @@
-"""Connections end with the certificates of their clients, and with the authorities of these."""
+"""Connections end when the certificate of the client, or its authority, is no longer valid."""
 
 import datetime
 import os

@@ -1,4 +1,4 @@
-"""Stored sessions of clients whose certificates are revoked while they are away."""
+"""Stored sessions of clients whose certificates are revoked while the clients are away."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def site(tmp_path: Path) -> Site:
 
 @pytest.fixture
 def run(tmp_path: Path, site: Site) -> Run:
-    """Starts the broker, each time with the same data directory."""
+    """Return a function that runs the broker, each time with the same data directory."""
     listeners: list[dict[str, Any]] = [{"tls": site.tls(), "protocol": "mqtt"}, PLAIN]
 
     users = tmp_path / "passwords"
@@ -48,7 +48,7 @@ def session(broker: Broker, client_id: str) -> Session:
 
 
 async def store(broker: Broker, client_id: str, context: ssl.SSLContext) -> None:
-    """Leave a stored session with a subscription."""
+    """Leave a stored session with a subscription, and disconnect."""
     client = await broker.open(0, context)
     assert await client.log_in(client_id, clean=False) == 0
     client.send(subscribe(1, ("t", 1)))
@@ -58,7 +58,7 @@ async def store(broker: Broker, client_id: str, context: ssl.SSLContext) -> None
 
 
 async def message(broker: Broker) -> None:
-    """Publish one message, which is acknowledged."""
+    """Publish one message and wait for its acknowledgement."""
     client = await broker.open(1)
     assert await client.log_in("publisher") == 0
     client.send(publish("t", b"x", qos=1, packet_id=1))

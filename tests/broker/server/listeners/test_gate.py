@@ -1,4 +1,4 @@
-"""What a connection meets before TLS and before the core, on real sockets."""
+"""Checks of a new connection before TLS and before the core, on real sockets."""
 
 import asyncio
 import struct
@@ -29,7 +29,7 @@ def proxied(last: int) -> bytes:
 
 
 async def closed(broker: Broker, index: int = 0) -> bool:
-    """Whether a new connection is closed without a byte."""
+    """Return True if a new connection is closed without receiving a byte."""
     client = await broker.open(index)
     try:
         return await client.rest() == b""

@@ -1,4 +1,4 @@
-"""Whose pages may connect, and that no bytes at all make the handshake stumble."""
+"""WebSocket handshakes: which pages may connect, and that arbitrary bytes raise no exception."""
 
 import socket
 
@@ -35,7 +35,7 @@ def test_a_page_of_this_host_may_connect(origin: str, host: str) -> None:
     ("origin", "host"),
     [
         ("http://evil.example", "127.0.0.1:8083"),
-        # A name whose owner lets it resolve to this machine (DNS rebinding).
+        # A name whose owner makes it resolve to this machine (DNS rebinding).
         ("http://evil.example", "evil.example:8083"),
         ("http://localhost.evil.example", "localhost.evil.example"),
         ("http://127.0.0.1.evil.example", "127.0.0.1"),
@@ -102,7 +102,7 @@ def test_a_request_that_does_not_end_is_refused_at_its_limit(size: int) -> None:
 def test_a_request_that_would_take_long_to_read_is_refused_unread(
     headers: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Seen before: 43 ms for an international name, 60 ms for 3,700 headers."""
+    """Regression: reading took 43 ms for an international name, 60 ms for 3,700 headers."""
     handshake = Handshake(())
     monkeypatch.delattr("wsproto.handshake.H11Handshake.receive_data")
     answer = handshake.receive(REQUEST.replace(b"Host: h\r\n", headers) % b"")

@@ -1,4 +1,4 @@
-"""Handshakes have a slice of each turn of the loop; the others wait in order."""
+"""Handshakes get one slice of each turn of the event loop; the others wait in order."""
 
 import asyncio
 from time import perf_counter

@@ -1,4 +1,4 @@
-"""A client that is still sending reads why the broker closed, and cannot stay for long."""
+"""A client that is still sending reads why the broker closed, but cannot stay for long."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ SUBSCRIBE = packet(Kind.SUBSCRIBE, 2, b"\0\x01\0" + string("topic") + b"\0")
 
 
 async def answer_of(broker: Broker, *parts: bytes) -> bytes:
-    """Answer read by a client that sends everything before it reads."""
+    """Send all parts and more without reading; return what the broker has sent then."""
     shown = broker.listeners[0]
     with socket.create_connection((shown["bind"], shown["port"])) as client:
         client.setblocking(False)

@@ -1,4 +1,4 @@
-"""Several listeners of one broker: which connections each takes, and how many."""
+"""Several listeners of one broker: the connections that each accepts, and their limits."""
 
 import socket
 import stat

@@ -1,4 +1,4 @@
-"""From a listener's configuration to what makes its connections."""
+"""The objects that are created from a listener's configuration."""
 
 from pathlib import Path
 

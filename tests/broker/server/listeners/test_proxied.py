@@ -1,4 +1,4 @@
-"""The PROXY protocol in front of MQTT: the client's address, and connections without a header."""
+"""MQTT through the PROXY protocol: the client's address, and connections without a header."""
 
 import asyncio
 import struct

@@ -1,4 +1,4 @@
-"""The PROXY header as bytes: what it states, what it is refused for, and how long it may be."""
+"""The bytes of a PROXY header: what it states, why it is refused, and its maximum length."""
 
 import struct
 

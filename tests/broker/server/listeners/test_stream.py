@@ -1,4 +1,4 @@
-"""A connection on a plain byte stream: the peer may have any name."""
+"""A connection on a plain byte stream, whose peer may have any name."""
 
 import asyncio
 import socket
@@ -43,7 +43,7 @@ async def test_a_peer_s_socket_may_have_any_name(start: Start, path: Path, name:
         (address,) = broker.addresses()
         assert address.isascii()
         assert address.isprintable()
-        peer.send(b"\x00\x00")  # wrong: the name goes into the log as well
+        peer.send(b"\x00\x00")  # a violation: the name is logged as well
         assert await loop.sock_recv(peer, 100) == b""
     other = await broker.open()
     assert await other.log_in("other") == 0

@@ -1,4 +1,4 @@
-"""TLS below MQTT and WebSocket: handshakes, what is refused, places and ends."""
+"""TLS below MQTT and WebSocket: handshakes, refusals, connection limits and ends."""
 
 import asyncio
 import socket
@@ -134,7 +134,7 @@ async def test_a_client_that_does_not_trust_the_certificate_is_counted(
     shown = broker.listeners[0]
 
     def shake_hands() -> None:
-        # Not asyncio: it does not send the alert.
+        # asyncio would not send the alert.
         with socket.create_connection((shown["bind"], shown["port"])) as raw:
             ssl.create_default_context().wrap_socket(raw, server_hostname="gateway")
 
@@ -143,7 +143,7 @@ async def test_a_client_that_does_not_trust_the_certificate_is_counted(
     await broker.eventually(lambda: broker.errors == {"tls_handshake": 1})
 
 
-# -- time and places
+# -- timeouts and connection limits
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01\x02\x00\x01"])
@@ -178,7 +178,7 @@ async def test_a_flight_of_handshakes_is_made_in_slices(start: Start, site: Site
     assert codes == 40 * [0]
 
 
-# -- ends
+# -- the end of a connection
 
 
 async def test_the_broker_ends_tls_before_it_closes(start: Start, site: Site) -> None:
@@ -186,7 +186,7 @@ async def test_the_broker_ends_tls_before_it_closes(start: Start, site: Site) ->
     client = await broker.open(0, site.client())
     assert await client.log_in("a") == 0
     client.send(b"\xff\xff")
-    # Without its end of TLS the client's library would report that the stream was cut short.
+    # Without the broker's close_notify the client would report a truncated stream.
     assert await client.rest() == b""
 
 

@@ -1,4 +1,4 @@
-"""Whom a client's certificate proves, and which certificates are refused."""
+"""Users that client certificates prove, and certificates that are refused."""
 
 import asyncio
 import ssl

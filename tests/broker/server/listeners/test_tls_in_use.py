@@ -1,4 +1,4 @@
-"""TLS behind a proxy, and with the client libraries and programs that people use."""
+"""TLS behind a proxy, and with common client libraries and programs."""
 
 import asyncio
 import shutil

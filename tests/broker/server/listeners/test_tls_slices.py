@@ -1,4 +1,4 @@
-"""Records of one client are decrypted in slices: others are served, and pauses hold."""
+"""TLS records of one client are decrypted in slices: other clients are served in between."""
 
 import asyncio
 import ssl

@@ -34,7 +34,7 @@ PINGRESP = b"\xd0\x00"
 
 
 async def closed_with(client: WebSocketClient) -> int:
-    """The code of the broker's close frame, which has to come next, and then the end."""
+    """Assert that a close frame and then the end follow; return the close code."""
     opcode, payload = await client.frame()
     assert opcode == CLOSE
     client.send(frame_of(CLOSE, payload[:2]))

@@ -9,7 +9,7 @@ import pytest
 from tests.api.chromium import Tab, open_tab
 from tests.broker.server.conftest import Start
 
-# Connects, sends CONNECT, answers CONNACK with what `%s` states, and reports what it saw.
+# Connects, sends CONNECT, answers CONNACK with the packet in `%s`, and returns what happened.
 SCRIPT = """new Promise(done => {
   const seen = [];
   const socket = new WebSocket("ws://127.0.0.1:%d/mqtt", ["mqtt"]);
@@ -38,10 +38,10 @@ async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
 
 @pytest.fixture
 async def page_port() -> AsyncIterator[int]:
-    """An HTTP server on loopback that has an empty page; in /sandbox it has no origin."""
+    """Yield the port of an HTTP server with an empty page; pages in /sandbox have no origin."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A browser also opens connections on which it then asks for nothing.
+        # A browser also opens connections on which it sends no request.
         request = await reader.readline()
         while await reader.readline() not in (b"\r\n", b""):
             pass

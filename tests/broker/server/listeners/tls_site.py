@@ -1,4 +1,4 @@
-"""A site with TLS: an authority, a gateway's certificate and those of clients."""
+"""A site with TLS: an authority, a gateway's certificate and client certificates."""
 
 import asyncio
 import ssl
@@ -16,7 +16,7 @@ PROXIED += struct.pack(">HH", 40_000, 8883)
 
 
 class Site:
-    """An authority, a gateway's certificate, and clients'."""
+    """An authority and certificates of a gateway and clients; the client `roof` is revoked."""
 
     def __init__(self, folder: Path) -> None:
         self.authority = Authority(folder)
@@ -31,16 +31,16 @@ class Site:
         self.crl = self.authority.list_revoked()
 
     def tls(self, **keys: object) -> dict[str, Any]:
-        """The table of a listener."""
+        """Return the table of a listener with TLS."""
         return {"certificate": str(self.certificate), "key": str(self.key)} | keys
 
     def mutual(self, **keys: object) -> dict[str, Any]:
-        """The same, and clients have to show a certificate."""
+        """Return the table of a listener that requires client certificates."""
         wanted = {"ca": str(self.authority.ca), "client_certificates": "required"}
         return self.tls(**wanted) | keys
 
     def client(self, name: str | None = None) -> ssl.SSLContext:
-        """What a client has that trusts the authority, and a certificate of its own perhaps."""
+        """Return a client's TLS context, with a certificate of its own if a name is given."""
         context = ssl.create_default_context(cafile=self.authority.ca)
         if name is not None:
             context.load_cert_chain(*self.clients.get(name, self.nameless))
@@ -56,7 +56,7 @@ async def shake_hands(
     *,
     before: bytes = b"",
 ) -> None:
-    """A client's handshake of which each byte is in the test's hands; `before` comes first."""
+    """Complete a client's handshake over memory buffers; `before` is sent first."""
     while True:
         try:
             tls.do_handshake()

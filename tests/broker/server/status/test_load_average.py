@@ -1,4 +1,4 @@
-"""Averages as Mosquitto's `calc_load` computes them."""
+"""Load averages, computed as Mosquitto's `calc_load` does."""
 
 from math import exp
 

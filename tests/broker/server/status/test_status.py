@@ -1,4 +1,4 @@
-"""The status: what it warns of, and what it has of commits and the journal."""
+"""The status: its warnings, and its metrics of commits and the journal."""
 
 from tests.broker.server.broker import log_in, warnings_in
 from tests.broker.server.conftest import Start

@@ -57,7 +57,7 @@ async def test_a_new_subscriber_gets_every_value_immediately(start: Start) -> No
         assert isinstance(await other.receive(), Pingresp)
         await subscribe(client, "$SYS/#")
         values = await publishes(client, TOPIC_COUNT)
-        # Nothing else comes: PINGRESP is next.
+        # Nothing else arrives before PINGRESP.
         client.send(Pingreq())
         assert isinstance(await client.receive(), Pingresp)
     assert values["version"].startswith("oncegate version ")

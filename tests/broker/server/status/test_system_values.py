@@ -1,4 +1,4 @@
-"""The values under `$SYS`: what they are made of."""
+"""The values under `$SYS`, and what they are computed from."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_a_message_counts_wherever_it_is_kept_with_its_topic_and_payload(tmp_pat
     publisher.send(Publish("u", b"12345", 2, False, False, 2))
     harness.commit()
     found = values(harness)
-    # One waits in a queue, one is in flight, one is retained, one awaits its PUBREL.
+    # One message is queued, one is in flight, one is retained, one waits for its PUBREL.
     assert found["messages/stored"] == found["store/messages/count"] == "4"
     assert found["store/messages/bytes"] == str(4 * size_bytes)
     harness.close()

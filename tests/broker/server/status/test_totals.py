@@ -1,4 +1,4 @@
-"""The sums over all sessions: right, in slices, and from one walk for all who ask together."""
+"""The totals over all sessions: correct, computed in slices, and shared by concurrent requests."""
 
 import asyncio
 
@@ -47,7 +47,7 @@ async def test_a_status_that_takes_many_ticks_counts_every_session_once(
     publisher.send(publish("t", b"x", qos=1, packet_id=1))
     assert (await publisher.packet())[0] == 0x40
     status = await broker.running.status.current()
-    # Session 3 was clean and is gone; 1 and 5 are away, and each keeps the message in its queue.
+    # Session 3 was clean and has ended; 1 and 5 are away, each with the message in its queue.
     assert status["sessions"] == {"connected": 4, "persistent": 4, "total": 6}
     assert status["queued"]["messages"] == 2
     assert status["inflight"] == 3

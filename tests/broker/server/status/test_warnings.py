@@ -1,4 +1,4 @@
-"""Warnings of the status: which there are, what they name, and when they clear."""
+"""Warnings in the status: which exist, what they name, and when they clear."""
 
 import dataclasses
 

@@ -1,1 +1,1 @@
-"""Data directories that earlier versions left, with what must be found in them: see `make`."""
+"""Data directories that earlier versions wrote, with their expected contents: see `make`."""

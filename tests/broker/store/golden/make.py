@@ -1,13 +1,13 @@
-"""Makes a golden data directory: drives a real broker and uploader, and writes down what is in it.
+"""Makes a golden data directory: runs a real broker and uploader, and records the contents.
 
     .venv/bin/python -m tests.broker.store.golden.make NAME [--code TREE] [--without-5]
 
-makes NAME.tar.xz and NAME.json beside this file, by the programs of the working tree TREE (this one
-unless it is given). They are made once for each format that was ever landed, by the code of that
-time, and never again: NAME is the number of the data directory's format.
+makes NAME.tar.xz and NAME.json in the folder of this file, with the programs in the source tree
+TREE (default: this tree). NAME is the number of the data directory's format. Each format has one
+golden directory, made once by the code of its time and never again.
 
-NAME.json states what the clients did and therefore what every later version has to find, from their
-side alone: nothing in it was asked of the broker.
+NAME.json states the actions of the clients, and therefore what every later version must find. It
+is written from the clients' side alone, without a request to the broker.
 """
 
 import argparse
@@ -28,13 +28,13 @@ from tests.peers.mqtt_bytes import Kind, Will, connect
 
 PASSWORD = b"correct horse"
 HELD = ((11, "late/1", "held in the tables"), (13, "late/2", "held in the journal"))
-"""Packet identifiers, topics and payloads of `holder` that it never released."""
+"""QoS 2 messages that `holder` never released: packet identifier, topic and payload of each."""
 
 Expected = dict[str, Any]
 
 
 class Story:
-    """What the clients do, in two lives of the broker."""
+    """The actions of the clients, during two runs of the broker."""
 
     def __init__(self, programs: Programs, *, speaks_5: bool) -> None:
         self._programs = programs
@@ -44,13 +44,13 @@ class Story:
         self._retained: dict[str, str] = {}
 
     async def lasting(self, name: str, *, will: Will | None = None) -> ByteClient:
-        """A client with a persistent session; `owned` names its user."""
+        """Connect with a persistent session; the client `owned` logs in as a user."""
         user = {"username": "owner", "password": PASSWORD} if name == "owned" else {}
         data = connect(name, clean=False, will=will, **user)  # type: ignore[arg-type]
         return await self._programs.client(name, data)
 
     async def subscribe(self, name: str, topic_filter: str, qos: int) -> None:
-        """Make a subscription of a persistent session, and go away in order."""
+        """Subscribe in a persistent session, and disconnect."""
         client = await self.lasting(name)
         assert await client.subscribe((topic_filter, qos)) == [qos]
         self._subscribed.setdefault(name, {})[topic_filter] = qos
@@ -58,7 +58,7 @@ class Story:
         await client.disconnect()
 
     async def publish(self, topic: str, *payloads: str, qos: int = 2, retain: bool = False) -> None:
-        """Publish and note to whom each copy is owed."""
+        """Publish, and record which sessions must receive each message."""
         publisher = await self._programs.client("publisher", connect("publisher"))
         for payload in payloads:
             await publisher.deliver(topic, payload.encode(), qos=qos, retain=retain)
@@ -82,11 +82,11 @@ class Story:
     async def seen_away(self, name: str) -> None:
         """Wait until the broker has noticed that a connection was cut."""
         while (await self._programs.ask("session", client_id=name))["connected"]:  # noqa: ASYNC110
-            # The control socket has no way to wait for a change.
+            # The control socket cannot wait for a change.
             await asyncio.sleep(0.02)
 
     async def first_life(self) -> None:
-        """What the tables hold: the broker stops in order behind it."""
+        """Create the state that is in the tables, because the broker stops cleanly afterwards."""
         await self.subscribe("owned", "orders/#", 2)
         await self.subscribe("away", "sensors/#", 1)
         await self.subscribe("away", "wills/#", 1)
@@ -120,7 +120,7 @@ class Story:
         sender.cut()
 
     async def _leave_half_done(self) -> None:
-        """Leave one delivery at PUBREL and one at PUBLISH: the window of two is full."""
+        """Leave one delivery at PUBREL and one at PUBLISH, which fills the window of two."""
         busy = await self.lasting("busy")
         first = await busy.expect(Kind.PUBLISH)
         await busy.expect(Kind.PUBLISH)
@@ -131,7 +131,7 @@ class Story:
         await self.seen_away("busy")
 
     async def second_life(self) -> None:
-        """What only the journal holds: the broker is killed behind it."""
+        """Create the state that only the journal has, because the broker is killed afterwards."""
         await self.publish("sensors/t", "t5", "t6")
         await self.publish("state/a", "uno", retain=True)
         await self.publish("state/d", "four", retain=True)
@@ -154,7 +154,7 @@ class Story:
             await self._publish_5("five/2", "with properties, in the journal")
 
     async def end(self) -> None:
-        """Be killed with a client connected that has a will; log/open holds a segment."""
+        """Kill the broker while it has a client with a will, and a segment in log/open."""
         willed = await self.lasting("willed", will=Will("wills/w", b"gone", 1))
         await self.publish("sensors/t", "t8")
         await self._programs.ask("session", client_id="willed")
@@ -163,7 +163,7 @@ class Story:
         willed.cut()
 
     def expected(self) -> Expected:
-        """What every later version has to find."""
+        """Return the contents that every later version must find."""
         return {
             "owed": dict(sorted(self._owed.items())),
             "subscribed": dict(sorted(self._subscribed.items())),
@@ -176,7 +176,7 @@ class Story:
 
 
 async def make(programs: Programs, *, speaks_5: bool) -> Expected:
-    """Fill the data directory; what is in it afterwards."""
+    """Fill the data directory; return its expected contents."""
     story = Story(programs, speaks_5=speaks_5)
     log = programs.data / "log"
     programs.start("broker")
@@ -198,7 +198,7 @@ async def make(programs: Programs, *, speaks_5: bool) -> Expected:
 
 
 def pack(directory: Path, archive: Path) -> None:
-    """Pack data directory and users, without sockets and what SQLite makes again."""
+    """Pack the data directory and the users, without sockets and without SQLite's `-shm`."""
     with tarfile.open(archive, "w:xz", preset=9) as tar:
         for path in sorted((directory / "data").rglob("*")):
             if not stat.S_ISSOCK(path.lstat().st_mode) and not path.name.endswith("-shm"):
@@ -207,7 +207,7 @@ def pack(directory: Path, archive: Path) -> None:
 
 
 def main() -> None:
-    """Make one."""
+    """Make one golden data directory."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("name")
     parser.add_argument("--code", type=Path, default=HERE)

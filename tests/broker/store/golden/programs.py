@@ -1,4 +1,4 @@
-"""Broker and uploader of any version of the source, as processes on one data directory."""
+"""Broker and uploader of any source tree, run as processes on one data directory."""
 
 import asyncio
 import json
@@ -33,13 +33,13 @@ target = "{target}"
 """
 
 AWAY = "file:///nonexistent/target/directory"
-"""A target that is not there: what is sealed stays on the device."""
+"""A target that does not exist, so that sealed segments stay on the device."""
 
 
 class Programs:
-    """One gateway: its directory, its configuration, its processes.
+    """The directory, the configuration and the processes of one gateway.
 
-    `source` is the top of the working tree whose programs run, `directory` holds everything.
+    `source` is the top of the source tree whose programs run; `directory` holds all files.
     """
 
     def __init__(self, directory: Path, source: Path = HERE) -> None:
@@ -52,7 +52,7 @@ class Programs:
         self.port = free_port()
 
     def run(self, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a verb to its end."""
+        """Run a command of the tree to its end."""
         return subprocess.run(
             [*self._command(), *arguments],
             input=text,
@@ -64,7 +64,7 @@ class Programs:
         )
 
     def start(self, verb: str, *, target: str = "", seal_after: str = "500ms") -> None:
-        """Start `broker` or `upload`; `target` is the default one unless it is given."""
+        """Start `broker` or `upload`; an empty `target` means a folder in the data directory."""
         self._configuration.write_text(
             SETTINGS.format(
                 data=self.data,
@@ -87,29 +87,29 @@ class Programs:
             self.wait_for(lambda: self.port in self._ports(), "the broker listens")
 
     def stop(self, verb: str, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal and wait for the end; the exit code."""
+        """Send a signal to a process and wait for its end; return the exit code."""
         process = self._processes.pop(verb)
         process.send_signal(number)
         return process.wait(DEADLINE_SECONDS)
 
     def remove(self) -> None:
-        """Kill what still runs."""
+        """Kill all processes that still run."""
         for verb in list(self._processes):
             self.stop(verb, signal.SIGKILL)
 
     def output(self) -> str:
-        """What the programs wrote."""
+        """Return the output of all processes."""
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def wait_for(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait until a condition on the processes and their files holds."""
+        """Wait until a condition on the processes and their files is true."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not condition():
             assert time.monotonic() < deadline, f"expected: {what}; {self.output()[-2000:]}"
             time.sleep(0.02)
 
     async def client(self, client_id: str, connect: bytes) -> ByteClient:
-        """A client whose CONNECT was accepted."""
+        """Connect with this CONNECT, which must be accepted; return the client."""
         client = await ByteClient.open(self.port)
         await client.send_all(connect)
         connack = await client.receive()
@@ -118,7 +118,7 @@ class Programs:
         return client
 
     async def ask(self, command: str, **arguments: object) -> Any:
-        """A question to the control socket."""
+        """Send a command to the control socket; return its result."""
         reader, writer = await asyncio.open_unix_connection(str(self.data / "control.sock"))
         writer.write(json.dumps({"command": command, **arguments}).encode() + b"\n")
         answer = json.loads(await reader.readline())
@@ -127,7 +127,7 @@ class Programs:
         return answer["result"]
 
     def _ports(self) -> set[int]:
-        """The ports at which something listens on 127.0.0.1."""
+        """Return the ports on 127.0.0.1 on which a process listens."""
         lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
         fields = [line.split() for line in lines]
         return {

@@ -1,4 +1,4 @@
-"""Every format of the data directory that was ever landed is read, whole, by the code of today."""
+"""Every format that the data directory ever had is read completely by today's code."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ SESSIONS_HAVE_OWNERS = 3
 
 
 class Golden:
-    """A copy of a golden directory with today's programs on it."""
+    """A copy of a golden directory, used by today's programs."""
 
     def __init__(self, number: int, directory: Path) -> None:
         self.number = number
@@ -36,7 +36,7 @@ class Golden:
         self.programs = Programs(directory)
 
     async def client(self, name: str) -> ByteClient:
-        """A client that comes back to its session."""
+        """Connect a client, which must find its session."""
         if name == "five":
             packet = version_5.connect(name, lasting=True)
         elif name == "owned":
@@ -49,7 +49,7 @@ class Golden:
         return client
 
     async def delivered(self, name: str) -> list[list[str]]:
-        """Everything that a session is sent until nothing more comes, as topics and payloads."""
+        """Return all messages that a session receives, as topics and payloads."""
         client = await self.client(name)
         for _ in range(self.expected["received_and_not_completed"].get(name, 0)):
             pubrel = await client.expect(Kind.PUBREL)
@@ -57,7 +57,7 @@ class Golden:
         found: list[list[str]] = []
         while len(found) < len(self.expected["owed"][name]):
             found.append(await self._take(name, client))
-        # Whatever is owed beyond that is before the answer.
+        # Any further message arrives before the PINGRESP.
         await client.ping()
         while client.has_waiting():
             found.append(await self._take(name, client))
@@ -77,12 +77,12 @@ class Golden:
         return [of_5.topic, of_5.payload.decode()]
 
     def uploaded_to(self) -> int:
-        """The last sequence number that arrived."""
+        """Return the last sequence number in the uploaded segments."""
         names = segments_in(self.programs.data / "uploaded")
         return max((name.last_sequence for name in names), default=0)
 
     def audit(self) -> dict[str, Any]:
-        """The verdict on the whole directory."""
+        """Run the audit on the whole directory; return its report, or its refusal."""
         done = self.programs.run("audit", "--data-dir", str(self.programs.data), "--json")
         if not done.stdout:
             return {"refusal": " ".join(done.stderr.split())}
