@@ -1,4 +1,4 @@
-"""Certificates as a real authority issues them: made with the `openssl` program, in a directory."""
+"""A certificate authority for tests: real certificates, created with the `openssl` program."""
 
 import datetime
 import os
@@ -30,7 +30,7 @@ organizationName = optional
 
 
 def openssl(*arguments: object) -> None:
-    """Run the program; what it says is shown where it fails."""
+    """Run the program; if it fails, raise AssertionError with its error output."""
     done = subprocess.run(
         ["openssl", *map(str, arguments)], check=False, capture_output=True, text=True, timeout=60
     )
@@ -38,7 +38,7 @@ def openssl(*arguments: object) -> None:
 
 
 class Authority:
-    """A private authority in a folder of its own."""
+    """A private certificate authority in a folder of its own."""
 
     def __init__(self, folder: Path, name: str = "test authority") -> None:
         folder.mkdir()
@@ -52,7 +52,7 @@ class Authority:
         openssl(
             *("req", "-x509", "-new", "-key", folder / "ca.key", "-out", self.ca),
             *("-days", 100, "-subj", f"/CN={name}"),
-            # Python 3.13 checks by the letter of RFC 5280.
+            # Python 3.13 requires this extension, as RFC 5280 does.
             *("-addext", "keyUsage=critical,keyCertSign,cRLSign"),
         )
 
@@ -66,7 +66,7 @@ class Authority:
         begins: datetime.timedelta = -DAY,
         ends: datetime.timedelta = 60 * DAY,
     ) -> tuple[Path, Path]:
-        """Issue a certificate; return its file and that of its key, NAME.pem and NAME.key."""
+        """Issue a certificate; return the paths of NAME.pem and of its key NAME.key."""
         certificate, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         request = self.folder / f"{name}.csr"
         new_key(key)
@@ -85,11 +85,11 @@ class Authority:
         return certificate, key
 
     def revoke(self, certificate: Path) -> None:
-        """Have the next list name a certificate."""
+        """Revoke a certificate: the next revocation list will contain it."""
         self._as_authority("-revoke", certificate)
 
     def list_revoked(self) -> Path:
-        """Write the revocation list; return its file, which is replaced as a whole."""
+        """Write the revocation list and return its path; the file is replaced atomically."""
         file = self.folder / "crl.pem"
         self._as_authority("-gencrl", "-out", self.folder / "crl.new")
         os.replace(self.folder / "crl.new", file)
@@ -100,11 +100,11 @@ class Authority:
 
 
 def new_key(path: Path) -> None:
-    """Make a private key that only its owner reads."""
+    """Create a private key that only its owner can read."""
     openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
     path.chmod(0o600)
 
 
 def stamp(offset: datetime.timedelta) -> str:
-    """A time from now as certificates have it."""
+    """Return the time at this offset from now, in the format of certificates."""
     return (datetime.datetime.now(datetime.UTC) + offset).strftime("%Y%m%d%H%M%SZ")

@@ -1,4 +1,4 @@
-"""What all tests of this room share: files with secrets."""
+"""Fixture for all tests of access control: files with secrets are private."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def closed_files() -> Iterator[None]:
-    """What a test writes is closed to others, as a file with secrets has to be."""
+    """Make all files of a test readable by their owner only, as files with secrets must be."""
     before = os.umask(0o077)
     yield
     os.umask(before)

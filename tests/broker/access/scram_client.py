@@ -1,4 +1,4 @@
-"""The client's side of SCRAM-SHA-256, drawn from RFC 5802 and not with the broker's code."""
+"""The client's side of SCRAM-SHA-256, written from RFC 5802 and without the broker's code."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ def _hmac(key: bytes, text: bytes) -> bytes:
 
 
 class ScramClient:
-    """One exchange. `salts` and `iterations` are what the server said."""
+    """The client in one exchange; `salt` and `iterations` are those that the server sent."""
 
     def __init__(self, username: str, password: str, nonce: str, header: str = "n,,") -> None:
         self._password = password
@@ -23,11 +23,11 @@ class ScramClient:
         self.nonce = ""
 
     def first(self) -> bytes:
-        """The client-first message."""
+        """Return the client-first message."""
         return f"{self._header}{self._bare}".encode()
 
     def final(self, server_first: bytes) -> bytes:
-        """The client-final message with the proof."""
+        """Return the client-final message with the proof."""
         attributes = dict(part.split("=", 1) for part in server_first.decode().split(","))
         assert attributes["r"].startswith(self._nonce), "another exchange's nonce"
         assert len(attributes["r"]) > len(self._nonce) + 16, "the server's part is too short"
@@ -45,5 +45,5 @@ class ScramClient:
         return f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
 
     def trusts(self, server_final: bytes | None) -> bool:
-        """Whether the server knows the password as well."""
+        """Return True if the server has proven that it knows the password's keys."""
         return server_final == b"v=" + base64.b64encode(self._server_signature)

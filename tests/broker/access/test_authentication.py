@@ -1,4 +1,4 @@
-"""The door of the room: users with either kind of entry, asked either way, known or not."""
+"""The authenticator: users with either kind of entry, with passwords and SCRAM, known or not."""
 
 import asyncio
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def of_file(path: Path) -> Authenticator:
 async def outcome(
     authenticator: Authenticator, username: str, password: str
 ) -> tuple[int, ScramClient]:
-    """The reason code of a whole exchange, and the client."""
+    """Run a whole SCRAM exchange; return its reason code and the client."""
     exchange = authenticator.begin("SCRAM-SHA-256", Login(""))
     client = ScramClient(username, password, "nonce")
     challenge = await exchange.step(client.first())
@@ -70,7 +70,7 @@ async def test_a_user_with_scram_keys_gets_in_with_a_proof_and_with_the_password
     assert (await authenticator.check(Login("nobody", b"secret"))).reason_code == 0x86
 
 
-async def test_without_users_nobody_gets_in_and_no_method_is_offered() -> None:
+async def test_without_users_no_login_is_accepted_and_no_method_is_offered() -> None:
     authenticator = Authenticator()
     assert authenticator.methods == []
     assert not authenticator.has_users
@@ -78,7 +78,7 @@ async def test_without_users_nobody_gets_in_and_no_method_is_offered() -> None:
 
 
 class OtherUsers:
-    """A second source, of two users with a password each."""
+    """A second source with two users, each with a password."""
 
     name = "other"
     methods = ()
@@ -161,7 +161,9 @@ async def test_with_too_many_that_wait_a_login_is_answered_to_try_again(
 
 
 @pytest.mark.parametrize("username", ["nobody", "argon"])
-async def test_who_has_no_keys_cannot_be_told_from_who_has(path: Path, username: str) -> None:
+async def test_a_user_without_keys_cannot_be_distinguished_from_one_with_keys(
+    path: Path, username: str
+) -> None:
     authenticator = of_file(path)
     code, first = await outcome(authenticator, username, "secret")
     assert code == 0x86

@@ -1,4 +1,4 @@
-"""Bans in their file: what is kept, in which form, and what is refused."""
+"""Bans in their file: the contents, the format, and files that are refused."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A listener's files: what can be served with, and what is refused with the mend."""
+"""The TLS files of a listener: which are accepted, and refusals that name the fix."""
 
 import datetime
 import ssl
@@ -104,7 +104,7 @@ def test_an_encrypted_key_is_refused_and_nothing_asks_for_its_passphrase(
         (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "cannot be used: "),
     ],
 )
-def test_what_is_no_certificate_is_refused_with_the_mend(
+def test_what_is_no_certificate_is_refused_with_the_fix(
     tmp_path: Path, served: TlsFiles, content: bytes | None, message: str
 ) -> None:
     file = tmp_path / "c.pem"

@@ -1,4 +1,4 @@
-"""What is kept of a verified certificate: who issued it, where its chain ends, and when it does."""
+"""Details of a verified client certificate that are stored: issuer, root of the chain, expiry."""
 
 import hashlib
 import ssl
@@ -13,7 +13,7 @@ from tests.broker.access.authority import DAY, Authority
 
 
 def handshake(authority: Authority, version: ssl.TLSVersion) -> ssl.SSLObject:
-    """The server's side of a connection of a client with a certificate."""
+    """Complete a TLS handshake with a client certificate; return the server's side."""
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(*authority.issue("gateway", alternatives="DNS:gateway"))
     server.load_verify_locations(authority.ca)

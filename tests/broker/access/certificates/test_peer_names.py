@@ -1,4 +1,4 @@
-"""Which user a certificate proves: one name, or none."""
+"""The user name that a client certificate proves: exactly one name, or a refusal."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ PEER: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("username", "user"), [("common_name", "cellar"), ("email", "a@example"), ("none", None)]
 )
-def test_the_listener_says_which_name_is_the_user(username: str, user: str | None) -> None:
+def test_the_listener_states_which_name_is_the_user(username: str, user: str | None) -> None:
     assert user_of(PEER, username) == user
 
 

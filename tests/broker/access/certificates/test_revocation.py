@@ -1,4 +1,4 @@
-"""Certificates and revocation lists in DER: what identifies one, and what a list names."""
+"""Certificates and revocation lists in DER: the identity of a certificate, and listed ones."""
 
 import ssl
 from pathlib import Path

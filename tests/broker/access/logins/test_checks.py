@@ -1,4 +1,4 @@
-"""Checks in threads: in turn, bounded, and remembered."""
+"""Checks of passwords in threads: scheduled fairly, limited in number, and cached."""
 
 import asyncio
 import gc
@@ -61,6 +61,6 @@ async def test_a_check_that_fails_leaves_nothing_for_the_garbage_collector() -> 
     for _ in range(3):
         with pytest.raises(LookupError):
             await checks.run(ANNA, refuse)
-    await asyncio.sleep(0)  # the loop's own handles of what is over
+    await asyncio.sleep(0)  # the loop still refers to finished handles
     assert gc.collect() == 0
     checks.close()

@@ -1,4 +1,4 @@
-"""How long guessing delays whom, with made-up time."""
+"""Delays after wrong passwords: which logins are delayed and for how long, on a simulated clock."""
 
 import pytest
 
@@ -18,7 +18,7 @@ GUESSER, HOME = "192.0.2.66", "192.0.2.7"
 
 
 def guess(guesses: Guesses, count: int, *, origin: str = GUESSER, user: str = "anna") -> Place:
-    """So many different wrong passwords, all at the time 0."""
+    """Record this number of different wrong passwords, all at time 0."""
     place = guesses.place_of(origin, user)
     for number in range(count):
         guesses.failed(place, b"guess %d" % number, 0.0)

@@ -1,4 +1,4 @@
-"""Where a login comes from: what counts as one address."""
+"""The origin of a login: which addresses count as one."""
 
 import pytest
 

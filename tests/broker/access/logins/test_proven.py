@@ -1,4 +1,4 @@
-"""Versions of what proved a user."""
+"""Digests that identify the entry or token by which a user was accepted."""
 
 from gateway.broker.access.logins.proven import Proven, version_of
 

@@ -1,4 +1,4 @@
-"""Who is next: addresses in turn, users within them, the known first, the gone never."""
+"""The next login to check: addresses alternate, known users go first, cancelled logins never."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ GUESSER, HOME = "192.0.2.66:1", "192.0.2.7:1"
 
 
 class Line:
-    """Logins that wait for turns, and the order in which they had theirs."""
+    """Logins that wait for their turn, and the order in which their turns came."""
 
     def __init__(self, places: int = 1) -> None:
         self.guesses = Guesses()
@@ -34,12 +34,12 @@ class Line:
         self._running.append(login)
 
     async def settle(self) -> None:
-        """Until nothing happens without a place that is given up."""
+        """Run the event loop until no further login can begin without a free place."""
         for _ in range(5):
             await asyncio.sleep(0)
 
     async def run_all(self) -> list[str]:
-        """Give up one place after the other until no login waits."""
+        """Free one place after another until no login waits; return the names in their order."""
         await self.settle()
         while self._running:
             self.turns.end(self._running.pop(0))
@@ -181,7 +181,7 @@ async def test_a_turn_that_came_to_a_cancelled_task_is_given_on() -> None:
     await line.turns.begin(first)
     cancelled = line.add("cancelled")
     await line.settle()
-    line.turns.end(first)  # the turn is the second's, which does not run before it is cancelled
+    line.turns.end(first)  # the turn goes to the second login, whose task is cancelled first
     cancelled.cancel()
     line.add("last")
     assert await line.run_all() == ["last"]

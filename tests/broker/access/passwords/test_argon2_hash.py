@@ -1,4 +1,4 @@
-"""Argon2 hashes: made, and checked."""
+"""Argon2 hashes: created and checked."""
 
 import pickle
 

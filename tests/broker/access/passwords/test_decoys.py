@@ -1,4 +1,4 @@
-"""Keys of users that do not exist, and the key that they are made with."""
+"""Decoy SCRAM keys for users that do not exist, and the secret key that derives them."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The password file: what it accepts, what it refuses, and that it is replaced whole."""
+"""The password file: accepted and refused contents, and atomic replacement."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Mosquitto's hashes: those that mosquitto_passwd writes, and those that must not be."""
+"""Mosquitto's hashes: those that mosquitto_passwd writes, and invalid ones."""
 
 import base64
 import shutil

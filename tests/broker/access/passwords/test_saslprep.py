@@ -1,4 +1,4 @@
-"""SASLprep, with the examples of RFC 4013 section 3 and what they leave out."""
+"""SASLprep: the examples of RFC 4013 section 3, and cases that the RFC does not show."""
 
 import pytest
 

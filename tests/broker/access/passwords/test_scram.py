@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 message by message: RFC 7677's example, and clients that are wrong or hostile."""
+"""SCRAM-SHA-256 message by message: RFC 7677's example, and faulty or hostile clients."""
 
 import base64
 
@@ -50,7 +50,7 @@ def test_a_client_that_sends_nothing_first_is_asked_once() -> None:
     assert silent.step(b"").reason_code == 0x87
 
 
-def test_a_wrong_password_is_told_as_such_and_nothing_more() -> None:
+def test_a_wrong_password_is_reported_as_a_wrong_proof_and_nothing_more() -> None:
     server = exchange(None)
     client = ScramClient("user", "Pencil", NONCE)
     challenge = server.step(client.first()).data

@@ -1,4 +1,4 @@
-"""What is kept of a password for SCRAM-SHA-256, and its text form."""
+"""SCRAM-SHA-256 keys, which are stored in place of a password, and their string form."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What the process that checks passwords reads and writes."""
+"""The requests that the password-checking process reads, and its responses."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""The processes that check passwords: real ones, killed at every moment."""
+"""The processes that check passwords: real ones, killed at every stage of a check."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ SECRET = b"a secret that stands nowhere"
 HASH = Argon2Hash.of(SECRET)
 BUSY = "while True: pass"
 RESIDENT_MIB_MAX = 40
-"""Python, Argon2 and nothing of the broker's; 19 MiB more while it checks."""
+"""Memory of a process with Python and Argon2, at most; a check takes 19 MiB more for a while."""
 
 
 NEVER_SECONDS = 3600.0
@@ -28,7 +28,10 @@ NEVER_SECONDS = 3600.0
 
 @pytest.fixture(autouse=True)
 def with_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other tests may keep all cores busy: the process that gives way is judged immediately."""
+    """Demand an unreachable share of a core, so that low-priority workers are replaced immediately.
+
+    Other tests may keep all cores busy.
+    """
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
     monkeypatch.setattr(module, "SHARE_LEAST", 1_000_000.0)
 
@@ -41,7 +44,7 @@ async def workers() -> AsyncIterator[PasswordWorkers]:
 
 
 async def one_that_gives_way(workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Begin a check, and give it up when its process has of the cores what others leave."""
+    """Begin a check, and cancel it once its worker has low priority; return the process's id."""
     monkeypatch.setattr(module, "LOOK_SECONDS", NEVER_SECONDS)
     check = asyncio.create_task(workers.held([HASH], SECRET))
     await asyncio.sleep(0)
@@ -55,7 +58,7 @@ async def one_that_gives_way(workers: PasswordWorkers, monkeypatch: pytest.Monke
 
 
 async def is_gone(process_id: int) -> None:
-    """Wait until a process has ended and was waited for."""
+    """Wait until a process has ended and its parent has collected the exit status."""
     path = process(process_id)
     async with asyncio.timeout(30):
         while path.exists():  # noqa: ASYNC110 - another process
@@ -63,7 +66,7 @@ async def is_gone(process_id: int) -> None:
 
 
 def process(process_id: int) -> Path:
-    """Where the kernel shows a process."""
+    """Return the folder in which the kernel describes a process."""
     return Path(f"/proc/{process_id}")
 
 
@@ -115,7 +118,7 @@ async def test_where_others_leave_nothing_a_process_with_a_share_of_the_cores_ta
     check = asyncio.create_task(workers.held([HASH], SECRET))
     await asyncio.sleep(0)
     (gave_way,) = workers.process_ids
-    os.kill(gave_way, signal.SIGSTOP)  # as good as a core that others keep busy
+    os.kill(gave_way, signal.SIGSTOP)  # like a core that others keep busy
     assert await check == [True]
     (process_id,) = workers.process_ids
     assert process_id != gave_way
@@ -145,7 +148,7 @@ async def test_a_core_that_others_keep_busy_lets_passwords_be_checked(
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(module, "SHARE_LEAST", 0.1)
     cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})  # and so the processes that are started now
+    os.sched_setaffinity(0, {min(cores)})  # and of processes that are started now
     busy = [await asyncio.create_subprocess_exec(sys.executable, "-c", BUSY) for _ in range(2)]
     try:
         assert await workers.held([HASH], SECRET) == [True]

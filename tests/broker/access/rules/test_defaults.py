@@ -1,4 +1,4 @@
-"""What holds on a network where no file says otherwise."""
+"""The access rules on a network listener if no rules file is configured."""
 
 from gateway.broker.access.rules.defaults import default_rules
 from gateway.broker.access.rules.evaluation import FileRules

@@ -1,4 +1,4 @@
-"""What the rules of a file answer: against a reading of the file line by line."""
+"""Decisions of the rules in a file, compared with a plain reading line by line."""
 
 import pytest
 from hypothesis import given

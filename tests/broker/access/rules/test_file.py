@@ -1,4 +1,4 @@
-"""The file of rules: what it says, and every mistake with its line and its mend."""
+"""The file of access rules: its contents, and each mistake with its line and its fix."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def test_a_file_is_read_line_by_line() -> None:
     assert file.groups == {"ops": {"anna", "ben", "carl"}}
 
 
-def test_all_mistakes_are_reported_together_in_order_with_line_and_mend() -> None:
+def test_all_mistakes_are_reported_together_in_order_with_line_and_fix() -> None:
     found = problems_of(
         "alow user a publish t\n"
         "allow publish t\n"
@@ -81,7 +81,7 @@ def test_a_flood_of_mistakes_is_cut() -> None:
 
 
 def read(content: bytes) -> bool:
-    """Whether a file can be used; whatever is wrong with it is reported in words."""
+    """Return True if the contents are valid rules, and False if their mistakes are listed."""
     try:
         file = parse(content, "f")
     except RulesFileError as error:

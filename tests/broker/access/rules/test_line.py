@@ -1,4 +1,4 @@
-"""The words of a line, and which questions its actions decide."""
+"""The words of a line, and the operations that its actions decide about."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Mosquitto's acl files as our rules: what Mosquitto allows is allowed, and nothing else."""
+"""Mosquitto's ACL files, converted to our rules, allow exactly what Mosquitto allows."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Whom a rule is about."""
+"""The users, clients and listeners that a rule applies to."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Which pattern covers a filter: against a naive matcher, and all topics of a small world."""
+"""Patterns that cover a filter, compared with a naive matcher on all topics of a small alphabet."""
 
 from itertools import product
 

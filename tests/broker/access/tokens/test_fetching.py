@@ -1,4 +1,4 @@
-"""Documents of a provider: from a real server, and every way in which it can answer badly."""
+"""Documents fetched from a provider: a real server, and all kinds of bad responses."""
 
 import ssl
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_provider_with_https_has_to_prove_who_it_is_by_the_authority_that_is_n
     for pair, ca, reason in (
         (right, authority.ca, None),
         (right, other.ca, "certificate verify failed"),
-        (right, None, "certificate verify failed"),  # the operating system's
+        (right, None, "certificate verify failed"),  # the operating system's authorities
         (of_another_name, authority.ca, "certificate verify failed: Hostname mismatch"),
     ):
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

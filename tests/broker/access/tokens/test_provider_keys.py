@@ -1,4 +1,4 @@
-"""Keys are fetched, kept, fetched again, and used for a while when the provider is gone."""
+"""Keys of a provider: fetched, cached, fetched again, and used for a while during an outage."""
 
 import asyncio
 import json
@@ -110,7 +110,7 @@ async def test_without_any_keys_nothing_can_be_checked(
         await keys.get("first")
 
 
-async def test_the_issuer_s_discovery_says_where_the_keys_are(provider: IdentityProvider) -> None:
+async def test_the_issuer_s_discovery_names_the_url_of_the_keys(provider: IdentityProvider) -> None:
     fetch = from_issuer(provider.url, Fetcher(5), lambda url: url.startswith("http://127.0.0.1:"))
     assert [key["kid"] for key in fetch()] == ["first"]
     assert provider.asked == ["/.well-known/openid-configuration", "/keys"]

@@ -1,4 +1,4 @@
-"""Tokens as a source of the chain: in place of a password, and by OAUTHBEARER."""
+"""Tokens as a source of users: in place of a password, and by OAUTHBEARER."""
 
 from collections.abc import Iterator
 

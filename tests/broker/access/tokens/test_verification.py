@@ -1,4 +1,4 @@
-"""What a signed token proves, and every way in which one proves nothing."""
+"""The claims of a signed token, and all reasons for which a token is refused."""
 
 import base64
 import hmac
@@ -125,7 +125,7 @@ def test_a_token_that_anyone_could_have_made_is_refused(algorithm: str) -> None:
         proven(unsigned + b"." + mac)
 
 
-def test_a_key_is_for_the_algorithm_that_it_says() -> None:
+def test_a_key_is_used_only_with_the_algorithm_that_it_names() -> None:
     token = signed()
     header = header_of(token)
     assert header is not None

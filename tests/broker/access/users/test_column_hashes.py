@@ -1,4 +1,4 @@
-"""Hashes in a database's column: every form, and what is none."""
+"""Password hashes in a database column: every supported form, and invalid ones."""
 
 import hashlib
 

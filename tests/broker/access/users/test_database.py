@@ -1,4 +1,4 @@
-"""Users of a MariaDB that runs, as a source of the chain."""
+"""A real MariaDB as a source of users."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -115,7 +115,7 @@ async def test_a_row_that_cannot_be_a_user_is_refused_with_the_reason(
         users.close()
 
 
-async def test_the_query_says_what_counts_and_brings_groups(
+async def test_the_query_decides_who_is_a_user_and_returns_groups(
     filled: MariaDB, checks: Checks
 ) -> None:
     users = users_of(filled, WITH_GROUPS)

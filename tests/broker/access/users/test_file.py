@@ -1,4 +1,4 @@
-"""The password file as a source of the chain: who is its user, and who is another's."""
+"""The password file as a source of users; unknown users are left to the next source."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rows of a MariaDB that runs: values, bounds, connections that break, and none at all."""
+"""Rows from a real MariaDB: values, limits, broken connections, and no connection at all."""
 
 import asyncio
 import ssl
@@ -119,7 +119,7 @@ async def test_it_is_asked_again_after_a_while(
     database.close()
 
 
-async def test_idle_connections_are_not_used_for_ever(
+async def test_connections_that_were_idle_for_too_long_are_not_used(
     mariadb: MariaDB, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (before,) = await database.rows("SELECT CONNECTION_ID() AS id", ())

@@ -1,4 +1,4 @@
-"""Users that were removed are kept in a file, and a file that is not of its format is refused."""
+"""The file of removed users; a file in another format is refused."""
 
 import os
 from pathlib import Path

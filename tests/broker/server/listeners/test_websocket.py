@@ -72,7 +72,7 @@ async def test_the_subprotocol_mqtt_is_selected_and_named(start: Start) -> None:
         ({"path": "/ mqtt"}, 400, "Bad HTTP message"),
     ],
 )
-async def test_a_request_that_is_no_handshake_of_ours_is_refused_with_the_mend(
+async def test_a_request_that_is_no_handshake_of_ours_is_refused_with_the_fix(
     start: Start, headers: dict[str, str], status: int, body: str
 ) -> None:
     broker = await start(WEBSOCKET, PLAIN)
