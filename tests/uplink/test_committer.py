@@ -56,6 +56,11 @@ async def test_pubrel_frees_the_identifier_before_pubcomp_leaves(path: Path) -> 
         assert bench.committer.lanes[REMOTE].waiting == 2, "another message under the same number"
     async with running(Bench(path)) as bench:
         assert bench.committer.receptions[LOCAL].held == {7}
+        bench.connect(LOCAL)
+        bench.answer(LOCAL, Pubrel(7))
+        assert await bench.sent(LOCAL) == ["pubcomp 7"]
+    async with running(Bench(path)) as bench:
+        assert bench.committer.receptions[LOCAL].held == set()
 
 
 async def test_qos_1_is_stored_before_puback_and_gone_after_it(

@@ -61,6 +61,22 @@ async def test_the_oldest_are_dropped_also_across_a_restart(path: Path) -> None:
         assert (bench.outbox.status()["waiting"], bench.outbox.status()["bytes"]) == (10, ROOM)
 
 
+async def test_what_the_run_before_has_sent_is_kept(path: Path) -> None:
+    async with running(Bench(path, window=4, bytes_max=ROOM)) as bench:
+        Port(bench.outbox)
+        bench.connect()
+        bench.outbox.submit([reading(number) for number in range(6)])
+        await bench.settled()
+    async with running(Bench(path, window=4, bytes_max=ROOM)) as bench:
+        port = Port(bench.outbox)
+        bench.outbox.submit([reading(number) for number in range(6, 13)])
+        await bench.settled()
+        assert port.dropped == {"outbox_full": 3}
+        assert payloads_of(path) == [0, 1, 2, 3, *range(7, 13)]
+        status = bench.outbox.status()
+        assert (status["waiting"], status["in_flight"], status["bytes"]) == (6, 4, ROOM)
+
+
 async def test_those_of_other_ports_and_of_boards_are_kept(path: Path) -> None:
     async with running(Bench(path, bytes_max=ROOM)) as bench:
         port = Port(bench.outbox)

@@ -17,6 +17,7 @@ from gateway.broker.core.sessions.share import Share
 from gateway.broker.core.violation import Violation
 from gateway.broker.hooks.dispatch import Hooks
 from gateway.broker.server.commit.committer import Committer
+from gateway.broker.server.commit.faults import StoreFailed
 from gateway.broker.server.commit.outcomes import Outcomes
 from gateway.broker.server.event_loop.alarm import Alarm
 from gateway.broker.server.event_loop.authentication import Authentications
@@ -82,7 +83,7 @@ class EventLoop:
         """Number of bytes received since sockets were last written to."""
 
     def _committer_of(self, recovered: Recovered) -> Committer:
-        outcomes = Outcomes(
+        outcomes: Outcomes[StoreFailed] = Outcomes(
             released=self._batch_released,
             written=self._write_out,
             failed=lambda _: self.failed.set(),
