@@ -201,9 +201,8 @@ USERS_PER_PAGE: Final = 100
 # A cookie or token that is looked up: ours have less than 50 characters.
 SECRET_CHARACTERS_MAX: Final = 128
 
-# Tokens of programs. A request with a token is compared with all of them.
-TOKENS_MAX: Final = 100
-TOKENS_FILE_BYTES_MAX: Final = 65_536
+# A token's name, as its file has it.
+TOKEN_NAME_CHARACTERS_MAX: Final = 64
 
 # How long a removed token remains valid, at most.
 TOKENS_LOOK_SECONDS: Final = 1.0

@@ -42,6 +42,7 @@ from api.pages.ports import ports_page
 from api.pages.reference import reference
 from api.pages.sensors import sensors_page
 from api.pages.system import system_page
+from api.pages.tokens import tokens_page
 from api.pages.topics import topics_page
 from api.pages.users import users_page
 from api.rest.actions import actions
@@ -85,6 +86,7 @@ _ROUTERS: Final = (
     backup_page,
     topics_page,
     users_page,
+    tokens_page,
     ports_page,
     configuration_page,
     alarms_page,

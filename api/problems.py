@@ -46,8 +46,8 @@ _MEND_OF_CODE: Final = {
     "`oncegate acl test` shows the rule that decides.",
     "refused": "Nothing was published. The overview and the log show which limit is reached.",
     "wrong_password": "Enter the password with which you log in.",
-    "read_only": "Use `oncegate passwd` on the gateway. To change users here, keep the file where "
-    "the broker's user may write, such as its data directory.",
+    "read_only": "Use `oncegate passwd` or `oncegate api-token` on the gateway. To change users or "
+    "tokens here, keep their file where the broker may write, such as its data directory.",
     "unavailable": "Restart it where it was started: stop `oncegate up` with Ctrl-C and start it "
     "again, or restart the container.",
     "busy": "Try again in a moment.",

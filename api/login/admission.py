@@ -17,7 +17,7 @@ from api import limits
 from api.forms import local_path_of
 from api.login.accounts import Accounts
 from api.login.logins import Login, Logins
-from api.login.roles import Role, Roles
+from api.login.roles import ROLES_BY_WORD, Role, Roles
 from api.login.tokens import Tokens
 
 logger = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ class Gate:
         if is_bearer and self.tokens is not None and len(shown) <= limits.SECRET_CHARACTERS_MAX:
             token = self.tokens.find(shown, now)
             if token is not None:
-                return Caller(token.name, token.role, None)
+                return Caller(token.name, ROLES_BY_WORD[token.role], None)
         line = self.refused_tokens.line_of(f"a token from {host_of(request)} is none", now)
         if line is not None:
             logger.warning("%s", line)

@@ -1,6 +1,6 @@
 """Users of the broker, and tokens of programs, for administrators."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -71,4 +71,33 @@ class PasswordSet(Reported):
 
 
 class UserRemoved(Reported):
+    removed: bool
+
+
+class AddToken(Given):
+    name: Annotated[
+        str,
+        Field(
+            min_length=1, max_length=limits.TOKEN_NAME_CHARACTERS_MAX, pattern=r"^[A-Za-z0-9._-]+$"
+        ),
+    ]
+    """The program's name."""
+    token_role: Literal["viewer", "operator", "administrator"] = "viewer"  # noqa: S105
+    """The role of the program."""
+    own_password: _Password
+    """The password of the administrator who does it."""
+
+
+class RemoveToken(Given):
+    name: Annotated[str, Field(min_length=1, max_length=limits.TOKEN_NAME_CHARACTERS_MAX)]
+    own_password: _Password
+    """The password of the administrator who does it."""
+
+
+class TokenAdded(Reported):
+    token: str
+    """The token, which is shown only once. The file has a hash of it."""
+
+
+class TokenRemoved(Reported):
     removed: bool

@@ -1,6 +1,6 @@
-"""REST routes for users and tokens, for administrators: listing without secrets, changing users.
+"""Users and tokens for administrators, who list and change them.
 
-Tokens are changed with `oncegate api-token`, because the page cannot write their file.
+The broker changes the files. The page's process can write neither of them.
 """
 
 import time
@@ -11,12 +11,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from api import limits
 from api.login.admission import ADMINISTRATORS, gate_of
 from api.models.users import (
+    AddToken,
     AskedUsers,
     PasswordSet,
     ProgramToken,
+    RemoveToken,
     RemoveUser,
     SetPassword,
+    TokenAdded,
     TokenList,
+    TokenRemoved,
     UserPage,
     UserRemoved,
 )
@@ -48,7 +52,7 @@ def tokens_of(request: Request) -> TokenList:
     if file is None:
         return TokenList(tokens=[], problem=None)
     tokens, problem = file.all(time.monotonic())
-    shown = [ProgramToken(name=each.name, role=each.role.word, made=each.made) for each in tokens]
+    shown = [ProgramToken(name=each.name, role=each.role, made=each.made) for each in tokens]
     return TokenList(tokens=shown, problem=problem)
 
 
@@ -109,3 +113,21 @@ async def remove_user(request: Request) -> UserRemoved:
     """
     given = await given_in(request, RemoveUser)
     return await carried_out(request, "remove_user", given, UserRemoved)
+
+
+@users_rest.post("/tokens/add", summary="Add a token", **takes(ADMINISTRATORS, AddToken, 409))
+async def add_token(request: Request) -> TokenAdded:
+    """Add a token of a program, and return it once. For administrators, not for their programs.
+
+    It is valid within a second. 409: the broker may not write the file, or the name is taken.
+    """
+    return await carried_out(request, "add_token", await given_in(request, AddToken), TokenAdded)
+
+
+@users_rest.post(
+    "/tokens/remove", summary="Remove a token", **takes(ADMINISTRATORS, RemoveToken, 404, 409)
+)
+async def remove_token(request: Request) -> TokenRemoved:
+    """Remove a token of a program, which is then refused within a second. For administrators."""
+    given = await given_in(request, RemoveToken)
+    return await carried_out(request, "remove_token", given, TokenRemoved)

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 
 from api.login.roles import Role
-from api.login.tokens import HEADER, new_token
 from api.rest.actions import FORM_TOKEN_HEADER
 from api.status.backup import BackupCommand
 from gateway.broker.access.passwords.file import set_password
+from gateway.process.files.token_file import HEADER, new_token
 from tests.api.conftest import DEADLINE_SECONDS, serving
 from tests.api.logging_in import PASSWORD, ROLES, log_in, origin_of, token_in
 from tests.broker.server.reloading_broker import ReloadingBroker, reloading_broker
@@ -50,7 +50,7 @@ class Site:
 
 def written_tokens(path: Path) -> dict[str, str]:
     """A file with one token of each role; the tokens by role."""
-    made = {role.word: new_token(f"program-{role.word}", role, "2026-11-24") for role in Role}
+    made = {role.word: new_token(f"program-{role.word}", role.word, "2026-11-24") for role in Role}
     path.write_text("\n".join([HEADER, *(token.line for _, token in made.values()), ""]))
     path.chmod(0o600)
     return {word: text for word, (text, _) in made.items()}

@@ -13,7 +13,7 @@ from gateway.cli.common.output import show
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from api.login.tokens import Token
+    from gateway.process.files.token_file import Token
 
 application = typer.Typer(
     help="Tokens of programs that ask the REST interface: add, list, remove.",
@@ -28,8 +28,6 @@ FileOption = Annotated[
     ),
 ]
 RoleWord = Literal["viewer", "operator", "administrator"]
-FILE_MODE = 0o640
-"""Owned by root, readable for the page's group."""
 
 
 @application.command()
@@ -52,8 +50,7 @@ def add(
     """
     import datetime
 
-    from api.login.roles import ROLES_BY_WORD
-    from api.login.tokens import TokensFileError, new_token
+    from gateway.process.files.token_file import TokensFileError, new_token
 
     path = _file_of(file, config, tenant)
     tokens = _tokens_in(path, missing_is_empty=True)
@@ -62,7 +59,7 @@ def add(
         raise CommandFailed(f"{path}: {taken}")
     today = datetime.datetime.now(datetime.UTC).date()
     try:
-        text, token = new_token(name, ROLES_BY_WORD[role], today.isoformat())
+        text, token = new_token(name, role, today.isoformat())
     except TokensFileError as error:
         raise CommandFailed(str(error)) from None
     is_new = not path.exists()
@@ -92,9 +89,7 @@ def list_tokens(
     tokens = _tokens_in(path, missing_is_empty=False)
     document = {
         "file": str(path),
-        "tokens": [
-            {"name": each.name, "role": each.role.word, "made": each.made} for each in tokens
-        ],
+        "tokens": [{"name": each.name, "role": each.role, "made": each.made} for each in tokens],
     }
     show(document, lambda _: _table_of(tokens), as_json=as_json)
 
@@ -149,7 +144,7 @@ def _file_of(file: Path | None, config: Path | None, tenant: str | None) -> Path
 
 
 def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
-    from api.login.tokens import TokensFileError, read_tokens
+    from gateway.process.files.token_file import TokensFileError, read_tokens
 
     if missing_is_empty and not path.exists():
         return []
@@ -160,15 +155,13 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 
 
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
-    """Replace the whole file."""
-    from api.limits import TOKENS_MAX
-    from api.login.tokens import HEADER
-    from gateway.process.files.durable import replace_keeping_owner
+    """Replace the whole file. Raises CommandFailed."""
+    from gateway.process.files.token_file import TokensFileError, write_tokens
 
-    if len(tokens) > TOKENS_MAX:
-        raise CommandFailed(f"{path}: has {TOKENS_MAX} tokens, and may have no more: remove one")
-    text = "\n".join([HEADER, *(token.line for token in tokens), ""])
-    replace_keeping_owner(path, text.encode(), FILE_MODE)
+    try:
+        write_tokens(path, tokens)
+    except TokensFileError as error:
+        raise CommandFailed(str(error)) from None
 
 
 def _table_of(tokens: "Sequence[Token]") -> "RenderableType":
@@ -177,5 +170,5 @@ def _table_of(tokens: "Sequence[Token]") -> "RenderableType":
 
     table = Table("name", "role", "made", box=box.SIMPLE)
     for token in tokens:
-        table.add_row(token.name, token.role.word, token.made)
+        table.add_row(token.name, token.role, token.made)
     return table

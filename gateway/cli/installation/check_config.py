@@ -159,8 +159,8 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     """Yield the page's users that do not exist, and the reasons why API tokens cannot be used."""
-    from api.login.tokens import TokensFileError, read_tokens
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
+    from gateway.process.files.token_file import TokensFileError, read_tokens
 
     path = configuration.access.password_file
     # Users of another source are unknown before they log in.

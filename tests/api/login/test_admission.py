@@ -13,10 +13,10 @@ from fastapi.routing import APIRoute
 from api import limits
 from api.login.admission import COOKIE, Admission, Refusals
 from api.login.roles import Role
-from api.login.tokens import HEADER, new_token
 from api.main import create_app
 from api.rest.actions import FORM_TOKEN_HEADER
 from api.settings import ApiSettings
+from gateway.process.files.token_file import HEADER, new_token
 from tests.api.contract_broker import ContractBroker
 from tests.api.logging_in import ROLES, is_in, log_in, origin_of, page_with_users, token_in
 
@@ -163,6 +163,8 @@ def test_who_may_act_is_listed_here() -> None:
                 *("GET /users/password", "POST /users/password", "POST /api/v1/users/password"),
                 *("GET /users/remove", "POST /users/remove", "POST /api/v1/users/remove"),
                 *("GET /system/backup", "POST /system/backup"),
+                *("GET /tokens/add", "POST /tokens/add", "POST /api/v1/tokens/add"),
+                *("GET /tokens/remove", "POST /tokens/remove", "POST /api/v1/tokens/remove"),
             ),
             Role.ADMINISTRATOR,
         ),
@@ -192,7 +194,7 @@ async def test_a_program_shows_a_token_and_a_wrong_one_is_not_made_good_by_a_coo
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    text, token = new_token("dashboard", Role.VIEWER, "2026-11-24")
+    text, token = new_token("dashboard", "viewer", "2026-11-24")
     (tmp_path / "tokens").write_text(f"{HEADER}\n{token.line}\n")
     (tmp_path / "tokens").chmod(0o600)
     caplog.set_level(logging.DEBUG, "api")

@@ -27,6 +27,7 @@ PATHS_OF_OPERATORS = (
     *("ports/remove?name=boiler", "ports/undo?name=boiler", "ports/change?name=gps"),
     *("actions/publish?topic=a", "actions/clear-retained?topic=a", "users"),
     *("users/password?user=anna", "users/remove?user=anna", "system/backup"),
+    *("tokens/add", "tokens/remove?name=x"),
 )
 GPS = '[[serial]]\nname = "gps"\npath = "/dev/ttyACM0"\nframing = "nmea"\n'
 

@@ -27,6 +27,8 @@ ACTIONS = {
     "/api/v1/topics/clear",
     "/api/v1/users/password",
     "/api/v1/users/remove",
+    "/api/v1/tokens/add",
+    "/api/v1/tokens/remove",
 }
 NEEDS_A_NAME = {"/api/v1/session", "/api/v1/sessions/{client_id}", "/api/v1/history"} | {
     "/api/v1/serial/frames",

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from api.login.roles import Role
 from api.login.tokens import Tokens
 from gateway.broker.access.passwords.file import set_password
 from gateway.broker.core.records.events import decode
@@ -39,7 +38,7 @@ def test_a_token_is_shown_once_and_counts_until_it_is_removed(
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     found = Tokens(path).find(token, 0.0)
     assert found is not None
-    assert (found.name, found.role) == ("dashboard", Role.VIEWER)
+    assert (found.name, found.role) == ("dashboard", "viewer")
     said = printed(capsys, "add", "backup", "--role", "operator", "--file", str(path))
     assert "chgrp" not in said
     listed = json.loads(printed(capsys, "list", "--json", "--file", str(path)))

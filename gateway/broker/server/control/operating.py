@@ -34,6 +34,8 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "remove_user": "administrator",
     "restart": "administrator",
     "reboot": "administrator",
+    "add_token": "administrator",
+    "remove_token": "administrator",
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
 """The commands that `operate.sock` accepts, with the lowest role for each. `drop` is missing

@@ -18,6 +18,7 @@ from gateway.broker.server.control.user_changes import SECRETS
 RECORDED: Final = frozenset(
     {"kick", "drop", "ban", "lift_ban", "reload", "operated", "acknowledge_alarm"}
     | {"publish", "clear_retained", "set_password", "remove_user", "restart", "reboot"}
+    | {"add_token", "remove_token"}
     | ({*sensors.COMMANDS} - sensors.READING)
 )
 """Commands that are recorded as events."""

@@ -24,6 +24,7 @@ from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.control.sensors import SensorRequests
 from gateway.broker.server.control.session_list import SessionList
 from gateway.broker.server.control.sockets import ControlSocket, refusal_of
+from gateway.broker.server.control.token_changes import TokenChanges
 from gateway.broker.server.control.topics import Topics
 from gateway.broker.server.control.user_changes import UserChanges
 from gateway.broker.server.control.user_list import UserList
@@ -79,6 +80,7 @@ class Control:
         self.sensors = SensorRequests(asyncio.get_running_loop().time)
         self.machine = MachineRequests()
         self.user_changes = UserChanges(event_loop.authentications, reload)
+        self.token_changes = TokenChanges(event_loop.authentications)
         self.people = people = People(event_loop.authentications, version_key)
         self._commands: dict[str, Command] = {
             **self._own_commands(),
@@ -88,6 +90,7 @@ class Control:
             **UserList(event_loop).commands,
             **self.user_changes.commands,
             **self.machine.commands,
+            **self.token_changes.commands,
             "authenticate": people.authenticate,
             "user": people.user,
             "operated": reported,
@@ -140,6 +143,7 @@ class Control:
         self.sensors.tenant = configuration.tenant
         self.user_changes.configuration = configuration
         self.machine.directory = gateway.control_socket.parent / DIRECTORY
+        self.token_changes.configuration = configuration
         if configuration.api.has_operators and self._operate_socket is None:
             operate_socket = ControlSocket(
                 gateway.operate_socket, gateway.operate_group, self._answer_page

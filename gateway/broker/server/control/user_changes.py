@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.broker.access.errors import AccessFileError
-from gateway.broker.access.logins.proven import Proven
 from gateway.broker.access.passwords.file import remove_user, set_password
 from gateway.broker.access.users.file import FileUsers
+from gateway.broker.server.control.own_password import confirm
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.authentication import Authentications
-from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
 from gateway.configuration import Configuration
 from gateway.process.files.disk_errors import line_of
 
@@ -83,7 +82,7 @@ class UserChanges:
         self._waiting += 1
         try:
             async with self._turn:
-                await self._confirm(request)
+                await confirm(self._authentications, request, "users")
                 try:
                     is_changed = await asyncio.to_thread(change, path)
                 except OSError as error:
@@ -107,22 +106,6 @@ class UserChanges:
         if username == configuration.bridge.username:
             raise Refused("refused", "this is the bridge's user: its password is in two files")
         return path
-
-    async def _confirm(self, request: Request) -> None:
-        """Check the administrator's own password.
-
-        Raises Refused if it is wrong or cannot be checked.
-        """
-        if request.get("program") is True:
-            raise Refused("forbidden", "users are changed by people, not by programs")
-        by, own = text_of(request, "by"), text_of(request, "own_password")
-        address = f"{text_of(request, 'from', '')[:64]}:0"
-        secret = own.encode("utf-8", "replace")
-        answer = await self._authentications.check_page_login(by, secret, address)
-        if answer.reason_code in (SERVER_BUSY, SERVER_UNAVAILABLE):
-            raise Refused("busy", "passwords cannot be checked now: try again in a moment")
-        if not isinstance(answer, Proven) or answer.username != by:
-            raise Refused("wrong_password", "your own password is wrong")
 
     def _scram_iterations_of(self, username: str) -> int | None:
         """Return the SCRAM iteration count of a user, or None if the user has no SCRAM keys."""

@@ -1,0 +1,34 @@
+"""The own password of an administrator, without which the page changes no user and no token.
+
+The password is checked like that of a login, with the same delays after wrong guesses. A page that
+was taken over has no password, so it changes nothing by itself.
+"""
+
+from typing import Any
+
+from gateway.broker.access.logins.proven import Proven
+from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.event_loop.authentication import Authentications
+from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
+
+
+async def confirm(authentications: Authentications, request: dict[str, Any], what: str) -> None:
+    """Check the own password in a request.
+
+    Args:
+        authentications: checks passwords.
+        request: has the administrator's name as `by`, and the password as `own_password`.
+        what: a noun for the error message, such as "users".
+
+    Raises:
+        Refused: the password is wrong or cannot be checked now, or the caller is a program.
+    """
+    if request.get("program") is True:
+        raise Refused("forbidden", f"{what} are changed by people, not by programs")
+    by, own = text_of(request, "by"), text_of(request, "own_password")
+    address = f"{text_of(request, 'from', '')[:64]}:0"
+    answer = await authentications.check_page_login(by, own.encode("utf-8", "replace"), address)
+    if answer.reason_code in (SERVER_BUSY, SERVER_UNAVAILABLE):
+        raise Refused("busy", "passwords cannot be checked now: try again in a moment")
+    if not isinstance(answer, Proven) or answer.username != by:
+        raise Refused("wrong_password", "your own password is wrong")
