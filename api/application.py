@@ -12,14 +12,14 @@ from api.models.actions import Kick, NewBan, OldBan, Reload, Restart
 from api.models.alarms import Acknowledge
 from api.models.sensors import ChangeSensor, DetectPort, SaveSensor
 from api.models.topics import ClearRetained, PublishMessage
-from api.models.users import RemoveUser, SetPassword
+from api.models.users import AddToken, RemoveToken, RemoveUser, SetPassword
 from api.problems import ProblemDetail
 from api.serving.conditional import ConditionalGet
 from api.serving.shielding import Shield
 
 _GIVEN = (
     *(Kick, NewBan, OldBan, Reload, Restart, Acknowledge, PublishMessage, ClearRetained),
-    *(DetectPort, SaveSensor, ChangeSensor, SetPassword, RemoveUser),
+    *(DetectPort, SaveSensor, ChangeSensor, SetPassword, RemoveUser, AddToken, RemoveToken),
 )
 """Models of action arguments, whose schemas FastAPI does not add to OpenAPI by itself."""
 

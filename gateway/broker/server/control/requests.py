@@ -88,9 +88,7 @@ class Control:
             "events": Events(event_loop.committer.writer.recent).listed,
             **Topics(event_loop).commands,
             **UserList(event_loop).commands,
-            **self.user_changes.commands,
             **self.machine.commands,
-            **self.token_changes.commands,
             "authenticate": people.authenticate,
             "user": people.user,
             "operated": reported,
@@ -102,6 +100,8 @@ class Control:
     def _own_commands(self) -> dict[str, Command]:
         return {
             "status": lambda _: self._status(),
+            **self.user_changes.commands,
+            **self.token_changes.commands,
             **self._sessions.commands,
             "kick": self._kick,
             "drop": self._drop,

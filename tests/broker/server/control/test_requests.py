@@ -50,7 +50,7 @@ async def test_what_is_no_request_is_refused_and_the_socket_goes_on(
 
 async def test_an_unknown_command_is_answered_with_those_that_there_are(start: Start) -> None:
     broker = await start({})
-    answer = await ask(broker, {"command": "reboot"})
+    answer = await ask(broker, {"command": "no_such_command"})
     assert answer["error"]["code"] == "unknown_command"
     assert (
         "authenticate, ban, bans, clear_retained, configuration, drop, events, exported, kick"
