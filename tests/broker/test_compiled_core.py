@@ -43,7 +43,8 @@ def environment(**changes: str) -> dict[str, str]:
 def which(checkout: Path, **changes: str) -> str:
     """Return the core that a program in the checkout imports, and the program's result.
 
-    The program writes no bytecode: Python would use that for a source of the same size and time.
+    The program writes no bytecode, because Python would reuse it for a changed source of the same
+    size and time.
     """
     done = subprocess.run(
         [sys.executable, "-B", "-c", WHICH],
@@ -76,7 +77,7 @@ def test_a_build_is_used_until_a_source_changes_and_again_when_it_is_back(checko
     source = checkout / "gateway/broker/core/value.py"
     before, times = source.read_text(), source.stat()
     source.write_text(before.replace("+ 2", "+ 3"))
-    # The size and the time of change stay the same.
+    # Size and modification time stay the same.
     os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert which(checkout) == "43 False False"
     source.write_text(before)

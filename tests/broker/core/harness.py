@@ -109,7 +109,7 @@ class Harness:
         self.broker.start(opened.recovery, "0", "", self.now, self.time_ms, self.clock)
 
     def recovered_from_files(self) -> None:
-        """Inspect the state between recovery and the broker's start: subclasses override this."""
+        """Do nothing; a subclass may inspect the recovered state here, before the broker starts."""
 
     # -- clients
 

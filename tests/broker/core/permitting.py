@@ -21,7 +21,7 @@ both_versions = pytest.mark.parametrize("version", [4, 5])
 
 
 class Rules(AccessRules):
-    """Rules that forbid pairs of client identifier and topic or filter, as a test sets them."""
+    """Rules that forbid the operations that a test lists, per client identifier and topic."""
 
     def __init__(self) -> None:
         self.connect: set[str] = set()

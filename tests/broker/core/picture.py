@@ -24,8 +24,7 @@ def picture_of(harness: Harness) -> Picture:
                 "inbound": {
                     held.packet_id: _contents_of(held.message) for held in session.inbound.values()
                 },
-                # The order matters among PUBLISHes and among PUBRELs, but not between the two
-                # kinds.
+                # The order matters among PUBLISHes and among PUBRELs, not between them.
                 "outbound": [
                     (
                         delivery.packet_id,

@@ -5,7 +5,7 @@ from gateway.broker.wire.packets import Packet
 from tests.broker.core.harness import Client
 
 ONE_STEP_UNITS = 1_100
-"""Units that one step takes at most which is never split.
+"""Work units of the largest indivisible step.
 
 Such a step is one message to all clients of a test, one filter, or one step of a walk.
 """

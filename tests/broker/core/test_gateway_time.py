@@ -1,6 +1,6 @@
 """Durations with a clock that starts in the past and jumps, during a run and between runs.
 
-`harness.time_ms` is the wall clock, `harness.clock` the kernel's report whether it is right.
+`harness.time_ms` is the wall clock; `harness.clock` is its quality as the kernel reports it.
 """
 
 import pytest

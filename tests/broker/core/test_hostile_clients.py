@@ -1,4 +1,4 @@
-"""Attacks that a client must not succeed with, whatever it sends."""
+"""Attacks by clients that must not succeed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A restart with smaller limits keeps, and delivers, what larger limits had accepted."""
+"""A restart with smaller limits keeps and delivers all that was accepted under larger limits."""
 
 from pathlib import Path
 

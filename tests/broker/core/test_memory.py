@@ -1,4 +1,4 @@
-"""The memory that a string takes, as the limits count it."""
+"""The memory of a string, as the limits estimate it."""
 
 import sys
 

@@ -55,7 +55,7 @@ def send_much(harness: Harness, name: str) -> None:
     client = log_in(harness, name, "c")
     client.send(*[Pingreq()] * 1_000)
     (meter,) = client.connection.meters
-    # The event loop counts this when it stops reading:
+    # Only the event loop counts this limit, when it stops reading:
     # tests/broker/server/event_loop/test_rates.py.
     harness.broker.statistics.count_error(meter.limit)
 

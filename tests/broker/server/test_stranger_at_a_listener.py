@@ -1,7 +1,7 @@
 """A stranger on the network attacks a listener with users and otherwise default settings.
 
 Each attack runs over a socket: without a user, with a guessed password, and as an existing user.
-The PROXY header makes these connections come from the network.
+A PROXY header makes the broker see an address on the network.
 """
 
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A journal without its end is detected and reported, and its numbers are never reused."""
+"""A journal that has lost its end: detected, reported, and its numbers are never reused."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -56,7 +56,7 @@ def test_files_that_are_not_ours_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_what_a_client_sent_is_no_frame_wherever_it_lies(tmp_path: Path) -> None:
-    # The payload contains a whole frame and blob, where reading continues after the damage.
+    # A payload in the damaged batch looks like a frame with a blob of its own.
     journal = filled(tmp_path, 1, 2)
     forged = header_of(b"12345678", 3) + frame_of(b"12345678", blob_of(99))
     records = blob_of(3, 800)

@@ -1,5 +1,8 @@
-"""Long random lives with many power cuts, each amid a checkpoint: every recovery is compared with
-what was there, and in the end nothing may be left in the tables."""
+"""Long random lives with many power cuts, each during a checkpoint.
+
+Every recovery is compared with the state before the cut. At the end the tables must be empty,
+except for retained messages.
+"""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Facts that were written before their fsync, as a start finds them."""
+"""Records that were written before their fsync, as a start finds them."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ def retain(client: Client, topic: str, payload: bytes = b"x") -> None:
 
 
 def write_part(harness: Harness) -> None:
-    """Write the facts recorded since the last part, as a turn of the event loop does."""
+    """Write the records since the last part, as a turn of the event loop does."""
     broker = harness.broker
     assert broker.batch.lazy
     part = broker.take_part(harness.now, harness.time_ms, ClockQuality.UNKNOWN)

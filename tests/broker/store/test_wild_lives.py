@@ -59,8 +59,7 @@ class Watched(Harness):
         if self.durable:
             found = picture_of(self)
             found["sequence"] = self.recovered.next_sequence
-            # A session number without a record was never sent to a client, so the numbers may
-            # differ.
+            # No client knows a session number that has no record, so the numbers may differ.
             for picture in (found, self.durable):
                 picture.pop("next session")
             assert found == self.durable
@@ -121,7 +120,7 @@ class Life:
                 harness.seal(checkpoint_chunks=1_000)
 
     def connect(self, client_id: str) -> None:
-        """Connect a client, which may take over its connection or follow uncommitted changes."""
+        """Connect a client, perhaps by a takeover, perhaps while changes are uncommitted."""
         chance = self.chance
         will = None
         if chance.random() < 0.4:

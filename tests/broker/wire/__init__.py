@@ -1,4 +1,4 @@
 import pytest
 
-# The module asserts for the tests of the decoders.
+# This module asserts for other tests, so pytest must rewrite its assertions.
 pytest.register_assert_rewrite("tests.broker.wire.vector_cases")

@@ -1,4 +1,4 @@
-"""Decoding of CONNECT in every version, with the table, and the text of a refused CONNECT."""
+"""Decoding of CONNECT in every version, and the details that a refusal shows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Decoding of PUBLISH, with the table: the bytes that are kept, and the empty topic."""
+"""Decoding of PUBLISH: the vectors in the table, the bytes that are kept, and the empty topic."""
 
 import pytest
 

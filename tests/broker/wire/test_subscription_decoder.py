@@ -1,4 +1,4 @@
-"""Decoding of SUBSCRIBE and UNSUBSCRIBE, with the table, up to the largest number of filters."""
+"""Decoding of SUBSCRIBE and UNSUBSCRIBE: the vectors in the table, and many filters."""
 
 import pytest
 

@@ -148,7 +148,7 @@ async def test_a_core_that_others_keep_busy_lets_passwords_be_checked(
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(module, "SHARE_LEAST", 0.1)
     cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})  # and of processes that are started now
+    os.sched_setaffinity(0, {min(cores)})  # new processes inherit this core
     busy = [await asyncio.create_subprocess_exec(sys.executable, "-c", BUSY) for _ in range(2)]
     try:
         assert await workers.held([HASH], SECRET) == [True]

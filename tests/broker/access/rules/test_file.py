@@ -81,7 +81,7 @@ def test_a_flood_of_mistakes_is_cut() -> None:
 
 
 def read(content: bytes) -> bool:
-    """Return True if the contents are valid rules, and False if their mistakes are listed."""
+    """Return True unless the parser lists mistakes in the contents."""
     try:
         file = parse(content, "f")
     except RulesFileError as error:

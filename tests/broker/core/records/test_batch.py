@@ -1,4 +1,4 @@
-"""Tests of a batch of records: its parts, its size before it is sealed, and its numbers."""
+"""A batch of records: its parts, its size before it is sealed, and its numbers."""
 
 from gateway.broker.core.records.blob import Blob, joined
 from gateway.broker.wire.packets import Connect, Publish, Subscribe, Subscription
@@ -6,7 +6,7 @@ from tests.broker.core.harness import Harness
 
 
 def begin(harness: Harness) -> None:
-    """Record a fact that is not sealed yet."""
+    """Record changes that are not sealed in a batch yet."""
     client = harness.open_connection()
     client.send(Connect(4, "c", False, 0, None, None, None), Subscribe(1, [Subscription("t", 1)]))
 

@@ -1,4 +1,4 @@
-"""The values of journals and the words of the session log."""
+"""Enumerations in records: their numbers in the journal and their words in the session log."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The layouts of records agree with themselves."""
+"""The binary layouts of records are consistent with each other."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A session: its queue, its packet identifiers, and that finished exchanges leave nothing."""
+"""A session: its queue, its packet identifiers, and no remains of finished exchanges."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,4 +1,4 @@
-"""A subscription: its options, its group, and the reference that a delivery has to it."""
+"""Subscriptions: their options, their groups, and the subscription that a delivery refers to."""
 
 import pytest
 from hypothesis import given

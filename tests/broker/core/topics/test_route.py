@@ -23,7 +23,7 @@ def member(harness: Harness, client_id: str, receive_maximum: int = 100) -> Clie
 
 
 def fill(harness: Harness, client_id: str) -> None:
-    """Publish to a topic that only this session has until its queue drops a message."""
+    """Fill the queue of a session with messages on its own topic, until a message is dropped."""
     publisher = connect(harness, "filler", clean=True)
     session = harness.session(client_id)
     while not session.dropped_messages:

@@ -1,4 +1,4 @@
-"""When batches are committed, and how the last ones are committed during other work."""
+"""Commits: when a batch is due, and the last batches while other work is in progress."""
 
 import asyncio
 import dataclasses
@@ -37,7 +37,7 @@ async def _tick_while_draining(data_dir: Path) -> None:
     ticks = [1, 2, 3]
 
     def tick_of_the_event_loop() -> None:
-        """Record and tick; a tick may run before `drain` continues at the end of its batch."""
+        """Record an event and tick, as the event loop may do before `drain` continues."""
         if ticks:
             recorder.observed(None, Observation.LIMIT_HIT, "max_retained", str(ticks.pop()))
             committer.tick()

@@ -63,7 +63,7 @@ async def test_also_while_a_batch_is_being_committed_that_holds_what_a_client_wa
     event_loop = broker.running.event_loop
     event_loop.store.journal.file_bytes = file_bytes  # 1 makes the batch begin a new file
     event_loop.store.journal._length = min(event_loop.store.journal._length, file_bytes)
-    event_loop.committer.writer._commit_seconds = 1.0  # makes the thread commit
+    event_loop.committer.writer._commit_seconds = 1.0  # the disk counts as slow: the thread commits
     with SlowDisk(event_loop.store, monkeypatch) as disk:
         waiting.send(publish("u", b"x", qos=1, packet_id=1))
         await broker.eventually(disk.waiting.is_set)

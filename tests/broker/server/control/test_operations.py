@@ -1,4 +1,4 @@
-"""Operators' actions are recorded in the session log, whichever way they take."""
+"""Actions of operators in the session log: from the page, the control socket and by signal."""
 
 import asyncio
 import json

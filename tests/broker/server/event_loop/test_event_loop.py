@@ -1,4 +1,4 @@
-"""Bytes received and sent per tick: a crowd of publishers must not fill a slow reader's buffer."""
+"""One tick with many publishers must not fill the buffer of a slow reader."""
 
 import asyncio
 import socket

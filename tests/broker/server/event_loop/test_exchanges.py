@@ -1,4 +1,4 @@
-"""The exchange that is dropped when too many are open, and many guesses over real sockets."""
+"""Authentication exchanges: which one is dropped when too many are open, and many wrong logins."""
 
 import asyncio
 from collections.abc import Sequence

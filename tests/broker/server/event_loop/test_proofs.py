@@ -1,4 +1,4 @@
-"""Credentials of connections are checked again at a limited rate; without a result nothing ends."""
+"""Users of open connections are checked again, slowly; an unreachable source ends no connection."""
 
 import asyncio
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def connection_of(username: str) -> Connection:
 
 
 async def swept(source: Rows, usernames: list[str]) -> list[tuple[str | None, bool]]:
-    """Check one connection per user again, each accepted for the row b"1"; return who was ended."""
+    """Check one connection of each user again, accepted for the row b"1"; return the ended ones."""
     ended: list[tuple[str | None, bool]] = []
     proofs = Proofs(lambda connection, gone: ended.append((connection.username, gone)))
     for username in usernames:

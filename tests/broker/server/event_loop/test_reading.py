@@ -99,7 +99,7 @@ async def test_while_the_disk_stalls_publishers_wait_and_qos_0_and_pingreq_do_no
             lambda: all(protocols[f"greedy {number}"].overloaded for number in range(4))
         )
         # The running commit holds the bytes of the first read, and the next batch waits. Of the
-        # 4 MiB that were sent, memory holds the limit and one further read for each client.
+        # 4 MiB that were sent, at most the limit plus one read per client are in memory.
         await broker.eventually(disk.waiting.is_set)
         await broker.eventually(lambda: event_loop.broker.batch.pending_bytes() > 64 * KIB)
         pending_bytes = event_loop.broker.batch.pending_bytes()

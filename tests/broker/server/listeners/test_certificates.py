@@ -1,4 +1,4 @@
-"""Certificates that change while the broker runs: used, kept, ended, shown and logged."""
+"""Certificates that change while the broker runs: handshakes, connections, status and log."""
 
 import asyncio
 import logging

@@ -20,7 +20,7 @@ SUBSCRIBE = packet(Kind.SUBSCRIBE, 2, b"\0\x01\0" + string("topic") + b"\0")
 
 
 async def answer_of(broker: Broker, *parts: bytes) -> bytes:
-    """Send all parts and more without reading; return what the broker has sent then."""
+    """Send all parts and further bytes before reading; return all bytes that the broker sent."""
     shown = broker.listeners[0]
     with socket.create_connection((shown["bind"], shown["port"])) as client:
         client.setblocking(False)

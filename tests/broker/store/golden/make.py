@@ -6,8 +6,8 @@ makes NAME.tar.xz and NAME.json in the folder of this file, with the programs in
 TREE (default: this tree). NAME is the number of the data directory's format. Each format has one
 golden directory, made once by the code of its time and never again.
 
-NAME.json states the actions of the clients, and therefore what every later version must find. It
-is written from the clients' side alone, without a request to the broker.
+NAME.json states the actions of the clients, and therefore what every later version must find. All
+of it comes from the clients' side; none of it comes from the broker.
 """
 
 import argparse
@@ -86,7 +86,7 @@ class Story:
             await asyncio.sleep(0.02)
 
     async def first_life(self) -> None:
-        """Create the state that is in the tables, because the broker stops cleanly afterwards."""
+        """Create the state for the tables: the broker is stopped cleanly afterwards."""
         await self.subscribe("owned", "orders/#", 2)
         await self.subscribe("away", "sensors/#", 1)
         await self.subscribe("away", "wills/#", 1)
@@ -120,7 +120,7 @@ class Story:
         sender.cut()
 
     async def _leave_half_done(self) -> None:
-        """Leave one delivery at PUBREL and one at PUBLISH, which fills the window of two."""
+        """Leave one delivery at PUBREL and one at PUBLISH: together they fill the window of two."""
         busy = await self.lasting("busy")
         first = await busy.expect(Kind.PUBLISH)
         await busy.expect(Kind.PUBLISH)
@@ -131,7 +131,7 @@ class Story:
         await self.seen_away("busy")
 
     async def second_life(self) -> None:
-        """Create the state that only the journal has, because the broker is killed afterwards."""
+        """Create the state for the journal alone: the broker is killed afterwards."""
         await self.publish("sensors/t", "t5", "t6")
         await self.publish("state/a", "uno", retain=True)
         await self.publish("state/d", "four", retain=True)

@@ -1,4 +1,4 @@
-"""Invalid CONNECT packets, and invalid names in a CONNECT."""
+"""CONNECT packets with invalid fields are refused, and the packets after them are ignored."""
 
 import pytest
 

@@ -20,7 +20,7 @@ from tests.broker.core.owned import check_owners, limit, log_in
 
 
 def use(harness: Harness, username: str, client_id: str) -> None:
-    """Leave a session whose client is away, with a subscription: the session is not unused."""
+    """Leave a used session: it has a subscription, and its client is away."""
     client = log_in(harness, username, client_id)
     subscribe(harness, client, Subscription(f"of/{client_id}", 1))
     harness.lose(client)

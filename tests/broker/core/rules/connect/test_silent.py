@@ -1,4 +1,4 @@
-"""Connections that have sent no CONNECT make room for others when no more are allowed."""
+"""Connections without a CONNECT make room for others when the limit for connections is reached."""
 
 from gateway.broker.core.rules.connect.silent import SILENT_MAX, SILENT_SECONDS
 from gateway.broker.core.sessions.share import Share

@@ -126,7 +126,7 @@ def test_one_that_no_client_waits_for_changes_nothing(
     harness.commit()
     assert not client.closed
     client.take()
-    client.send(Puback(packet_id), Puback(packet_id))  # the second has no exchange either
+    client.send(Puback(packet_id), Puback(packet_id))  # the second one, too
     harness.commit()
     assert not client.closed
     assert payloads(client.take()) == []
