@@ -99,7 +99,7 @@ WORDS = re.compile(
 # Rooms of tests whose docstrings and comments are still to be rewritten; all others, and all of the
 # product, are held to the lists below.
 ROOMS_IN_DIALECT = re.compile(
-    r"tests/(api|architecture|bridge|cli|configuration|image|instruments|process"
+    r"tests/(api|architecture|bridge|cli|configuration|image|process"
     r"|system|tools|uplink|uploader)/"
 )
 # A docstring is a command (functions) or a noun phrase (classes, modules, properties, attributes).

@@ -1,6 +1,7 @@
-"""Deterministic simulation: the broker's own core, store, committer and event loop, with everything
-around them made up from one seed: the clock, the network, the disk's moods, the clients.
+"""Deterministic simulation of the broker in a simulated world.
 
-Read `world` for how a run goes, `plan` for what can happen, `invariants` for what has to hold,
-`mutants` for the proof that it can fail.
+The broker's core, store, committer and event loop are real. The clock, the network, the disk's
+behaviour and the clients are simulated from one seed. `world` describes a run, `plan` the events
+that can happen, `invariants` the rules that must hold, and `mutants` the proof that the simulation
+can fail.
 """

@@ -1,4 +1,4 @@
-"""`make simulate`: many seeds on all cores, and scenarios with the power cut at every moment."""
+"""`make simulate`: many seeds on all cores, and scenarios with a power cut at every moment."""
 
 import argparse
 import os
@@ -34,13 +34,16 @@ from tests.instruments.simulation.shrinking import shrink
 
 SEEDS_PER_JOB = 25
 STORIES_MAX = 3
-"""Failures reported at length: more are counted."""
+"""Failures that are described in full, at most: others are only counted."""
 
 Result = tuple[int, Counter[str], list[Plan]]
 
 
 def work(job: Job) -> Result:
-    """Run a job in a process of its own: how many runs, what happened in them, which failed."""
+    """Run a job in a separate process.
+
+    Return the number of runs, the counts of events, and failures.
+    """
     runs, counts, failed = 0, Counter[str](), list[Plan]()
     with virtual():
         for outcome in job.outcomes():
@@ -52,7 +55,7 @@ def work(job: Job) -> Result:
 
 
 def jobs_of(arguments: argparse.Namespace) -> list[Job]:
-    """Return what was asked for."""
+    """Return the requested jobs."""
     jobs: list[Job] = []
     end = arguments.first + arguments.seeds
     for first in range(arguments.first, end, SEEDS_PER_JOB):
@@ -68,7 +71,7 @@ def jobs_of(arguments: argparse.Namespace) -> list[Job]:
 
 
 def perform(jobs: list[Job], done: Done | None, processes: int, console: Console) -> Result:
-    """Do all jobs on all cores, and show how far that is."""
+    """Run all jobs on all cores, and show the progress."""
     runs, counts, failed = 0, Counter[str](), list[Plan]()
     began = time.monotonic()
     columns = (
@@ -97,7 +100,7 @@ def perform(jobs: list[Job], done: Done | None, processes: int, console: Console
 
 
 def summary_of(counts: Counter[str]) -> Table:
-    """Return what happened in all runs together."""
+    """Return the counts of events in all runs together."""
     table = Table("What happened", "times", title="Coverage")
     for what, count in sorted(counts.items(), key=lambda item: item[0].casefold()):
         table.add_row(what, f"{count:,}")
@@ -105,7 +108,7 @@ def summary_of(counts: Counter[str]) -> Table:
 
 
 def tell(plans: Iterable[Plan], console: Console) -> None:
-    """Make failing runs small and tell their stories."""
+    """Reduce failing runs, and print their stories."""
     with virtual():
         for plan in plans:
             smallest = shrink(run(plan))
@@ -120,7 +123,7 @@ def tell(plans: Iterable[Plan], console: Console) -> None:
 
 
 def tell_stories(arguments: argparse.Namespace, console: Console) -> int:
-    """Run single seeds, or scenarios with given power cuts; return the exit status."""
+    """Run single seeds, or scenarios with given power cuts. Return the exit code."""
     seeds = range(arguments.first, arguments.first + arguments.seeds)
     plans = [plan_of(seed) for seed in seeds]
     if arguments.scenario is not None:
@@ -137,7 +140,7 @@ def tell_stories(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def options() -> argparse.ArgumentParser:
-    """Return what the command line understands."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser("make simulate", description=__doc__)
     parser.add_argument("--seeds", type=int, default=2_000)
     parser.add_argument("--first", type=int, default=0)
@@ -166,7 +169,7 @@ def options() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the jobs that the command line requests."""
     parser = options()
     arguments = parser.parse_args()
     if arguments.compiled and not COMPILED:

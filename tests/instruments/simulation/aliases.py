@@ -1,4 +1,4 @@
-"""Topic aliases of one client, both ways (5.0 section 3.3.2.3.4): gone with their connection."""
+"""The topic aliases of one client in both directions (5.0 section 3.3.2.3.4), per connection."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ RULE = "topic aliases belong to their connection"
 
 
 class Aliases:
-    """What the numbers stand for that are used instead of topics."""
+    """The topics of the aliases on the current connection."""
 
     def __init__(self, plan: ClientPlan, count: Callable[[str], None]) -> None:
         self.plan = plan
@@ -21,20 +21,20 @@ class Aliases:
         self._from_broker: dict[int, str] = {}
 
     def begin_connection(self) -> None:
-        """Nothing stands for anything on a new connection."""
+        """Forget all aliases, because a new connection has none."""
         self._granted = 0
         self._to_broker.clear()
         self._last = 0
         self._from_broker.clear()
 
     def grant(self, maximum: int) -> None:
-        """The broker states how many it takes."""
+        """Set the number of aliases that the broker accepts."""
         self._granted = maximum
 
     def shortened(self, topic: str) -> tuple[str, int]:
-        """Return the topic as it is to be sent, and its alias; 0: none.
+        """Return the topic to send and its alias, or 0 for no alias.
 
-        Where topics outnumber the aliases, an alias comes to stand for another one.
+        If there are more topics than aliases, an alias is reassigned to another topic.
         """
         usable = min(self.plan.aliases, self._granted)
         if not usable:
@@ -50,7 +50,7 @@ class Aliases:
         return topic, self._last
 
     def resolve(self, packet: Publish) -> None:
-        """Put the topic in the place of its alias."""
+        """Replace the alias of a received packet with its topic."""
         alias = packet.properties.topic_alias if packet.properties is not None else None
         if alias is None:
             return

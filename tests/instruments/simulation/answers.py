@@ -1,14 +1,14 @@
-"""What an acknowledgement with an error means to a client."""
+"""The meaning of acknowledgements with an error code for a client."""
 
 from gateway.broker.wire.codes import PACKET_ID_NOT_FOUND, QUOTA_EXCEEDED
 from gateway.broker.wire.packets import Packet, Puback, Pubcomp, Pubrec
 
 
 def is_forgotten_release(packet: Packet) -> bool:
-    """Return whether a repeated PUBREL is answered for a message that was released before."""
+    """Return True if the packet answers a PUBREL for a message that was already released."""
     return isinstance(packet, Pubcomp) and packet.reason_code == PACKET_ID_NOT_FOUND
 
 
 def is_refusal(packet: Packet) -> bool:
-    """Return whether a message was refused for want of room."""
+    """Return True if a message was refused because there is no room for it."""
     return isinstance(packet, Puback | Pubrec) and packet.reason_code == QUOTA_EXCEEDED

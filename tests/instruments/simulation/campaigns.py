@@ -1,6 +1,6 @@
-"""What to run: seeds, and scenarios whose power is cut before every moment, or before two.
+"""The jobs of a campaign: seeds, and scenarios with power cuts before one or two moments.
 
-A job is a small value, so that it can be sent to another process; it yields outcomes.
+A job is a small value that can be sent to another process. It yields outcomes.
 """
 
 import random
@@ -16,27 +16,27 @@ from tests.instruments.simulation.scenarios import SCENARIOS
 
 @dataclass(frozen=True)
 class Seeds:
-    """Random plans."""
+    """Runs of random plans, one for each seed."""
 
     first: int
     count: int
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Run each."""
+        """Run each plan."""
         for seed in range(self.first, self.first + self.count):
             yield run(plan_of(seed))
 
 
 @dataclass(frozen=True)
 class SingleCuts:
-    """A scenario, with the power cut before some of its moments."""
+    """Runs of a scenario, each with a power cut before another moment."""
 
     scenario: int
     first: int
     step: int
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Run it without a cut to count its moments, then with each."""
+        """Run the scenario without a cut to count its moments, and then with each cut."""
         plan = SCENARIOS[self.scenario]
         untouched = run(plan)
         yield untouched
@@ -46,15 +46,15 @@ class SingleCuts:
 
 @dataclass(frozen=True)
 class PairsOfCuts:
-    """A scenario, with the power cut before one moment, and then before each later one."""
+    """Runs of a scenario with a power cut before one moment, and a second cut later."""
 
     scenario: int
     first_cut: int
     sample: int | None = None
-    """How many second cuts, chosen from all; None: every one."""
+    """The number of second cuts, sampled from all, or None for all."""
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Run it with the first cut alone, then with each second one."""
+        """Run the scenario with the first cut alone, and then with each second cut."""
         plan = SCENARIOS[self.scenario]
         first = run(replace(plan, power_cuts=(self.first_cut,)))
         yield first
@@ -72,7 +72,7 @@ BUILD = "compiled" if COMPILED else "plain Python"
 
 
 def how_to_repeat(plan: Plan) -> str:
-    """Return the command that runs a plan of a campaign again."""
+    """Return the command that repeats a plan of a campaign."""
     build = "--compiled " if COMPILED else ""
     if plan.seed.isdigit():
         arguments = f" ARGUMENTS={build.strip()}" if build else ""

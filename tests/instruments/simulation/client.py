@@ -1,9 +1,9 @@
-"""A client as the standards describe it, written without a look at the broker.
+"""A client as the standards describe it, written independently of the broker.
 
-It keeps its session state over everything that happens to its connections (3.1.1 and 5.0 section
-4.1: what it sent and was not acknowledged, the QoS 2 identifiers it received), resends on
-reconnect, acknowledges in order, and keeps the server's receive maximum. What the broker may not do
-is checked at each packet. What it is made to do comes from the plan.
+It keeps its session state across its connections (3.1.1 and 5.0 section 4.1): unacknowledged
+messages, and received QoS 2 identifiers. It resends on reconnect, acknowledges in order, and keeps
+the server's receive maximum. It checks each packet for what the broker must not do. The plan
+decides what the client does.
 """
 
 from collections import deque
@@ -46,7 +46,7 @@ FIRST_OTHER_ID = 40_000
 
 
 class Client:
-    """One client, over all its connections."""
+    """A client with all its connections."""
 
     def __init__(self, plan: ClientPlan, world: "World") -> None:
         self.plan = plan
@@ -63,39 +63,39 @@ class Client:
         self.connecting = Connecting(self, world)
         self.wanted: dict[str, int] = dict(plan.filters)
         self.granted: dict[str, int] = dict(plan.filters)
-        """The QoS this client asks for, whenever it asks for a filter."""
+        """The QoS that this client requests for each filter, always the same."""
         self.backlog: deque[Message] = deque()
         self.outgoing: dict[int, Outgoing] = {}
         self.incoming = Incoming(self)
         self.aliases = Aliases(plan, world.count)
         self.asked: dict[int, tuple[bool, str]] = {}
-        """SUBSCRIBE and UNSUBSCRIBE without an answer on this connection."""
+        """SUBSCRIBE and UNSUBSCRIBE packets that are unanswered on this connection."""
         self.server_receive_maximum = 65_535
         self.published_count = 0
         self._decoder = Decoder(1 << 20, plan.version, "client")
         self._last_id = 0
         self._last_other_id = FIRST_OTHER_ID
 
-    # -- what the plan makes it do
+    # -- actions of the plan
 
     def publish(self, message: Message) -> None:
-        """The application publishes: behind what waits already."""
+        """Publish a message after those that are already waiting."""
         self.backlog.append(message)
         self._work_off()
 
     def subscribe(self, topic_filter: str, qos: int) -> None:
-        """The application subscribes, perhaps again."""
+        """Subscribe, perhaps for a second time."""
         self.wanted[topic_filter] = self.granted.setdefault(topic_filter, qos)
         if self.connecting.connected:
             self._send_subscribe(topic_filter)
 
     def unsubscribe(self, topic_filter: str) -> None:
-        """The application has heard enough."""
+        """Unsubscribe."""
         if self.wanted.pop(topic_filter, None) is not None and self.connecting.connected:
             self._send_unsubscribe(topic_filter)
 
     def is_finished(self) -> bool:
-        """Return whether everything it began is over."""
+        """Return True if everything that the client began is complete."""
         link = self.connecting.link
         return (
             link is not None
@@ -107,17 +107,17 @@ class Client:
             and not self.asked
         )
 
-    # -- a connection begins
+    # -- start of a connection
 
     def begin_connection(self) -> None:
-        """A connection was made: what belonged to the one before is over."""
+        """Reset the state that belongs to one connection."""
         self._decoder = Decoder(1 << 20, self.plan.version, "client")
         self.incoming.begin_connection()
         self.aliases.begin_connection()
         self.asked.clear()
 
     def forget_session(self) -> None:
-        """The broker has no session: nothing is known of what was under way."""
+        """Drop the session's state, because the broker has no session."""
         for outgoing in self.outgoing.values():
             outgoing.message.abandoned = True
         self.outgoing.clear()
@@ -125,7 +125,7 @@ class Client:
         self.subscriptions.session_gone(self.world.moment)
 
     def resume(self) -> None:
-        """CONNACK came: resend in the original order [MQTT-4.4.0-1], then go on."""
+        """Resend in the original order [MQTT-4.4.0-1] after CONNACK, and then continue."""
         for packet_id, outgoing in self.outgoing.items():
             if outgoing.received:
                 self.send(Pubrel(packet_id))
@@ -142,7 +142,7 @@ class Client:
     # -- sending
 
     def send(self, packet: Packet) -> None:
-        """Send a packet on the connection that counts."""
+        """Send a packet on the current connection."""
         link = self.connecting.link
         assert link is not None
         self.world.tell(self.name, "-> ", packet)
@@ -210,7 +210,7 @@ class Client:
             self._send_publish(packet_id, message, dup=False)
 
     def _free_id(self) -> int:
-        # A short round: identifiers are used again soon, as by clients that count little.
+        # A short cycle: identifiers are reused soon, as by simple clients.
         while True:
             self._last_id = self._last_id % 30 + 1
             if self._last_id not in self.outgoing:
@@ -219,7 +219,7 @@ class Client:
     # -- receiving
 
     def receive(self, data: bytes) -> None:
-        """Bytes of the current connection."""
+        """Handle bytes from the current connection."""
         for packet in self._decoder.feed(data):
             self.world.tell(self.name, "<- ", packet)
             self._receive_packet(packet)
@@ -231,7 +231,7 @@ class Client:
             self.connecting.receive_connack(packet)
             return
         if isinstance(packet, Disconnect):
-            return  # the connection's end follows
+            return  # the end of the connection follows
         require(
             self.connecting.connected,
             "CONNACK comes first",

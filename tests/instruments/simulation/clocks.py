@@ -1,9 +1,9 @@
-"""Replaces what makes two runs differ, for as long as simulations run: clocks, chance, addresses.
+"""Replaces everything that would make two runs differ: clocks, random numbers, addresses.
 
-Wall time and monotonic time come from the virtual loop that is running. A slice of a checkpoint
-or of an eviction ends when the run's disk decides it. Sets of the core's objects are walked in the
-order of numbers instead of addresses. Sizes that only matter under load are made small, so that
-pages, chunks and checkpoints happen in a run of some seconds.
+Wall time and monotonic time come from the running virtual loop. The end of a slice of a checkpoint
+or an eviction is random, from the run's seed. Sets of the core's objects are iterated in the order
+of numbers instead of addresses. Sizes that only matter under load are made small, so that pages,
+chunks and checkpoints occur in a run of some seconds.
 """
 
 import asyncio
@@ -24,14 +24,14 @@ from tests.instruments.simulation.virtual_loop import VirtualLoop
 
 
 def _loop() -> VirtualLoop:
-    """Return the loop of the run that is under way."""
+    """Return the loop of the current run."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualLoop)
     return loop
 
 
 class VirtualTime:
-    """Stands in for the module `time`."""
+    """A replacement for the module `time`."""
 
     @staticmethod
     def time_ns() -> int:
@@ -43,16 +43,16 @@ class VirtualTime:
 
 
 class SliceTime:
-    """Stands in for `time` where something looks whether its slice is over."""
+    """A replacement for `time` where code checks if a slice is over."""
 
     def __init__(self) -> None:
         self.chance = random.Random(0)  # noqa: S311 - the same every time
         self._now = 0.0
 
     def begin(self, seed: str) -> None:
-        """Begin a run: its slices are its own."""
+        """Begin a run, whose slices must not depend on earlier runs."""
         self.chance = random.Random(seed)  # noqa: S311 - the same every time
-        self._now = 0.0  # sums are rounded by how large they are
+        self._now = 0.0  # the rounding of sums depends on their size
 
     def monotonic(self) -> float:
         self._now += self.chance.choice((0.0005, 0.001, 0.002, 0.005))
@@ -60,7 +60,7 @@ class SliceTime:
 
 
 class Secrets:
-    """Stands in for `secrets`."""
+    """A replacement for `secrets`."""
 
     @staticmethod
     def token_bytes(count: int) -> bytes:
@@ -72,7 +72,7 @@ SLICES = SliceTime()
 
 @contextmanager
 def virtual() -> Iterator[None]:
-    """Let simulations run meanwhile."""
+    """Replace clocks and random numbers for the duration of the block."""
     with ExitStack() as stack:
         replacements: list[tuple[object, str, object]] = [
             (clock, "time", VirtualTime),
@@ -82,7 +82,7 @@ def virtual() -> Iterator[None]:
             (opening, "secrets", Secrets),
             (checkpointing, "time", SLICES),
             (Session, "__hash__", lambda session: session.number),
-            # Small enough to be reached.
+            # Sizes that are small enough to be reached.
             (checkpointing, "CHECKPOINT_CHANGES", 12),
             (checkpointing, "CHECKPOINT_IDLE_SECONDS", 4.0),
             (checkpointing, "CHECKPOINT_BYTES", 6_000),
@@ -96,6 +96,6 @@ def virtual() -> Iterator[None]:
         ]
         for target, name, value in replacements:
             stack.enter_context(mock.patch.object(target, name, value))
-        logging.disable(logging.CRITICAL)  # what the broker logs of made-up faults helps no reader
+        logging.disable(logging.CRITICAL)  # logs about simulated faults would not help a reader
         stack.callback(logging.disable, logging.NOTSET)
         yield

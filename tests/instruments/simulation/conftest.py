@@ -1,4 +1,4 @@
-"""Simulations run under clocks of their own."""
+"""Simulations run with virtual clocks."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A client's connections: CONNECT, keep-alive, coming back, and what CONNACK has to say."""
+"""The connections of a client: CONNECT, keep-alive, reconnecting, and the checks of CONNACK."""
 
 import random
 from typing import TYPE_CHECKING
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tests.instruments.simulation.world import World
 
 CONNECT_PATIENCE_SECONDS = 15.0
-"""How long a client waits for CONNACK."""
+"""Seconds for which a client waits for CONNACK."""
 
 CLOSE_PATIENCE_SECONDS = 10.0
-"""How long a client waits for the broker to close behind DISCONNECT."""
+"""Seconds for which a client waits for the broker to close after DISCONNECT."""
 
 
 class Connecting:
-    """The connections of one client, one after the other, or one beside the other."""
+    """The connections of one client, of which two can overlap."""
 
     def __init__(self, client: "Client", world: "World") -> None:
         self.client = client
@@ -34,7 +34,7 @@ class Connecting:
         self.attempts: list[Attempt] = []
         self.connected = False
         self.session = "none"
-        """What is known of the session at the broker: none, doubtful, kept."""
+        """The client's knowledge about its session at the broker: none, doubtful or kept."""
         self.kept_since: Link | None = None
         """The last connection on which the broker confirmed the session."""
         self.wills = 0
@@ -45,21 +45,21 @@ class Connecting:
 
     @property
     def link(self) -> Link | None:
-        """Return the connection that counts."""
+        """Return the current connection."""
         return self.attempt.link if self.attempt is not None else None
 
     def is_persistent(self) -> bool:
-        """Return whether the session outlives the connection that counts."""
+        """Return True if the session outlives the current connection."""
         return self.attempt is not None and self.attempt.persistent
 
     def goodbye_was_heard(self) -> bool:
-        """Return whether the last connection ended with a DISCONNECT that arrived."""
+        """Return True if the last connection ended with a DISCONNECT that arrived."""
         return self.attempts[-1].goodbye_was_heard()
 
-    # -- making a connection
+    # -- opening a connection
 
     def open(self, *, clean_start: bool = False) -> None:
-        """Connect, beside a connection that may still be there."""
+        """Connect. An older connection may still exist."""
         self._clean_wanted = self._clean_wanted or clean_start
         if self.world.now < self.away_until:
             return
@@ -85,9 +85,9 @@ class Connecting:
         self.world.at(self.world.now + CONNECT_PATIENCE_SECONDS, self._lose_patience, self.attempt)
 
     def _is_at_a_loss(self) -> bool:
-        """Return whether CONNACK could speak of a session that the client does not know.
+        """Return True if CONNACK could refer to a session that the client does not know.
 
-        Its own may be gone, and a CONNECT that was not answered may have made another.
+        The client's own session may have ended, and an unanswered CONNECT may have created another.
         """
         return (
             self.kept_since is not None
@@ -156,7 +156,7 @@ class Connecting:
     # -- CONNACK
 
     def receive_connack(self, packet: Connack) -> None:
-        """The broker answers."""
+        """Check and handle CONNACK."""
         attempt = self.attempt
         assert attempt is not None
         require(
@@ -187,16 +187,16 @@ class Connecting:
             self.world.at(self.world.now + 1.0, self._look_alive, attempt)
         self.client.resume()
 
-    # -- while it lasts
+    # -- during a connection
 
     def receive(self, link: Link, data: bytes) -> None:
-        """Bytes came; those of a connection that was given up count no more."""
+        """Handle bytes from the broker, unless their connection was given up."""
         if link is self.link:
             self._heard_at = self.world.now
             self.client.receive(data)
 
     def lose(self, link: Link, *, orderly: bool) -> None:
-        """A connection is over."""
+        """Note that a connection has ended."""
         for attempt in self.attempts:
             if attempt.link is link and attempt.will and orderly and attempt.goodbye_was_heard():
                 attempt.will.will_goes_out = NEVER
@@ -215,14 +215,17 @@ class Connecting:
         self.connected = False
 
     def _give_up(self, attempt: Attempt) -> None:
-        """Another connection takes its place. A doubtful CONNECT must not arrive after that: it
-        would make or end a session that the client believes in."""
+        """Give up a connection, because another one replaces it.
+
+        A doubtful CONNECT must not arrive later: it would create or end a session without the
+        client's knowledge.
+        """
         if not attempt.greeted:
             attempt.link.reset()
         self._forget_attempt()
 
     def _look_alive(self, attempt: Attempt) -> None:
-        """Ping in time, and give up a connection on which nothing comes back."""
+        """Ping in time, and give up a connection on which nothing arrives."""
         if attempt is not self.attempt:
             return
         silence = self.world.now - self._heard_at
@@ -233,19 +236,19 @@ class Connecting:
         if attempt.link.to_client.reading:
             self.client.ping()
         else:
-            self._heard_at = self.world.now  # it does not listen
+            self._heard_at = self.world.now  # the client is not reading
         self.world.at(self.world.now + self.plan.keep_alive_seconds / 3, self._look_alive, attempt)
 
-    # -- ends
+    # -- end of a connection
 
     def reset(self) -> None:
-        """Drop the connection without a word."""
+        """Reset the connection without a DISCONNECT."""
         if self.attempt is not None:
             self.attempt.link.reset()
             self._left()
 
     def leave(self, seconds: float, *, sends_disconnect: bool, ends_session: bool) -> None:
-        """Go away for a while."""
+        """Disconnect for a while."""
         self.away_until = self.world.now + seconds
         self.world.at(self.away_until, self._retry_now)
         attempt = self.attempt

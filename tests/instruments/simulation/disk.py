@@ -1,10 +1,11 @@
-"""The disk: keeps exactly what was committed, and may fail, fill up or stall.
+"""The simulated disk: it keeps exactly the committed data, and may fail, fill up or stall.
 
-The store is the real one on files. A cut copies them as a disk would have them: the journal up to
-the last fsync and perhaps a part of what was being written, the tables as of some moment since the
-last fsync of theirs, of what is never fsynced anything; and the store itself recovers the copy.
-When only the process ends, the page cache keeps all that was written. A commit takes two moments:
-it is durable at the first and reported at the second; a cut may come between them.
+The store is the real one on files. A power cut copies the files as a real disk might have them. The
+copy has the journal up to the last fsync, and perhaps a part of the frame that was being written.
+It has the tables as of some time since their last fsync, and any part of files that are never
+fsynced. Then the store recovers the copy. If only the process ends, the page cache keeps all
+written data. A commit has two moments: at the first it becomes durable, and at the second it is
+reported. A cut may come between them.
 """
 
 import asyncio
@@ -26,19 +27,19 @@ from tests.instruments.simulation.simulated_store import SimulatedStore
 from tests.instruments.simulation.virtual_loop import Timeline
 
 SECTOR_BYTES = 64
-"""What is written or not of a file that is not fsynced: small, for the files here are."""
+"""The unit of a file without an fsync that is written or lost: small, like the files of a run."""
 
 WAL_HEADER_BYTES = 32
-"""Where SQLite's WAL separates one round of writing from the next."""
+"""The part of SQLite's WAL that shows if the WAL was restarted."""
 
 
 @dataclass(frozen=True)
 class DiskKind:
-    """How quick a disk is, in seconds."""
+    """The speed of a disk, in seconds."""
 
     commit_seconds: float = 0.004
     slow: float = 0.0
-    """How often a commit takes a hundred times as long."""
+    """The probability that a commit takes a hundred times as long."""
 
 
 _TABLE_FILES = (database.DATABASE_NAME, f"{database.DATABASE_NAME}-wal")
@@ -49,7 +50,7 @@ def _contents(path: Path) -> bytes:
 
 
 class Disk:
-    """What holds the data directory, over all lives of the broker."""
+    """The disk with the data directory, across all runs of the broker."""
 
     def __init__(
         self,
@@ -65,12 +66,12 @@ class Disk:
         self.folder = folder
         self.data_dir = folder / "0"
         self.generation = 0
-        """Counts the lives of the process; what an earlier one wanted does not happen."""
+        """The number of the broker's run. Work that an earlier run requested is dropped."""
         self.pending: bytes | None = None
-        """The blob of the transaction that is open."""
+        """The blob of the open transaction."""
         self.commit_count = 0
         self.failing: list[bool] = []
-        """Commits that are to fail: whether each is kept all the same."""
+        """Commits that will fail, each with True if its data are kept nevertheless."""
         self.full_until = 0.0
         self.stalled_until = 0.0
         self.store: SimulatedStore | None = None
@@ -78,7 +79,7 @@ class Disk:
         self._record_chance = random.Random(f"{seed}/record")  # noqa: S311 - the same every time
 
     def open_store(self, logged: list[str]) -> tuple[SimulatedStore, Opened]:
-        """Open the store for the next life of the broker."""
+        """Open the store for the next run of the broker."""
         self.pending = None
         store = SimulatedStore(self.data_dir, self)
         opened = store.open(logged, self.timeline.now)
@@ -89,34 +90,34 @@ class Disk:
         return store, opened
 
     def seconds(self) -> float:
-        """Return how long a COMMIT took that the broker waited for."""
+        """Return the duration of a synchronous COMMIT."""
         return self.kind.commit_seconds * (0.3 + 1.4 * self.chance.random())
 
     def take_failure(self) -> tuple[bool, bool]:
-        """Return whether the COMMIT that comes now fails, and whether it is kept all the same."""
+        """Return two flags for the next COMMIT: whether it fails, and whether its data are kept."""
         return (True, self.failing.pop(0)) if self.failing else (False, False)
 
     def durable(self) -> None:
-        """The open transaction is on disk."""
+        """Make the open transaction durable."""
         self.commit_count += 1
         blob, self.pending = self.pending, None
         if blob is not None:
             self._committed(blob)
 
     def fsync_by_reader(self) -> None:
-        """Who reads the journal calls fdatasync before believing it."""
+        """Simulate a reader's fdatasync of the journal, which makes its data durable."""
         if self.pending is not None and self.store is not None and self.store.journal._ahead:
             self.durable()
 
     def forget_ahead(self, store: SimulatedStore) -> None:
-        """The page cache lets go of a frame that could not be written."""
+        """Drop a frame that could not be written from the page cache."""
         journal = store.journal
         if journal._ahead and self.pending is not None:
             os.pwrite(journal._descriptor, bytes(len(journal._ahead)), journal._at)
-        self.pending = None  # no process finds it any more, whatever is fsynced later
+        self.pending = None  # no process will find the frame, whatever is fsynced later
 
     def cut(self, *, loses_page_cache: bool) -> None:
-        """Keep the files as they are, and let go of the process that had them open."""
+        """Copy the surviving files, and detach the process that had them open."""
         store, self.store = self.store, None
         if store is None:
             return
@@ -133,12 +134,12 @@ class Disk:
         shutil.rmtree(before)
 
     def tables_fsynced(self) -> None:
-        """What the database and its WAL say now outlives a cut."""
+        """Make the current database and its WAL durable."""
         self._fsynced = [_contents(self.data_dir / name) for name in _TABLE_FILES]
         self._record_fsynced = _contents(self.data_dir / RECORD_NAME)
 
     def _keep_record(self, before: Path, *, loses_page_cache: bool) -> None:
-        """As it is, or, where the page cache is lost, perhaps as it was fsynced."""
+        """Keep the record file, or with a lost page cache perhaps its last durable contents."""
         content = _contents(before / RECORD_NAME)
         if loses_page_cache and self._record_chance.random() < 1 / 2:
             content = self._record_fsynced
@@ -146,7 +147,7 @@ class Disk:
             (self.data_dir / RECORD_NAME).write_bytes(content)
 
     def _keep_tables(self, before: Path) -> None:
-        """As they were at the last fsync, as they are, or, of the WAL, a part of that."""
+        """Keep the tables as of their last fsync, or the current ones with some of the WAL."""
         contents = self._fsynced
         fate = self.chance.random()
         if fate < 2 / 3:
@@ -159,8 +160,11 @@ class Disk:
             (self.data_dir / name).write_bytes(content)
 
     def _keep_journal(self, store: SimulatedStore, before: Path, *, loses_page_cache: bool) -> None:
-        """What was fsynced; of the frame that was being written, and of what is not fsynced, some
-        where the power goes, and all where it stays."""
+        """Keep the journal: all durable data, and some or all of the rest.
+
+        Of a frame being written and of files without an fsync, a power cut keeps some parts. The
+        end of the process keeps everything.
+        """
         folder = self.data_dir / FOLDER_NAME
         shutil.copytree(before / FOLDER_NAME, folder)
         if loses_page_cache:
@@ -196,21 +200,21 @@ class Disk:
             path.write_bytes(data)
 
     def release(self) -> None:
-        """Let go of the process that had the files open, and leave them as they are."""
+        """Detach the process that had the files open, and leave the files unchanged."""
         store, self.store = self.store, None
         self.generation += 1
         if store is not None:
             store.close(clean=False)
 
     def update_room(self) -> None:
-        """Tell the store whether the disk is full."""
+        """Set in the store whether the disk is full."""
         if self.store is not None:
             self.store.set_room(full=self.timeline.now < self.full_until)
 
-    # -- what the committer gives to its threads
+    # -- work that the committer passes to its threads
 
     def run_blocking(self, work: Callable[[], Any], done: "asyncio.Future[Any]") -> None:
-        """Let `work` happen after a while, and tell of it after another."""
+        """Run `work` after a delay, and report its result after another delay."""
         seconds = self.seconds()
         if self.kind.slow and self.chance.random() < self.kind.slow:
             seconds *= 100
@@ -226,7 +230,7 @@ class Disk:
         reported: float,
     ) -> None:
         if self.store is None or generation != self.generation:
-            return  # the process that wanted it is gone
+            return  # the process that requested this has ended
         try:
             result = work()
         except (sqlite3.Error, OSError) as error:

@@ -1,7 +1,7 @@
-"""A campaign of hours may be stopped and gone on with: each job that is over is a line of a file.
+"""The finished jobs of a long campaign, so that it can be stopped and continued.
 
-A line is JSON: the job, on which build it ran, how many runs that was, and how to repeat those that
-failed. It is written when the job is over; a torn last line is taken away.
+The file has one line of JSON per finished job: the job, its build, its number of runs, and how to
+repeat those that failed. A torn last line is removed.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass
 class Done:
-    """What is over, of one build."""
+    """The finished jobs of one build."""
 
     path: Path
     build: str
@@ -21,7 +21,7 @@ class Done:
 
     @classmethod
     def load(cls, path: Path, build: str) -> "Done":
-        """Read what earlier campaigns have written down."""
+        """Read the finished jobs of earlier campaigns."""
         done = cls(path, build, set(), 0, [])
         text = path.read_text() if path.exists() else ""
         whole = text[: text.rfind("\n") + 1]
@@ -34,7 +34,7 @@ class Done:
         return done
 
     def add(self, job: object, runs: int, failed: list[str]) -> None:
-        """A job is over."""
+        """Add a finished job."""
         self._count(repr(job), runs, failed)
         entry = {"job": repr(job), "build": self.build, "runs": runs, "failed": failed}
         with self.path.open("a") as file:

@@ -1,7 +1,7 @@
-"""Intervals beside the time that has really passed: nothing may leave before its own is over.
+"""Checks that no expiry interval ends before its real time has passed.
 
-Read from what is committed, at its commit: messages that are dropped as expired, retained messages
-that are cleared, sessions that end by expiry; and from each PUBLISH that comes with what is left.
+At each commit these events are checked: messages dropped as expired, retained messages cleared, and
+sessions ended by expiry. In each PUBLISH the remaining interval is checked.
 """
 
 from typing import TYPE_CHECKING
@@ -25,20 +25,20 @@ LEFT = "what is left of an interval is what is left"
 NEVER_BACK = "time that is written down does not go back over a restart"
 
 ROUNDING_SECONDS = 0.004
-"""Clocks are read in milliseconds, at both ends of an interval and of the time switched off."""
+"""Clocks have a resolution of ms, at both ends of an interval and of a time without power."""
 
 CATCH_UP_MS = 3_600_000
-"""A trusted clock that is further behind than this shows that what was written down was wrong."""
+"""A trusted clock that is further behind than this shows that recorded times were wrong."""
 
 
 class Durations:
-    """Follows the commits."""
+    """Follows the commits, and checks their intervals."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
         self.retained: dict[str, int] = {}
         self.unmatched_at: dict[bytes, float] = {}
-        """When a message was last released to no client."""
+        """The last time at which a message was released without matching a client."""
         self._expiry: dict[int, int] = {}
         self._connection: dict[int, tuple[str, float]] = {}
         """The address of a session's last connection, and when its beginning was committed."""
@@ -50,19 +50,19 @@ class Durations:
         return ROUNDING_SECONDS + self.world.timeline.clock.lied_seconds
 
     def has_passed(self, message: Message, now: float | None = None) -> bool:
-        """Return whether a message's interval may be over, counted from when it was sent first."""
+        """Return True if a message's interval may be over, counted from its first sending."""
         if message.expiry_seconds is None or message.first_sent is None:
             return False
         elapsed = (self.world.now if now is None else now) - message.first_sent_at
         return elapsed >= message.expiry_seconds - self._slack_seconds
 
     def matched_no_client(self, message: Message) -> bool:
-        """Return whether a message was released to no client when its interval was over."""
+        """Return True if a message matched no client when its interval was over."""
         when = self.unmatched_at.get(message.key)
         return when is not None and self.has_passed(message, when)
 
     def committed(self, data: bytes) -> None:
-        """A batch is on disk, and the witness has read it."""
+        """Check a committed batch, which the witness has already read."""
         blob = Blob(data)
         self._check_times(blob)
         self._count_outages()
@@ -120,10 +120,10 @@ class Durations:
         expiry = self._expiry[session]
         address, resumed_at = self._connection[session]
         attempts = self.world.clients[client_id].connecting.attempts
-        # Others of this client may have been opened and not heard of when that one was committed.
+        # The client may have opened newer connections, which that commit did not include.
         (attempt,) = [each for each in attempts if address_of(each.link) == address]
         end = self._end_of(attempt)
-        # It may have ended before its beginning was committed.
+        # The connection may have ended before its beginning was committed.
         away = self.world.now - (resumed_at if end is None else end)
         require(
             expiry != EXPIRY_NEVER and away >= expiry - self._slack_seconds,
@@ -132,7 +132,7 @@ class Durations:
         )
 
     def _end_of(self, attempt: "Attempt") -> float | None:
-        """A broker that is stopped ends connections immediately, and is heard of later."""
+        """Return when a connection ended: a stopping broker ends it before clients notice."""
         end = attempt.ended_at()
         if end is None:
             return None
@@ -140,7 +140,7 @@ class Durations:
         return min([end, *(stop for stop in stops if attempt.link.opened_at <= stop <= end)])
 
     def check_left(self, client_id: str, message: Message, packet: Publish) -> None:
-        """Check what a 5.0 client receives as left of an interval [MQTT5-3.3.2-6]."""
+        """Check the remaining interval that a 5.0 client receives [MQTT5-3.3.2-6]."""
         properties = packet.properties
         left = None if properties is None else properties.message_expiry_interval_seconds
         expiry = message.expiry_seconds
@@ -177,5 +177,5 @@ class Durations:
 
 
 def address_of(link: "Link") -> str:
-    """Return what the broker writes down of its end of a connection."""
+    """Return the address that the broker records for its end of a connection."""
     return f"{link.name}:1"

@@ -1,8 +1,8 @@
-"""What must have become of a client's session and of its wills.
+"""The expected state of a client's session and of its wills.
 
-Whether the broker has to know a session follows from what the client had received before, from its
-expiry, and from when the broker's end of the last connection was over. The same goes for wills:
-from what was sent and what was seen it follows whether one must, may, or must not be published.
+Whether the broker must have a session follows from what the client received before, from the
+session's expiry, and from the end of the last connection at the broker. In the same way it follows
+whether a will must, may, or must not be published.
 """
 
 from typing import TYPE_CHECKING
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from tests.instruments.simulation.connecting import Connecting
 
 CLOCK_SLACK_SECONDS = 3.0
-"""Nothing is required of what happens so near to the end of an interval."""
+"""Events so close to the end of an interval may have either result."""
 
 WRITTEN_SECONDS = 20.0
-"""The end of a connection is on disk by then, whatever the disk does meanwhile: it is written
-within a second, and disks stall and are full for some."""
+"""The end of a connection is on disk after this time: it is written within a second, but a disk may
+stall or be full for some seconds.
+"""
 
 
 class Expected:
-    """Of one client; all attempts are known to its `connecting`."""
+    """The expectations for one client, whose `connecting` has all connection attempts."""
 
     def __init__(self, connecting: "Connecting") -> None:
         self.connecting = connecting
@@ -31,7 +32,7 @@ class Expected:
         self.world = connecting.world
 
     def present(self, attempt: Attempt) -> bool | None:
-        """Return whether the session must (True) or must not (False) be there; None: it may."""
+        """Return True if the session must exist, False if it must not, or None if it may."""
         if attempt.clean or attempt.session_before == "none":
             return False
         if attempt.session_before == "doubtful":
@@ -46,13 +47,14 @@ class Expected:
             return False
         last = max(end for end in ends if end is not None)
         if not (self.world.timeline.clock.always_right and self._was_written(last)):
-            # How long the gateway was off is not known, or it took up the session at the start.
+            # The broker cannot know how long the gateway was off, or it resumed the session at its
+            # start.
             last = max(last, self.world.last_boot)
         away = attempt.link.opened_at - last
         return away > self.plan.expiry_seconds + CLOCK_SLACK_SECONDS
 
     def _was_written(self, when: float) -> bool:
-        """Return whether the end of a connection was surely on disk when the process ended."""
+        """Return True if the end of a connection was certainly on disk when the process ended."""
         after = [end for end in self.world.machine.life_ends if end >= when]
         return not after or after[0] - when > WRITTEN_SECONDS
 
@@ -67,7 +69,7 @@ class Expected:
         return gone_at is not None and self.world.now - gone_at > self.plan.expiry_seconds - slack
 
     def settle_wills(self, attempt: Attempt, present: bool) -> None:
-        """The client is back: what must have become of the wills of its earlier connections?"""
+        """Decide what must have happened to the wills of the client's earlier connections."""
         delay = self.plan.will.delay_seconds if self.plan.will is not None else 0
         slack = CLOCK_SLACK_SECONDS + self.world.timeline.clock.lied_seconds
         for before in self.connecting.attempts[:-1]:

@@ -1,8 +1,8 @@
-"""Shared subscriptions (5.0 section 4.8.2): each group gets a message once, through one member.
+"""Checks of shared subscriptions (5.0 section 4.8.2): each group gets a message exactly once.
 
-What a member's session leaves behind when it ends goes to another member: what waited for it, and
-QoS 1 that it had not acknowledged, which may then have been seen twice. A QoS 2 message in flight
-stays with the member it went to, and is lost to the group with that member's session.
+When a member's session ends, queued messages and unacknowledged QoS 1 messages go to another
+member. Such QoS 1 messages may then arrive twice. A QoS 2 message in flight stays with its member,
+and is lost to the group when the member's session ends.
 """
 
 from typing import TYPE_CHECKING
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from tests.instruments.simulation.world import World
 
 Source = tuple[str, str]
-"""Whose subscription a copy came through: ("client", name), or ("group", filter)."""
+"""The subscription that a copy came through: ("client", name), or ("group", filter)."""
 
 Members = dict[Client, list[Subscribed]]
-"""Who may have been in a group since a message was sent first, with each of their times there."""
+"""Possible members of a group since a message was first sent, with their periods of membership."""
 
 
 def check_groups(world: "World", end: int) -> None:
-    """Check every message that a group may have had.
+    """Check every message that a group may have received.
 
     Raises:
-        Violation: a group got a message twice, or not at all.
+        Violation: a group received a message twice, or not at all.
     """
     for message in world.ledger.messages.values():
         if message.first_sent is None:
@@ -43,7 +43,7 @@ def check_groups(world: "World", end: int) -> None:
 
 
 def _check_nothing_doubled(world: "World", message: Message, groups: dict[str, Members]) -> None:
-    """Every copy has to have a subscription of its own that it came through."""
+    """Check that each copy has a separate subscription that it could have come through."""
     at_qos_2, all_copies = list[list[Source]](), list[list[Source]]()
     routed_max = message.sent_count if message.qos < 2 and not message.is_will else 1
     room: dict[Source, int] = {}
@@ -77,7 +77,7 @@ def _sources_of(client: Client, message: Message, groups: dict[str, Members]) ->
 
 
 def all_fit(copies: list[list[Source]], room: dict[Source, int]) -> bool:
-    """Return whether copies can be dealt out to their sources (a matching, by augmenting paths)."""
+    """Return True if all copies can be assigned to sources (matching by augmenting paths)."""
     dealt: dict[Source, list[int]] = {source: [] for source in room}
 
     def place(index: int, tried: set[Source]) -> bool:
@@ -102,7 +102,7 @@ def all_fit(copies: list[list[Source]], room: dict[Source, int]) -> bool:
 def _check_delivered(
     world: "World", message: Message, group: str, members: Members, end: int
 ) -> None:
-    """What is acknowledged reaches a group that had the same member from then to the end."""
+    """Check that an acknowledged message reached the group, if one member stayed to the end."""
     is_over = message.acknowledged is not None
     if message.is_will:
         is_over = message.will_goes_out == MUST
@@ -130,7 +130,7 @@ def _check_delivered(
 
 
 def _is_excused(world: "World", message: Message, members: Members) -> bool:
-    """Return whether the member that was chosen may have taken the message with it."""
+    """Return True if the chosen member may have kept or lost the message."""
     if world.durations.has_passed(message):
         return True
     for client, lives in members.items():
@@ -138,7 +138,7 @@ def _is_excused(world: "World", message: Message, members: Members) -> bool:
         if mine in world.log.left_behind or (world.queues_overflow and mine in world.log.dropped):
             return True
         for life in lives:
-            # At QoS 0; in memory only; no longer a member when its session ended.
+            # At QoS 0, only in memory, or no longer a member when its session ended.
             forgets = life.temporary and (not life.is_open() or world.queues_overflow)
             if not life.qos or forgets or client.subscriptions.ended_behind(life):
                 return True

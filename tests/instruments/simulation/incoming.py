@@ -1,7 +1,7 @@
-"""QoS 1 and 2 from the broker to a client: what it has in hand, and how it answers.
+"""QoS 1 and 2 messages from the broker to a client, and the client's answers.
 
-The identifiers of QoS 2 messages that were received and not released outlive the connection. Which
-identifiers the broker may not use yet, and the answers that are still to be given, belong to it.
+The identifiers of QoS 2 messages that were received and not released outlive the connection. The
+identifiers that the broker must not use yet, and the pending answers, belong to one connection.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ Answer = Puback | Pubrec | Pubcomp
 
 
 class Incoming:
-    """One client's."""
+    """The received messages of one client."""
 
     def __init__(self, client: "Client") -> None:
         self.client = client
@@ -31,23 +31,26 @@ class Incoming:
         self.world = client.world
         self.sightings = client.sightings
         self.unreleased: dict[int, bytes] = {}
-        """QoS 2 identifiers received and not released, with what came under them."""
+        """QoS 2 identifiers that were received and not released, with their messages."""
         self.in_hand: dict[int, bool] = {}
-        """Identifiers that the broker may not use on this connection yet: counted or not."""
+        """Identifiers that the broker must not use yet.
+
+        True if they count for the receive maximum.
+        """
         self._answers: deque[Callable[[], None]] = deque()
         self._answer_due = 0.0
 
     def begin_connection(self) -> None:
-        """What belonged to the connection before is over."""
+        """Reset the state that belongs to one connection."""
         self._answers.clear()
         self.in_hand.clear()
 
     def is_finished(self) -> bool:
-        """Return whether nothing is to be answered or released."""
+        """Return True if no message must be answered or released."""
         return not (self.unreleased or self.in_hand)
 
     def receive_publish(self, packet: Publish) -> None:
-        """Hand a message to the application, unless it is a repeat, and acknowledge it."""
+        """Pass a message to the application unless it is repeated, and acknowledge it."""
         self.client.aliases.resolve(packet)
         message = self.world.ledger.messages.get(key_of(packet.payload))
         if self.plan.version == 5 and message is not None:
@@ -86,13 +89,13 @@ class Incoming:
         )
 
     def receive_pubrel(self, packet: Pubrel) -> None:
-        """An unknown identifier is answered as well: the broker's PUBREL may be a repeat."""
+        """Answer a PUBREL, even with an unknown identifier: the broker may have repeated it."""
         self.unreleased.pop(packet.packet_id, None)
         self.in_hand.setdefault(packet.packet_id, False)
         self._answer(Pubcomp(packet.packet_id), ends=True)
 
     def _answer(self, packet: Answer, *, ends: bool) -> None:
-        """Answer in the order of what is answered [MQTT-4.6.0-2], after some thinking."""
+        """Answer after a delay, in the order of the received packets [MQTT-4.6.0-2]."""
 
         def send() -> None:
             self.client.send(packet)

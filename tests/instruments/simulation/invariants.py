@@ -1,4 +1,4 @@
-"""What has to hold when everything is over."""
+"""The rules that must hold at the end of a run."""
 
 import sqlite3
 from contextlib import closing
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
     from tests.instruments.simulation.world import World
 
 AUDITOR = ClientPlan("auditor", clean=True, filters=(("#", 2),))
-"""Comes last and asks for everything that is retained."""
+"""A client that connects last and subscribes to all retained messages."""
 
 SETTLING_SECONDS = 2.0
 
 FAREWELL = 0.3
-"""How often a run goes on until no session is left: it costs as much as all the rest."""
+"""The fraction of runs that continue until no session remains. This doubles a run's time."""
 
 
 def check(world: "World") -> None:
-    """Check everything, and end the run.
+    """Check all rules, and end the run.
 
     Raises:
-        Violation: something does not hold.
+        Violation: a rule does not hold.
     """
     end = world.moment
     auditor = world.add_client(AUDITOR)
     world.serve_until(auditor.is_finished, lambda: "the auditor is not answered")
     world.serve_for(SETTLING_SECONDS)
-    # Dead connections may have been noticed meanwhile, and their wills be on their way.
+    # Dead connections may have been detected meanwhile, so that their wills are being sent.
     world.serve_until(world.everything_is_over, world.what_is_left)
     world.serve_until(lambda: _all_is_exported(world), lambda: "the log is not exported")
     _check_retained(world, auditor)
@@ -45,7 +45,7 @@ def check(world: "World") -> None:
     world.log.check(world.clients, world.ledger)
     _leave(world, ends_sessions=False)
     while not world.everything_is_delivered():
-        # A connection that was dead had a will: those who had left already come for it.
+        # A dead connection had a will, and clients that had already left return for it.
         _come_back(world, clean_start=False)
         world.serve_until(world.everything_is_over, world.what_is_left)
         _leave(world, ends_sessions=False)
@@ -56,7 +56,7 @@ def check(world: "World") -> None:
 
 
 def _check_farewell(world: "World") -> None:
-    """Everybody ends their session: nothing of them may be left."""
+    """End the session of every client, and check that nothing of it remains."""
     world.machine.boot()
     _come_back(world, clean_start=True)
     _leave(world, ends_sessions=True)
@@ -65,7 +65,7 @@ def _check_farewell(world: "World") -> None:
 
 
 def _check_delivery(world: "World", client: Client, message: Message, end: int) -> None:
-    """Every acknowledged QoS 1 and 2 message reaches each entitled subscriber."""
+    """Check that an acknowledged QoS 1 or 2 message has reached an entitled subscriber."""
     require(
         not (message.refused and message.key in client.sightings.seen),
         "what is refused reaches no subscriber",
@@ -80,7 +80,7 @@ def _check_delivery(world: "World", client: Client, message: Message, end: int) 
     if min(granted, message.qos) < 1 or message.key in client.sightings.seen:
         return
     why = world.log.dropped.get((client.name, message.key))
-    # What a session drops that ends with its connection is not written down.
+    # Messages that a session drops are not recorded if the session ends with its connection.
     unwritten = why is None and not client.connecting.is_persistent()
     is_slowed = world.queues_slow and (client.name, message.key) in world.log.dropped_here
     excused = (
@@ -116,7 +116,7 @@ def _check_wills(world: "World") -> None:
 
 
 def _check_retained(world: "World", auditor: Client) -> None:
-    """What is retained is what was published last, as far as anybody can know."""
+    """Check that the retained message of each topic is the last one, as far as it can be known."""
     by_topic: dict[str, list[Message]] = {}
     for message in world.ledger.messages.values():
         if message.retain and message.first_sent is not None:
@@ -177,7 +177,7 @@ def _all_is_exported(world: "World") -> bool:
 
 
 def _leave(world: "World", *, ends_sessions: bool) -> None:
-    """Every client sends DISCONNECT, so that no will goes out, and the broker is stopped."""
+    """Send DISCONNECT from every client, so that no will is sent, and stop the broker."""
 
     def have_left() -> bool:
         for client in world.clients.values():
@@ -208,7 +208,7 @@ def _stop(world: "World") -> None:
 
 
 def _say_goodbye(client: Client, *, ends_session: bool) -> None:
-    """Say it, once more if the connection turned out to be dead."""
+    """Send DISCONNECT, and repeat it if the connection turned out to be dead."""
     connecting = client.connecting
     if connecting.connected:
         connecting.leave(1e9, sends_disconnect=True, ends_session=ends_session)

@@ -1,4 +1,4 @@
-"""What was published, by whom, and how far it got: the part of the truth that clients know."""
+"""All published messages, their publishers, and how far each one got: what the clients know."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ NEVER = "never"
 
 @dataclass
 class Message:
-    """An application message, or a will, known by its payload."""
+    """An application message or a will, identified by its payload."""
 
     publisher: str
     number: int
@@ -20,24 +20,24 @@ class Message:
     expiry_seconds: int | None = None
     is_will: bool = False
     will_goes_out: str = MAY
-    """Of a will: whether it has to be published."""
+    """For a will: whether it must, may or must not be published."""
     first_sent: int | None = None
-    """The moment it was sent first."""
+    """The moment of the first sending."""
     first_sent_at: float = 0.0
-    """The same in seconds."""
+    """The time of the first sending in seconds."""
     acknowledged: int | None = None
-    """The moment its PUBACK or PUBCOMP came."""
+    """The moment at which PUBACK or PUBCOMP arrived."""
     sent_count: int = 0
     temporary: bool = False
-    """It was sent in a session that ends with its connection: not every step is written down."""
+    """It was sent in a session that ends with its connection, so not every step is recorded."""
     refused: bool = False
-    """It was sent once, and refused: no client may receive it."""
+    """It was sent once and refused, so that no client may receive it."""
     abandoned: bool = False
-    """The session in which it was under way is gone: nothing will show what became of it."""
+    """The session that sent it has ended, so that its result will never be known."""
 
     @property
     def key(self) -> bytes:
-        """What its payload begins with, up to the first space."""
+        """The beginning of its payload, up to the first space."""
         return f"{self.publisher}/{'w' if self.is_will else ''}{self.number}".encode()
 
     @property
@@ -47,17 +47,17 @@ class Message:
 
 
 def key_of(payload: bytes) -> bytes:
-    """Return which message a payload belongs to."""
+    """Return the key of the message to which a payload belongs."""
     return payload.partition(b" ")[0]
 
 
 @dataclass
 class Outgoing:
-    """A QoS 1 or 2 message under way to the broker."""
+    """A QoS 1 or 2 message in flight to the broker."""
 
     message: Message
     received: bool = False
-    """PUBREC has come: PUBREL is what is resent."""
+    """PUBREC has arrived, so PUBREL is resent."""
 
 
 @dataclass
@@ -67,6 +67,6 @@ class Ledger:
     messages: dict[bytes, Message] = field(default_factory=dict)
 
     def add(self, message: Message) -> Message:
-        """Write down a message before it is sent."""
+        """Add a message before it is sent."""
         self.messages[message.key] = message
         return message

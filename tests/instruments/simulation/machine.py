@@ -1,8 +1,8 @@
-"""The broker's machine: boots the real event loop on the disk, loses power, boots again.
+"""The broker's machine: it boots the real event loop on the disk, loses power, and boots again.
 
-One life runs on one virtual loop. A power cut or a kill takes the process away between two moments;
-a failed commit makes it end by itself, as `oncegate broker` does; a clean stop goes through
-`EventLoop.stop`. What the sockets had taken by then may still arrive.
+Each life (run of the broker's process) uses a separate virtual loop. A power cut or a kill removes
+the process between two moments. A failed commit makes it exit by itself, as `oncegate broker` does.
+A clean stop calls `EventLoop.stop`. Bytes that the sockets had accepted may still arrive.
 """
 
 from asyncio import events
@@ -24,11 +24,11 @@ from tests.instruments.simulation.virtual_loop import Timeline, VirtualLoop
 from tests.instruments.simulation.written import Written
 
 LOGGED = ["t/1"]
-"""Topics whose every message is recorded."""
+"""Topics whose messages are all in the session log."""
 
 
 class SimulatedProtocol(MqttProtocol):
-    """The broker's protocol, with a place of its own in sets."""
+    """The broker's protocol with a number, by which sets are ordered."""
 
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy, number: int) -> None:
         super().__init__(event_loop, policy)
@@ -39,9 +39,9 @@ class SimulatedProtocol(MqttProtocol):
 
 
 class Life:
-    """One run of the process."""
+    """One run of the broker's process."""
 
-    def __init__(  # noqa: PLR0917 - what a life needs, handed on by the machine
+    def __init__(  # noqa: PLR0917 - a life's parts, passed on by the machine
         self,
         number: int,
         timeline: Timeline,
@@ -72,7 +72,7 @@ class Life:
         self.is_looked_after = True
 
     def start(self) -> None:
-        """Take up what the life before left."""
+        """Start the broker with the state that the previous run left."""
         self.broker.start(
             self.opened.recovery,
             "0",
@@ -89,13 +89,13 @@ class Life:
             self.loop.call_later(UPKEEP_SECONDS, self._upkeep)
 
     async def stop(self) -> None:
-        """End as `oncegate broker` does: no more upkeep, then everything is written down."""
+        """Stop as `oncegate broker` does: end the upkeep, and write everything."""
         self.is_looked_after = False
         await self.event_loop.stop()
 
 
 class Machine:
-    """Where the broker runs, over all its lives."""
+    """The broker's machine, across all runs of the process."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class Machine:
         self.batch_limits = batch_limits
         self.life: Life | None = None
         self._killed: Written | None = None
-        """What the life before had written: it was killed, and the page cache is still there."""
+        """The last turn of a killed run, whose data are still in the page cache."""
         self.life_count = 0
         self.boot_times: list[float] = []
         self.links: dict[int, Link] = {}
@@ -125,11 +125,11 @@ class Machine:
         self._stopping = False
         self._powered_at = 0.0
         self.life_ends: list[float] = []
-        """When the process ended, each time."""
+        """The times at which the process ended."""
         self.stops: list[float] = []
-        """When the broker was stopped normally."""
+        """The times at which the broker was stopped normally."""
 
-    # -- its lives
+    # -- runs of the process
 
     def boot(self) -> None:
         """Start the broker."""
@@ -174,7 +174,7 @@ class Machine:
             self.timeline.after(down_seconds, self.boot)
 
     def cut_power(self, down_seconds: float) -> None:
-        """The power goes, and comes back."""
+        """Cut the power, and restore it after `down_seconds`."""
         if self.life is not None:
             self._tell("power", f"cut; back in {down_seconds} s")
             self._end(loses_buffers=True)
@@ -182,14 +182,14 @@ class Machine:
             self.timeline.after(down_seconds, self.boot)
 
     def kill(self, down_seconds: float) -> None:
-        """The process is killed; the machine stays."""
+        """Kill the process, while the machine keeps running."""
         if self.life is not None:
             self._tell("broker", f"killed; starts again in {down_seconds} s")
             self._end(loses_buffers=False)
             self.timeline.after(down_seconds, self.boot)
 
     def stop(self, down_seconds: float | None) -> None:
-        """Stop cleanly; start again after a while, or (None) not by itself."""
+        """Stop cleanly. Restart after `down_seconds`, or never if None."""
         life = self.life
         if life is not None and not self._stopping and life.event_loop.committer.failure is None:
             self._stopping = True
@@ -221,10 +221,10 @@ class Machine:
                 seconds = link.chance.random() * 3 if loses_buffers else link.delay()
                 link.broker_dies(seconds, loses_buffers=loses_buffers)
 
-    # -- its sockets
+    # -- sockets
 
     def accept(self, link: Link) -> bool:
-        """A connection comes in; return whether anybody listens."""
+        """Accept a connection. Return False if no process is listening."""
         life = self.life
         if life is None or self._stopping or life.event_loop.failed.is_set():
             return False

@@ -1,8 +1,8 @@
-"""The machine's wall clock, which starts in the past, jumps, and is right when it is synchronised.
+"""The machine's wall clock: it may be wrong or jump, and is right once it is synchronised.
 
-Time on the `Timeline` is what really passes. The clock shows it with an offset, and the kernel
-reports whether it trusts the clock. Now and then it trusts a clock that is off by seconds: by
-so much an interval may be cut short.
+Time on the `Timeline` is real time. The clock adds an offset, and the kernel reports whether it
+trusts the clock. Sometimes the kernel trusts a clock that is off by seconds. An interval may then
+be shorter by as much.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,15 @@ START_MS = 1_700_000_000_000
 YEARS_SECONDS = 3 * 365 * 86_400
 
 RIGHT, STOPPED, BACK, PAST, AHEAD = "right", "stopped", "a minute back", "1970", "years ahead"
-"""What a clock may show when the power is back: it went on and is trusted, or it begins where it
-was, or a minute before that, in 1970, or years later, and is not trusted."""
+"""States of a clock after a power cut.
+
+A right clock is trusted. The others start where the clock was, a minute earlier, in 1970, or years
+later, and are not trusted.
+"""
 
 
 class MachineClock:
-    """The clock, over all lives of the broker."""
+    """The clock, across all runs of the broker."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -27,16 +30,16 @@ class MachineClock:
         self._offset_ms = self._true_offset_ms
         self.quality = ClockQuality.SYNCHRONISED
         self.always_right = True
-        """It was right and trusted all the time."""
+        """True if the clock was always right and trusted."""
         self.lied_seconds = 0.0
-        """By how much it has jumped, in all, while it was trusted."""
+        """The sum of the jumps while the clock was trusted, in seconds."""
 
     def wall_ms(self) -> int:
-        """Return milliseconds since 1970, as the clock has them."""
+        """Return the milliseconds since 1970 that the clock shows."""
         return int(self._now() * 1000) + self._offset_ms
 
     def step(self, seconds: float, *, trusted: bool) -> None:
-        """Let it jump; `trusted`: the kernel believes that it is right before and after."""
+        """Make the clock jump. With `trusted`, the kernel trusts it before and after."""
         self.always_right = False
         trusted = trusted and self.quality == ClockQuality.SYNCHRONISED
         if trusted:
@@ -45,18 +48,18 @@ class MachineClock:
         self._offset_ms += int(seconds * 1000)
 
     def step_to_1970(self) -> None:
-        """Let it begin again, not trusted."""
+        """Restart the clock in 1970, not trusted."""
         self.step(-self.wall_ms() // 1000 + 100, trusted=False)
 
     def synchronise(self) -> None:
-        """A time server has answered."""
+        """Set the clock to the real time, as after a time server's response."""
         if self.quality == ClockQuality.SYNCHRONISED:
             self.lied_seconds += abs(self._true_offset_ms - self._offset_ms) / 1000
         self._offset_ms = self._true_offset_ms
         self.quality = ClockQuality.SYNCHRONISED
 
     def lose_power(self, seconds: float, shows: str) -> None:
-        """Be without power for some seconds, and show then what `shows` states."""
+        """Simulate a time without power. `shows` is the state of the clock afterwards."""
         if shows == RIGHT:
             self.synchronise()
             return

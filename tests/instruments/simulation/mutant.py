@@ -1,4 +1,4 @@
-"""A broker with one mistake: functions of it are replaced for as long as a context lasts."""
+"""A broker with one mistake: some of its functions are replaced inside a `with` block."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,27 +11,28 @@ from gateway.broker.core.broker import Broker
 from gateway.broker.core.output import SealedBatch
 
 _DELAYED: list[Callable[[], None]] = []
-"""What still has to be done of what was taken apart."""
+"""Calls that were separated from their batch and must still be made."""
 
 Replace = Callable[[Any], object]
-"""Makes the wrong function from the right one."""
+"""Creates the wrong function from the right one."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mistake: which functions of which classes or modules become which others."""
+    """A mistake: the functions of classes or modules that are replaced, and their replacements."""
 
     name: str
     patches: tuple[tuple[type | ModuleType, str, Replace], ...]
     scenario: str = ""
-    """Whose power cuts show it, where random lives do so too rarely."""
+    """The scenario whose power cuts reveal the mistake, if random runs rarely do."""
     begin: int = 0
-    """The seed, or the moment of the power cut, that is tried first: the one that showed it when
-    this was written. All others follow, so that it costs time and nothing else if it is wrong."""
+    """The seed, or the moment of the power cut, that is tried first, because it revealed the
+    mistake before. All others follow, so a wrong value only costs time.
+    """
 
     @contextmanager
     def living(self) -> Iterator[None]:
-        """Let the broker be wrong meanwhile."""
+        """Replace the functions for the duration of the block."""
         _DELAYED.clear()
         with ExitStack() as stack:
             for target, attribute, replace in self.patches:
@@ -42,7 +43,7 @@ class Mutant:
 
 
 def later(right: Any) -> object:
-    """Take apart what has to be one batch: this happens when the rest is committed."""
+    """Return a function that delays a call until the rest of its batch is committed."""
 
     def put_off(target: object, *arguments: Any) -> None:
         _DELAYED.append(lambda: right(target, *arguments))
@@ -51,7 +52,7 @@ def later(right: Any) -> object:
 
 
 def later_when_committed(right: Any) -> object:
-    """Do what was put off."""
+    """Return a function that makes the delayed calls after a commit."""
 
     def committed(self: Broker, batch: SealedBatch) -> None:
         right(self, batch)
@@ -72,5 +73,5 @@ def one(
     scenario: str = "",
     begin: int = 0,
 ) -> Mutant:
-    """Return a mutant of one function."""
+    """Return a mutant with one replaced function."""
     return Mutant(name, ((target, attribute, replace),), scenario, begin)

@@ -1,7 +1,7 @@
-"""Brokers with one mistake each. The simulation has to catch every one of them.
+"""Brokers with one mistake each, all of which the simulation must catch.
 
-A mutant replaces one function of the real broker for as long as its context lasts. The mistakes are
-those that brokers have made, or that a change to this one could easily make.
+A mutant replaces one function of the real broker inside a `with` block. The mistakes are those that
+brokers have had, or that a change of this one could easily introduce.
 """
 
 from typing import Any
@@ -233,6 +233,6 @@ MUTANTS = (
         disconnect,
         "receive_disconnect",
         _will_published_after_disconnect,
-        begin=1,  # life 0 is ended by the limit of steps
+        begin=1,  # the limit of steps ends run 0 of the process
     ),
 )

@@ -1,4 +1,4 @@
-"""Mutants whose mistakes are with shared subscriptions and topic aliases (MQTT 5.0)."""
+"""Mutants with mistakes in shared subscriptions and topic aliases (MQTT 5.0)."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,7 +19,7 @@ from tests.instruments.simulation.mutant import Mutant, later, later_when_commit
 PILED_UP = "a group's member ends its session while messages wait for it on disk"
 
 _KEPT: WeakKeyDictionary[Session, dict[str, tuple[int, int]]] = WeakKeyDictionary()
-"""Topic aliases that outlive their connection."""
+"""Topic aliases that wrongly outlive their connection."""
 
 
 def _nothing(_: object) -> object:

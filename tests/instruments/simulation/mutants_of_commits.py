@@ -1,4 +1,4 @@
-"""Mistakes about what is on the disk, and when."""
+"""Mutants with mistakes in what is on the disk at which time."""
 
 from collections.abc import Iterator
 from typing import Any

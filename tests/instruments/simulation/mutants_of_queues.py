@@ -1,4 +1,4 @@
-"""Mistakes about queues that are full."""
+"""Mutants with mistakes in full queues."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.rules import full_queues

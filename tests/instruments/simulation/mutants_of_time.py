@@ -1,4 +1,4 @@
-"""Mutants whose mistakes are with clocks: deadlines that a step spends, and times switched off."""
+"""Mutants with mistakes in clocks: deadlines changed by a clock step, and times without power."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""The network: connections that delay, split, join, break, and forget what was on its way.
+"""The network: connections that delay, split, join, break, and lose bytes in transit.
 
-A link has two directions. What is sent in one arrives in order, in other pieces, later, or not at
-all. Different links know nothing of each other, so they overtake each other as they like. The
-broker's end is a transport as asyncio has them (`server_transport`), the client's is the link.
+A link has two directions. Bytes in one direction arrive in order, but in other pieces, late, or not
+at all. Links are independent, so one can overtake another. The broker's end is a transport as in
+asyncio (`server_transport`). The client's end is the link itself.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Weather:
-    """What the network is like, in seconds and probabilities."""
+    """The behaviour of the network, in seconds and probabilities."""
 
     delay_seconds: float = 0.01
-    """The usual delay; it varies by a factor of four."""
+    """The usual delay, which varies by a factor of four."""
     spike: float = 0.0
-    """How often a piece takes a hundred times as long."""
+    """The probability that a piece takes a hundred times as long."""
     split: float = 0.0
-    """How often a piece is taken apart."""
+    """The probability that a piece is split."""
 
 
 CALM = Weather(0.001)
@@ -45,11 +45,11 @@ class Pipe:
         self.open = True
         self.reading = True
         self.ended: Callable[[], None] | None = None
-        """Called once everything has arrived: the sender has closed."""
+        """Called once everything has arrived, because the sender has closed."""
         self._last_arrival = 0.0
 
     def send(self, data: bytes) -> None:
-        """Let bytes set out."""
+        """Put bytes in transit."""
         if not self.open:
             return
         chance, weather = self.link.chance, self.link.weather
@@ -69,7 +69,7 @@ class Pipe:
         link.timeline.at(arrival, self.arrive)
 
     def arrive(self) -> None:
-        """Hand over what is here, in one piece."""
+        """Deliver the bytes that have arrived, as one piece."""
         pieces, now = self.pieces, self.link.timeline.now
         if not self.reading or not self.open:
             return
@@ -85,14 +85,14 @@ class Pipe:
             ended()
 
     def end(self, ended: Callable[[], None]) -> None:
-        """Nothing more will be sent: call `ended` behind what is on its way."""
+        """Send nothing more, and call `ended` after the bytes in transit."""
         self.ended = ended
         self.link.timeline.at(
             max(self._last_arrival, self.link.timeline.now + self.link.delay()), self.arrive
         )
 
     def break_off(self, keep_bytes: int = 0) -> None:
-        """Lose what is on its way but for the first bytes, and everything that is sent later."""
+        """Lose all bytes in transit except for the first ones, and all later ones."""
         kept = 0
         for index, (_, data) in enumerate(self.pieces):
             if kept + len(data) > keep_bytes:
@@ -133,43 +133,43 @@ class Link:
         self.client_gone = False
         self.is_cut = False
         self.broker_gone_at: float | None = None
-        """When the broker's end was over, by whatever cause."""
+        """The time at which the broker's end was closed, for whatever reason."""
         self.opened_at = timeline.now
         self.sent_bytes = 0
         self.delivered_bytes = 0
-        """Bytes of the client that the broker has received."""
+        """The number of the client's bytes that the broker has received."""
         self.protocol: asyncio.Protocol | None = None
         self.is_heard: Callable[[], bool] = lambda: True
-        """Whether the broker still takes in what arrives, or has ended the connection."""
+        """Returns True while the broker accepts bytes, until it ends the connection."""
 
     def delay(self) -> float:
-        """Return how long the next piece takes."""
+        """Return the delay of the next piece."""
         seconds = self.weather.delay_seconds * (0.5 + 1.5 * self.chance.random())
         if self.weather.spike and self.chance.random() < self.weather.spike:
             seconds *= 100
         return seconds
 
     def is_whole(self) -> bool:
-        """Return whether both ends are there and reach each other."""
+        """Return True if both ends exist and can reach each other."""
         return not (self.client_gone or self.is_cut or self.broker_gone_at is not None)
 
     # -- the client's end
 
     def send(self, data: bytes) -> None:
-        """The client sends."""
+        """Send bytes from the client."""
         if not self.client_gone:
             self.sent_bytes += len(data)
             self.to_broker.send(data)
 
     def close(self) -> None:
-        """The client closes its end: what it has sent still arrives."""
+        """Close the client's end. Bytes that it has sent still arrive."""
         if not self.client_gone:
             self.client_gone = True
             self.to_client.break_off()
             self.to_broker.end(self._broker_sees_end)
 
     def reset(self) -> None:
-        """The client gives up: what it has sent is lost as well, the broker learns of it later."""
+        """Reset the client's end. Its sent bytes are lost as well, and the broker notices later."""
         if not self.client_gone:
             self.client_gone = True
             self.to_client.break_off()
@@ -177,7 +177,7 @@ class Link:
             self.timeline.after(self.delay(), self._broker_sees_end)
 
     def pause(self, seconds: float) -> None:
-        """The client does not read for a while."""
+        """Stop the client's reading for a while."""
         self.to_client.reading = False
         self.timeline.after(seconds, self._read_again)
 
@@ -186,10 +186,10 @@ class Link:
         self.to_client.arrive()
         self.transport.look_at_buffer()
 
-    # -- what happens to it
+    # -- events
 
     def cut(self, *, broker_notices: float | None, client_notices: float | None) -> None:
-        """The way is gone; each end learns of it after some seconds or (None) never."""
+        """Cut the link. Each end notices after some seconds, or never if None."""
         self.is_cut = True
         self.to_broker.break_off()
         self.to_client.break_off()
@@ -199,7 +199,10 @@ class Link:
             self.timeline.after(client_notices, self.client_sees_end)
 
     def broker_dies(self, notices_after: float, *, loses_buffers: bool) -> None:
-        """The broker's machine or process is gone. What had left it may still arrive."""
+        """End the broker's side with its machine or process.
+
+        Bytes that had left it may still arrive.
+        """
         self.note_broker_gone()
         self.protocol = None
         self.to_broker.break_off()
@@ -208,16 +211,16 @@ class Link:
         self.timeline.after(notices_after, self.client_sees_end)
 
     def note_broker_gone(self) -> None:
-        """The broker's end is over, for whatever reason."""
+        """Note that the broker's end is closed, for whatever reason."""
         if self.broker_gone_at is None:
             self.broker_gone_at = self.timeline.now
 
     def client_sees_end(self) -> None:
-        """The client notices that no peer is there any more."""
+        """End the client's side, because the client notices that its peer no longer exists."""
         self._end_client(orderly=False)
 
     def client_sees_close(self) -> None:
-        """The broker's own closing arrives, behind everything it said."""
+        """Deliver the broker's close to the client, after all its bytes."""
         self._end_client(orderly=True)
 
     def _end_client(self, *, orderly: bool) -> None:

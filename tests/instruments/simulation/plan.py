@@ -1,8 +1,8 @@
-"""What a run consists of, as values: the clients, the world's manners, and what happens when.
+"""The plan of a run as values: the clients, the behaviour of the world, and the steps with times.
 
-A plan is made from a seed, written by hand, or cut down from another plan; the same plan is always
-the same run. A step that makes no sense when it comes up does nothing, so that any subset of the
-steps is a plan as well.
+A plan is derived from a seed, written by hand, or reduced from another plan. The same plan always
+gives the same run. A step that is not possible at its time does nothing, so any subset of the steps
+is a plan as well.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ NEVER = 0xFFFF_FFFF
 
 @dataclass(frozen=True)
 class WillPlan:
-    """The will of a client's every connection."""
+    """The will in each CONNECT of a client."""
 
     topic: str = "t/1"
     qos: int = 1
@@ -29,36 +29,36 @@ class WillPlan:
 
 @dataclass(frozen=True)
 class ClientPlan:
-    """A client and its manners."""
+    """A client and its behaviour."""
 
     name: str
     version: int = 4
     clean: bool = False
     expiry_seconds: int = NEVER
-    """Session expiry of a 5.0 client; 0: its session ends with the connection."""
+    """Session expiry of a 5.0 client. With 0, its session ends with the connection."""
     receive_maximum: int = 0
-    """0: sends nothing. 5.0 only."""
+    """The receive maximum of a 5.0 client, or 0 to send none."""
     window: int = 4
-    """QoS 1 and 2 messages it has under way at a time."""
+    """Largest number of QoS 1 and 2 messages in flight."""
     aliases: int = 0
-    """Topic aliases it uses where the broker takes as many. 5.0 only, as the next."""
+    """Topic aliases that a 5.0 client uses, if the broker accepts as many."""
     topic_alias_maximum: int = 0
-    """Topic aliases it takes."""
+    """Topic aliases that a 5.0 client accepts."""
     keep_alive_seconds: int = 10
     thinking_seconds: float = 0.0
-    """How long it takes to acknowledge a message."""
+    """The time from a message to its acknowledgement."""
     filters: tuple[tuple[str, int], ...] = ()
     will: WillPlan | None = None
 
     @property
     def persistent(self) -> bool:
-        """Return whether its session outlives its connections."""
+        """Return True if the client's session outlives its connections."""
         return not self.clean if self.version < 5 else self.expiry_seconds > 0
 
 
 @dataclass(frozen=True)
 class Publish:
-    """A client's application publishes."""
+    """A client publishes a message."""
 
     client: str
     topic: str = "t/1"
@@ -70,7 +70,7 @@ class Publish:
 
 @dataclass(frozen=True)
 class Subscribe:
-    """A client subscribes, perhaps once more."""
+    """A client subscribes, perhaps for a second time."""
 
     client: str
     topic_filter: str
@@ -79,7 +79,7 @@ class Subscribe:
 
 @dataclass(frozen=True)
 class Unsubscribe:
-    """A client gives up a subscription."""
+    """A client unsubscribes."""
 
     client: str
     topic_filter: str
@@ -87,18 +87,18 @@ class Unsubscribe:
 
 @dataclass(frozen=True)
 class Leave:
-    """A client goes away for a while: with DISCONNECT, or without a word."""
+    """A client disconnects for a while, with or without DISCONNECT."""
 
     client: str
     seconds: float
     sends_disconnect: bool = True
     ends_session: bool = False
-    """DISCONNECT with a session expiry of 0 (5.0)."""
+    """DISCONNECT has a session expiry of 0 (5.0)."""
 
 
 @dataclass(frozen=True)
 class TakeOver:
-    """A client opens a second connection beside its first."""
+    """A client opens a second connection while the first exists."""
 
     client: str
     clean_start: bool = False
@@ -106,7 +106,7 @@ class TakeOver:
 
 @dataclass(frozen=True)
 class CutLink:
-    """A client's connection breaks; each end notices after a while, or (None) never."""
+    """A client's connection breaks. Each end notices after some seconds, or never if None."""
 
     client: str
     broker_notices: float | None = 0.01
@@ -115,7 +115,7 @@ class CutLink:
 
 @dataclass(frozen=True)
 class StopReading:
-    """A client does not read for a while."""
+    """A client stops reading for a while."""
 
     client: str
     seconds: float
@@ -123,13 +123,13 @@ class StopReading:
 
 @dataclass(frozen=True)
 class CutPower:
-    """The power goes."""
+    """The power is cut for a while."""
 
     down_seconds: float = 1.0
     clock: str = RIGHT
-    """What the clock shows when it is back, one of `machine_clock`."""
+    """The state of the clock afterwards, a constant of `machine_clock`."""
     answered_after: float | None = None
-    """How long it takes then until a time server answers; None: none does."""
+    """Seconds until a time server responds, or None if none does."""
 
 
 @dataclass(frozen=True)
@@ -141,28 +141,28 @@ class Kill:
 
 @dataclass(frozen=True)
 class StopBroker:
-    """The broker is stopped as it should be, and started again."""
+    """The broker is stopped cleanly, and started again."""
 
     down_seconds: float = 0.5
 
 
 @dataclass(frozen=True)
 class FailCommit:
-    """The next COMMIT fails; what it wrote may be there all the same."""
+    """The next COMMIT fails. With `kept`, its data are on the disk nevertheless."""
 
     kept: bool
 
 
 @dataclass(frozen=True)
 class FillDisk:
-    """There is no room for another page for a while."""
+    """The disk is full for a while."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class StallDisk:
-    """Nothing is committed for a while."""
+    """The disk commits nothing for a while."""
 
     seconds: float
 
@@ -173,22 +173,22 @@ class StepClock:
 
     seconds: int
     trusted: bool = False
-    """The kernel believes that it is right all the same."""
+    """The kernel trusts the clock nevertheless."""
 
 
 @dataclass(frozen=True)
 class BeginClock:
-    """The wall clock begins in 1970 again."""
+    """The wall clock restarts in 1970."""
 
 
 @dataclass(frozen=True)
 class SynchroniseClock:
-    """A time server answers."""
+    """A time server responds."""
 
 
 @dataclass(frozen=True)
 class StopExport:
-    """The journal is not read for a while."""
+    """The uploader does not read the journal for a while."""
 
     seconds: float
 
@@ -216,7 +216,7 @@ Step = (
 
 @dataclass(frozen=True)
 class Manners:
-    """The broker's limits and the world's temper."""
+    """The broker's limits, and the behaviour of network and disk."""
 
     weather: Weather = field(default_factory=Weather)
     disk: DiskKind = field(default_factory=DiskKind)
@@ -224,7 +224,7 @@ class Manners:
     max_mqueue_len: int = 10_000
     when_full: WhenFull = WhenFull.DROP_NEWEST
     everyone_reads: bool = False
-    """No client stops reading: a queue that slows its publishers drops nothing while connected."""
+    """No client stops reading, so a slowing queue must not drop messages of a connected client."""
     mqueue_store_qos0: bool = False
     max_awaiting_rel: int = 20
     max_write_buffer_bytes: int = 4_000
@@ -232,7 +232,7 @@ class Manners:
     checkpoint_interval_seconds: float = 0.5
 
     def limits(self) -> Limits:
-        """The broker's limits as its core has them."""
+        """Return the limits for the broker's core."""
         limits = Limits()
         limits.max_inflight = self.max_inflight
         limits.max_mqueue_len = self.max_mqueue_len
@@ -246,11 +246,11 @@ class Manners:
 
 @dataclass(frozen=True)
 class Plan:
-    """A whole run. `steps`: when (seconds from the start) and what."""
+    """The plan of a whole run. `steps` has pairs: seconds since the start, and the step."""
 
     seed: str
     clients: tuple[ClientPlan, ...]
     steps: tuple[tuple[float, Step], ...]
     manners: Manners = field(default_factory=Manners)
     power_cuts: tuple[int, ...] = ()
-    """Moments of the run before which the power goes: boundaries between any two callbacks."""
+    """Moments of the run before which the power is cut. A moment is between two callbacks."""

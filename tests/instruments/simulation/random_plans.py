@@ -1,4 +1,4 @@
-"""Plans from seeds: a handful of clients, some dozen messages, and faults of all kinds."""
+"""Random plans from seeds: a few clients, some dozen messages, and faults of all kinds."""
 
 import random
 from collections.abc import Callable
@@ -47,7 +47,7 @@ GROUPS = ("$share/g/t/#", "$share/h/t/#", "$share/g/t/1", "$share/g/#")
 
 
 def plan_of(seed: int) -> Plan:
-    """Return the plan of a seed."""
+    """Return the plan for a seed."""
     chance = random.Random(seed)  # noqa: S311 - the same every time
     clients = tuple(_client(chance, name) for name in "abcd"[: chance.randint(2, 4)])
     witness = ClientPlan("witness", version=chance.choice((4, 5)), filters=(("#", 2),))
@@ -71,7 +71,7 @@ def plan_of(seed: int) -> Plan:
 
 
 def _with_aliases(chance: random.Random, clients: tuple[ClientPlan, ...]) -> tuple[ClientPlan, ...]:
-    """Let some clients use topic aliases, and some take them."""
+    """Return the clients, some of which use or accept topic aliases."""
     return tuple(
         replace(
             client,
@@ -90,9 +90,9 @@ def _with_groups(
     steps: list[tuple[float, Step]],
     seconds: float,
 ) -> tuple[ClientPlan, ...]:
-    """Let some clients share subscriptions, and add steps in which they come and go.
+    """Return clients with shared subscriptions, and add steps in which members leave and return.
 
-    The last of the clients stays, where it is a member: it is owed what the others leave behind.
+    The last client, if it is a member, stays, because messages of the other members go to it.
     """
     found = list(clients)
     for group in chance.sample(GROUPS, chance.choice((1, 1, 2))):
@@ -117,7 +117,10 @@ def _with_groups(
 def _all_leave(
     chance: random.Random, members: list[str], names: list[str], when: float
 ) -> list[tuple[float, Step]]:
-    """Let messages pile up for a group that is away, then let a member begin again, or expire."""
+    """Return steps in which all members of a group leave while messages are published to it.
+
+    Then the last member starts a new session, or stays away until its session may expire.
+    """
     seconds = chance.choice((0.3, 1.0, 3.0))
     steps: list[tuple[float, Step]] = []
     for name in members:
@@ -188,7 +191,7 @@ def _manners(chance: random.Random) -> Manners:
 
 
 def _with_policy(seed: int, manners: Manners) -> Manners:
-    """Let queues that overflow do so in different ways."""
+    """Return the behaviour with a random policy for queues that overflow."""
     if manners.max_mqueue_len >= 1_000:
         return manners
     chance = random.Random(f"{seed}/policy")  # noqa: S311 - the same every time
@@ -210,7 +213,7 @@ Fault = Callable[[random.Random, str], Step]
 
 
 def _faults(chance: random.Random) -> list[Fault]:
-    """Choose some kinds of faults for a run: all together would hide each other."""
+    """Choose some kinds of faults for a run. All together would hide each other."""
     return chance.sample(FAULTS, chance.randint(1, 6))
 
 

@@ -1,7 +1,7 @@
-"""What recovery made of the disk, beside what the journal alone reports.
+"""Comparison of the recovered state with the complete journal.
 
-The tables and the journal behind their checkpoint have to lead to the same state as every blob that
-was ever committed, replayed from the first. Wherever a checkpoint was cut, this shows it.
+The tables, and the journal after their checkpoint, must give the same state as a replay of every
+blob that was ever committed. This shows mistakes in a checkpoint that was cut anywhere.
 """
 
 from gateway.broker.core.records.blob import Blob
@@ -18,10 +18,10 @@ Picture = dict[str, object]
 def require_same_state(
     recovered: State, store: Store, next_sequence: int, blobs: list[bytes], logged: list[str]
 ) -> None:
-    """Compare a recovered state with the journal's.
+    """Compare a recovered state with that of the complete journal.
 
     Raises:
-        Violation: they differ.
+        Violation: the two states differ.
     """
     state = State(logged)
     replay = Replay(state, 0.0, lambda number: None)

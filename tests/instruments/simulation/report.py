@@ -1,4 +1,4 @@
-"""A failing run, put so that a person can follow it and run it again."""
+"""The report on a failing run: readable, and with a command to repeat it."""
 
 from dataclasses import fields
 
@@ -8,7 +8,7 @@ from tests.instruments.simulation.story import reported
 
 
 def report_of(outcome: Outcome, how: str) -> str:
-    """Return the story of a failing run; `how` states how to run it again."""
+    """Return the story of a failing run. `how` is the command that repeats it."""
     assert outcome.violation is not None, "nothing failed"
     plan = outcome.plan
     lines = [

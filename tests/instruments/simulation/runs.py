@@ -1,4 +1,4 @@
-"""A plan in, an outcome out: what everything else here is made of."""
+"""A single run, from a plan to an outcome. Everything else in this package uses it."""
 
 import sqlite3
 import struct
@@ -25,21 +25,21 @@ MISTAKES = (
     sqlite3.Error,
     struct.error,
 )
-"""What a mistake in the broker raises: a finding like any other."""
+"""Exceptions that a mistake in the broker raises, which count as findings."""
 
 TEMPORARY = Path("/dev/shm")  # noqa: S108 - only whether it is there, and memory
-"""Where the files are, if there is such a place: a file system in memory."""
+"""The folder for files, if it exists: a file system in memory."""
 
 
 @dataclass
 class Outcome:
-    """How a run went."""
+    """The result of a run."""
 
     plan: Plan
     violation: Violation | None
     counts: Counter[str]
     boundaries: int
-    """Moments until everybody had finished."""
+    """The number of moments until all clients had finished."""
     story: list[str] = field(default_factory=list)
 
 

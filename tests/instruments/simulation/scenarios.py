@@ -1,4 +1,4 @@
-"""Handwritten runs, each about one thing. The power is cut before every moment of each."""
+"""Handwritten plans, each for one subject, whose power is cut before every moment."""
 
 from dataclasses import replace
 
@@ -101,7 +101,7 @@ SCENARIOS: tuple[Plan, ...] = (
         [
             (0.1, Leave("s", 8.0, sends_disconnect=False)),
             *_publishing("p", 3, start=0.2, qos=2, apart=0.01),
-            # With its last step a plan ends, and then everybody comes back.
+            # A plan ends with its last step, after which all clients return.
             (9.0, Publish("p", qos=2)),
         ],
     ),

@@ -1,4 +1,4 @@
-"""Handwritten runs in which clocks jump and the power is off for longer than an interval."""
+"""Handwritten plans in which clocks jump and the power is off for longer than an interval."""
 
 from tests.instruments.simulation.disk import DiskKind
 from tests.instruments.simulation.machine_clock import (
@@ -35,7 +35,7 @@ WILL = WillPlan("t/will", 1, delay_seconds=15, expiry_seconds=60)
 HEIR = ClientPlan("heir", version=5, will=WILL, keep_alive_seconds=20)
 
 ALL_OVER = StopExport(0.0)
-"""The last step: until it comes no client is called back."""
+"""The last step. Until then clients that are away do not return."""
 
 SCENARIOS_OF_TIME: tuple[Plan, ...] = (
     Plan(

@@ -1,7 +1,7 @@
-"""The broker's end of a link: a transport as asyncio gives it to a protocol.
+"""The broker's end of a link: a transport as asyncio passes it to a protocol.
 
-What was written and has not reached the client stays in its buffer; above a limit the protocol is
-reported, as with a socket whose peer reads too slowly.
+Bytes that were written and have not reached the client stay in its buffer. Above a limit the
+protocol is notified, as for a socket whose peer reads too slowly.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ServerTransport(asyncio.Transport):
-    """The broker's end, as asyncio gives it to a protocol."""
+    """The broker's end of a link, as a transport of asyncio."""
 
     def __init__(self, link: "Link") -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class ServerTransport(asyncio.Transport):
         self._paused = False
         self._high = 64 * 1024
         self.spy: Callable[[Link, bytes], None] | None = None
-        """Sees what is written, at the moment it is."""
+        """Called with all written bytes at the time of writing."""
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return (self._link.name, 1) if name == "peername" else default
@@ -53,7 +53,7 @@ class ServerTransport(asyncio.Transport):
             self.spy(self._link, data)
         pipe = self._link.to_client
         if not pipe.open:
-            # The other end does not read: the bytes stay in the socket's buffer.
+            # If the other end does not read, the bytes stay in the socket's buffer.
             pipe.pending_bytes += len(data)
         pipe.send(data)
         if not self._paused and pipe.pending_bytes > self._high:
@@ -61,7 +61,7 @@ class ServerTransport(asyncio.Transport):
             self._protocol().pause_writing()
 
     def write_eof(self) -> None:
-        """Send the end of the broker's side; what the client still sends arrives."""
+        """Send the end of the broker's stream. Bytes that the client sends still arrive."""
         link = self._link
         link.note_broker_gone()
         link.to_client.end(self._client_has_read_all)
@@ -80,7 +80,7 @@ class ServerTransport(asyncio.Transport):
         self._link.protocol = cast(asyncio.Protocol, protocol)
 
     def look_at_buffer(self) -> None:
-        """Bytes were read at the other end."""
+        """Update the buffer after the other end has read."""
         pipe = self._link.to_client
         if self._lost or self._link.protocol is None:
             return
@@ -107,7 +107,7 @@ class ServerTransport(asyncio.Transport):
             self._lose()
 
     def end(self) -> None:
-        """The other end is gone."""
+        """Close the transport, because the other end no longer exists."""
         self._closing = True
         self._link.note_broker_gone()
         self._lose()

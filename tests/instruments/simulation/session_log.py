@@ -1,4 +1,4 @@
-"""The session log beside what the clients saw: every message's way, step by step, without a gap."""
+"""The session log compared with what clients saw: each message step by step, without a gap."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -12,43 +12,43 @@ RULE = "the session log agrees with what the clients saw"
 
 
 class SessionLog:
-    """The exported log, taken in batch by batch."""
+    """The exported log, read batch by batch."""
 
     def __init__(self) -> None:
         self.last_sequence = 0
         self.counts: Counter[str] = Counter()
         self.keys: dict[int, bytes] = {}
         self.owners: dict[int, str] = {}
-        """Sessions by number: whose they are."""
+        """The client of each session, by session number."""
         self.ended: set[int] = set()
         self.ended_counts: Counter[str] = Counter()
-        """By client: how many of its sessions have ended."""
+        """The number of ended sessions, by client."""
         self.left_behind: set[tuple[str, bytes]] = set()
         """QoS 2 messages that were in flight to a client when its session ended."""
         self.held: dict[tuple[int, int], int] = {}
         self.released: Counter[bytes] = Counter()
         self.published: Counter[bytes] = Counter()
         self.outbound: dict[int, dict[int, tuple[int, bool]]] = defaultdict(dict)
-        """In flight: by session, by packet identifier: the message, and whether PUBREC came."""
+        """In flight, by session and packet identifier: the message, and whether PUBREC arrived."""
         self.started: dict[str, Counter[tuple[bytes, int]]] = defaultdict(Counter)
-        """By client: messages and QoS."""
+        """Messages and their QoS, by client."""
         self.completed: dict[str, Counter[tuple[bytes, int]]] = defaultdict(Counter)
         self.dropped: dict[tuple[str, bytes], str] = {}
         self.dropped_here: set[tuple[str, bytes]] = set()
-        """Messages dropped for clients that were connected and reading."""
+        """Messages that were dropped for clients that were connected and reading."""
         self._reading: set[int] = set()
-        """Sessions of which a delivery was completed since their clients connected."""
+        """Sessions with a completed delivery since their clients connected."""
         self._qos: dict[tuple[int, int], int] = {}
         self._batch = 0
         """The first event of the batch that is being read."""
         self._routed: dict[int, int] = {}
-        """In which batch a message found its receivers."""
+        """The batch in which a message was routed to its receivers."""
         self._receivers: set[tuple[int, int]] = set()
-        """Sessions and messages: who was to have it."""
+        """Sessions and the messages that were routed to them."""
         self._retained: set[int] = set()
 
     def take(self, batch: JournalBatch) -> None:
-        """Read a batch's events, those that were not read yet."""
+        """Read the new events of a batch."""
         require(
             batch.first_sequence <= self.last_sequence + 1,
             "the session log has no gap",
@@ -112,7 +112,7 @@ class SessionLog:
             self._require(self.held.pop((session, slot[1]), 0) == message, event, "not held")
             self.released[key] += 1
         elif name == "message_published":
-            # A copy for another member of a group is no second message.
+            # A copy for another member of a group is not a second message.
             self.published[key] += event["origin"] != "gateway"
             self.counts["handed over by a clean session"] += event["origin"] == "gateway"
         elif name == "message_dropped":
@@ -145,7 +145,7 @@ class SessionLog:
                 self.completed[client][key, self._qos[session, packet_id]] += 1
 
     def _count_receiver(self, session: int, message: int) -> None:
-        """Count what one member of a group had and another gets, in a later batch."""
+        """Count a message that moves from one member of a group to another, in a later batch."""
         if (session, message) not in self._receivers:
             self._receivers.add((session, message))
             routed = self._routed.setdefault(message, self._batch)
@@ -164,10 +164,10 @@ class SessionLog:
     def _require(self, holds: bool, event: Event, why: str) -> None:
         require(holds, RULE, f"event {self.last_sequence}, {event}: {why}")
 
-    # -- at the end
+    # -- at the end of a run
 
     def check(self, clients: Mapping[str, Client], ledger: Ledger) -> None:
-        """Everything is over: compare with what publishers and subscribers know."""
+        """Compare the log with what publishers and subscribers know, at the end of a run."""
         for session, flight in self.outbound.items():
             require(
                 not flight or session in self.ended,

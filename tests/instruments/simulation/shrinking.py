@@ -1,7 +1,7 @@
-"""From a failing plan to a small one that fails in the same way.
+"""Reduction of a failing plan to a small one that fails in the same way.
 
-Steps, clients and cuts are left out as long as the same rule is still broken; then what is left is
-made plain. Every candidate is run, so that the result is a run that really fails.
+Steps, clients and cuts are removed as long as the same rule is broken. Then the remaining plan is
+simplified. Every candidate is run, so the result is a run that really fails.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from tests.instruments.simulation.plan import ClientPlan, Manners, Plan, Publish
 from tests.instruments.simulation.runs import Outcome, run
 
 RUNS_MAX = 400
-"""Candidates tried: some ten seconds."""
+"""Largest number of candidates, which takes some ten seconds."""
 
 PLAINER = (
     "will",
@@ -23,13 +23,13 @@ PLAINER = (
     "version",
     "clean",
 )
-"""What a client may do without, in this order: aliases go before the version that has them."""
+"""Features of a client that are removed in this order: aliases before the version that has them."""
 
 Run = Callable[[Plan], Outcome]
 
 
 def shrink(outcome: Outcome, run_plan: Run = run, runs_max: int = RUNS_MAX) -> Outcome:
-    """Return the smallest failing run that was found, at worst the one that was given."""
+    """Return the smallest failing run that was found, or `outcome` itself."""
     assert outcome.violation is not None, "only a failing run can be made smaller"
     rule, best, runs = outcome.violation.rule, outcome, 0
     while True:
@@ -46,7 +46,7 @@ def shrink(outcome: Outcome, run_plan: Run = run, runs_max: int = RUNS_MAX) -> O
 
 
 def _smaller(plan: Plan) -> Iterator[Plan]:
-    """Yield plans with less in them, the boldest first."""
+    """Yield reduced plans, with the largest reductions first."""
     size = len(plan.steps) // 2
     while size:
         for start in range(0, len(plan.steps), size):

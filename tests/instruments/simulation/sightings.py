@@ -1,10 +1,10 @@
-"""What a subscriber's application was given, checked as it comes.
+"""The messages that a subscriber's application received, checked on arrival.
 
-At QoS 2 a message comes once. At QoS 1 it comes again only with DUP, or because its publisher sent
-it again. What comes for the first time comes in the order it was published, for each publisher,
-topic, and QoS. Retained messages that a SUBSCRIBE asked for are counted apart. Each group that it
-is a member of may bring one more copy (`groups` looks at all members), and out of order what
-another member left behind.
+A QoS 2 message arrives once. A QoS 1 message is repeated only with DUP, or if its publisher
+repeated it. First copies arrive in the order of publication, for each publisher, topic and QoS.
+Retained messages for a SUBSCRIBE are counted separately. Each group of which the client is a member
+may add one copy (`groups` checks all members). Messages taken over from another member may be out
+of order.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ class Sighting:
 
 
 class Sightings:
-    """One client's."""
+    """The received messages of one client."""
 
     def __init__(
         self,
@@ -43,17 +43,20 @@ class Sightings:
         self.seen: dict[bytes, list[Sighting]] = {}
         self.retained_copies: Counter[bytes] = Counter()
         self.retained_originals: Counter[bytes] = Counter()
-        """Those among them without DUP."""
+        """Retained messages without DUP."""
         self._ledger = ledger
         self._drops = drops
-        """Queues are so short that they may overflow."""
+        """True if queues are so short that they may overflow."""
         self._ended_count = ended_count
-        """How many sessions have ended: what they left behind goes to others of their groups."""
+        """Returns the number of ended sessions.
+
+        Their messages go to other members of the groups.
+        """
         self._subscriptions = subscriptions
         self._last: dict[tuple[str, str, int, int], Message] = {}
 
     def see(self, packet: Publish, now: int) -> None:
-        """A PUBLISH was handed to the application."""
+        """Check a PUBLISH that was passed to the application."""
         message = self._ledger.messages.get(key_of(packet.payload))
         require(
             message is not None
@@ -121,10 +124,11 @@ class Sightings:
         before.append(Sighting(now, message.key, packet.qos, packet.dup))
 
     def _may_have_lost_a_copy(self, message: Message, *, shared: bool) -> bool:
-        """Return whether this may be the second copy of what a publisher sent twice at QoS 1.
+        """Return True if this may be the second copy of a message that was published twice at QoS
+        1.
 
-        The first may have expired, been dropped in a full queue, gone to another member of a group,
-        or come before this client subscribed, and had its place in the order.
+        The first copy may have expired, been dropped in a full queue, gone to another member of a
+        group, or come before this client subscribed. It determined the place in the order.
         """
         first = message.first_sent or 0
         late = self._subscriptions.sure_qos(message.topic, first, first) < 0

@@ -1,4 +1,4 @@
-"""The store on the simulated disk: its commits may fail, and find no room."""
+"""The store on the simulated disk, whose commits may fail or find no room."""
 
 import errno
 import os
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from tests.instruments.simulation.disk import Disk
 
 JOURNAL_FILE_BYTES = 3_000
-"""So short that one follows another, and is used again."""
+"""Short files, so that files are completed and reused within a run."""
 
 ROOM_PAGES = 1 << 30
-"""What a database with room may grow to, in pages."""
+"""The largest size of a database on a disk that is not full, in pages."""
 
 
 class SimulatedStore(Store):
-    """The store, on a disk whose COMMIT may fail."""
+    """The store on a disk whose COMMIT may fail."""
 
     def __init__(self, data_dir: Path, disk: "Disk") -> None:
         super().__init__(data_dir, JOURNAL_FILE_BYTES)
         self.disk = disk
         self.is_full = False
         self.lacks_room = False
-        """A batch found no room, and has not been written since."""
+        """True while a batch that found no room has not been written."""
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
         super().begin(first_sequence, blob, next_message)
@@ -70,7 +70,7 @@ class SimulatedStore(Store):
         return covered
 
     def set_room(self, *, full: bool) -> None:
-        """Let the file grow, or not by another page."""
+        """Allow the file to grow, or limit it to its current pages."""
         self.is_full = full
         pages = (
             self._files.writer.execute("PRAGMA page_count").fetchone()[0] if full else ROOM_PAGES

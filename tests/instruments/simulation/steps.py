@@ -1,4 +1,4 @@
-"""What each step of a plan does to the world."""
+"""The effect of each step of a plan on the world."""
 
 from typing import TYPE_CHECKING, assert_never
 
@@ -35,7 +35,7 @@ ClockStep = StepClock | BeginClock | SynchroniseClock
 
 
 def take(world: "World", step: Step) -> None:
-    """Let a step happen."""
+    """Perform a step."""
     world.tell("plan", "", step)
     if isinstance(step, ClientStep):
         client = world.clients.get(step.client)
@@ -143,7 +143,7 @@ def _synchronise(world: "World") -> None:
 
 
 def cut_power(world: "World", cut: CutPower) -> None:
-    """The power goes, and comes back with a clock that may be off."""
+    """Cut the power. Afterwards the clock may be wrong."""
     if world.machine.life is None:
         return
     _count_cut(world, "power cuts")

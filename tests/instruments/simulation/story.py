@@ -1,4 +1,4 @@
-"""A run in words: one line for each thing that happened, short enough to be read by a person."""
+"""A run in words: one short line for each event."""
 
 from dataclasses import fields, is_dataclass
 
@@ -8,7 +8,7 @@ SHOWN_BYTES = 24
 
 
 def reported(thing: object) -> str:
-    """Put a packet or a step into words; text stays as it is."""
+    """Return a packet or a step in words. A string is returned unchanged."""
     if isinstance(thing, Packet):
         return _packet_text(thing)
     if is_dataclass(thing) and not isinstance(thing, type):

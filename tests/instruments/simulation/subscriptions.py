@@ -1,18 +1,18 @@
-"""What a client knows of its subscriptions: since when it may have one, since when it surely has.
+"""A client's knowledge about its subscriptions: when one may exist, and when it certainly exists.
 
-Between SUBSCRIBE and SUBACK a subscription may be there; behind SUBACK it is; from UNSUBSCRIBE (or
-whatever may end the session) on it may be gone; behind UNSUBACK it is. Moments are counted by the
-run (`Timeline.moment`).
+Between SUBSCRIBE and SUBACK a subscription may exist, and after SUBACK it does. After UNSUBSCRIBE,
+or anything else that may end the session, it may be gone, and after UNSUBACK it is. Moments are
+those of the run (`Timeline.moment`).
 
-Through a shared subscription a message may also come long after it was published: another member
-had it before.
+Through a shared subscription a message may also arrive long after its publication, because another
+member had it before.
 """
 
 from gateway.broker.wire.topics import matches
 
 
 def _group_and_filter(topic_filter: str) -> tuple[str, str]:
-    """Return the name of the group, empty where nothing is shared, and what is subscribed to."""
+    """Return the name of the group, or an empty string if not shared, and the filter."""
     if not topic_filter.startswith("$share/"):
         return "", topic_filter
     _, group, shared = topic_filter.split("/", 2)
@@ -20,15 +20,15 @@ def _group_and_filter(topic_filter: str) -> tuple[str, str]:
 
 
 class Subscribed:
-    """One life of a subscription."""
+    """A subscription from its SUBSCRIBE to its end."""
 
     def __init__(self, topic_filter: str, qos: int, possible_from: int, *, temporary: bool) -> None:
         self.topic_filter = topic_filter
         self.group, self._matching = _group_and_filter(topic_filter)
         self.temporary = temporary
-        """Its session ends with the connection, and is on no disk."""
+        """True if the session ends with its connection and is not on disk."""
         self.left = False
-        """UNSUBSCRIBE was sent."""
+        """True after UNSUBSCRIBE was sent."""
         self.qos = qos
         self.possible_from = possible_from
         self.sure_from: int | None = None
@@ -36,11 +36,11 @@ class Subscribed:
         self.possible_to: int | None = None
 
     def is_open(self) -> bool:
-        """Return whether it may still be there."""
+        """Return True if the subscription may still exist."""
         return self.possible_to is None
 
     def surely_covers(self, first: int, last: int) -> bool:
-        """Return whether it was there all the time between two moments."""
+        """Return True if the subscription certainly existed from `first` to `last`."""
         return (
             self.sure_from is not None
             and self.sure_from < first
@@ -48,11 +48,11 @@ class Subscribed:
         )
 
     def matches(self, topic: str) -> bool:
-        """Return whether it is a subscription to a topic."""
+        """Return True if the subscription matches a topic."""
         return matches(self._matching, topic)
 
     def possibly_reaches(self, topic: str, first: int, last: int | None) -> bool:
-        """Return whether a topic's messages may have found it at some moment between two."""
+        """Return True if a message on this topic may have matched between two moments."""
         return (
             (last is None or self.group != "" or self.possible_from <= last)
             and (self.possible_to is None or first <= self.possible_to)
@@ -61,14 +61,14 @@ class Subscribed:
 
 
 class Subscriptions:
-    """All of one client's, over all its sessions."""
+    """The subscriptions of one client across all its sessions."""
 
     def __init__(self) -> None:
         self.lives: list[Subscribed] = []
         self.asked: list[tuple[str, int]] = []
-        """Every SUBSCRIBE that was sent: filter and when."""
+        """Every SUBSCRIBE that was sent: its filter and its moment."""
         self.session_from = 0
-        """What began before belongs to a session that has ended; when that was known."""
+        """The moment at which the client learned that an earlier session had ended."""
 
     def subscribe_sent(self, topic_filter: str, qos: int, now: int, *, temporary: bool) -> None:
         self.asked.append((topic_filter, now))
@@ -94,13 +94,13 @@ class Subscriptions:
                 life.possible_to = now
 
     def session_in_doubt(self, now: int) -> None:
-        """Something was sent that ends the session when it arrives."""
+        """Note that a packet was sent that ends the session on its arrival."""
         for life in self.lives:
             if life.is_open() and life.sure_to is None:
                 life.sure_to = now
 
     def session_gone(self, now: int) -> None:
-        """The broker said that there is no session."""
+        """Note that the broker reported that there is no session."""
         for life in self.lives:
             if life.is_open():
                 life.possible_to = now
@@ -108,11 +108,11 @@ class Subscriptions:
         self.session_from = now
 
     def ended_behind(self, life: Subscribed) -> bool:
-        """Return whether a session may have ended that had given up this subscription before."""
+        """Return True if a session that had unsubscribed from this filter may have ended."""
         return life.left and life.sure_to is not None and life.sure_to <= self.session_from
 
     def has(self, topic_filter: str) -> bool:
-        """Return whether a subscription is surely there."""
+        """Return True if a subscription certainly exists."""
         return any(
             life.topic_filter == topic_filter and life.sure_from is not None
             for life in self.lives
@@ -120,7 +120,7 @@ class Subscriptions:
         )
 
     def in_doubt(self, topic_filter: str) -> bool:
-        """Return whether a subscription may be there, and may not."""
+        """Return True if it is unknown whether a subscription exists."""
         return any(
             life.is_open()
             and life.topic_filter == topic_filter
@@ -129,9 +129,9 @@ class Subscriptions:
         )
 
     def sure_qos(self, topic: str, first: int, last: int) -> int:
-        """Return the QoS this session was surely granted for a topic all the time, -1: none.
+        """Return the QoS that this session certainly had for a topic at all times, or -1.
 
-        Shared subscriptions do not count: they entitle no client alone.
+        Shared subscriptions do not count, because they entitle no single client to a message.
         """
         return max(
             (
@@ -146,7 +146,7 @@ class Subscriptions:
         )
 
     def sure_groups(self, topic: str, first: int, last: int) -> set[str]:
-        """Return the shared subscriptions to a topic that this session had all the time."""
+        """Return the shared subscriptions to a topic that this session had at all times."""
         return {
             life.topic_filter
             for life in self.lives
@@ -157,17 +157,17 @@ class Subscriptions:
         }
 
     def possible_qos(self, topic: str, first: int, last: int | None) -> set[int]:
-        """Return every QoS that a message may have found granted between two moments."""
+        """Return every QoS that may have been granted for a message between two moments."""
         return {life.qos for life in self.lives if life.possibly_reaches(topic, first, last)}
 
     def may_get_by_itself(self, topic: str, first: int, last: int | None) -> bool:
-        """Return whether a message may have come through what is not shared."""
+        """Return True if a message may have arrived through a subscription that is not shared."""
         return any(
             not life.group and life.possibly_reaches(topic, first, last) for life in self.lives
         )
 
     def possible_groups(self, topic: str, first: int) -> set[str]:
-        """Return the shared subscriptions that a message may have come through."""
+        """Return the shared subscriptions through which a message may have arrived."""
         return {
             life.topic_filter
             for life in self.lives
@@ -175,5 +175,5 @@ class Subscriptions:
         }
 
     def asked_count(self, topic: str) -> int:
-        """Return how many SUBSCRIBEs asked for a topic."""
+        """Return the number of SUBSCRIBEs that matched a topic."""
         return sum(matches(topic_filter, topic) for topic_filter, _ in self.asked)

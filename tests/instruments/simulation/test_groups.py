@@ -1,4 +1,4 @@
-"""Copies of a message are dealt out to the subscriptions they may have come through."""
+"""Copies of a message are assigned to the subscriptions that they may have come through."""
 
 from itertools import product
 

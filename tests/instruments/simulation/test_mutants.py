@@ -1,6 +1,6 @@
 """The simulation can fail: it catches a broker with any of these mistakes.
 
-On plain Python only: compiled functions cannot be replaced.
+These tests need plain Python, because compiled functions cannot be replaced.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from tests.instruments.simulation.scenarios import SCENARIOS
 from tests.instruments.simulation.shrinking import shrink
 
 SEEDS_MAX = 300
-"""Most mutants live for a handful of seeds."""
+"""Largest number of seeds: most mutants are caught within a few."""
 
 
 def lives_of(mutant: Mutant) -> Iterator[Outcome]:

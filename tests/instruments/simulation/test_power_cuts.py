@@ -1,7 +1,7 @@
-"""The power is cut before moments of every scenario, and before pairs of moments.
+"""Power cuts before moments of every scenario, and before pairs of moments.
 
-`make test` tries a share, spread over all scenarios; `make simulate ARGUMENTS="--cuts --pairs"`
-tries every moment and every pair. That a run is the same on both builds shows test_repeatable.
+`make test` tries a sample from all scenarios. `make simulate ARGUMENTS="--cuts --pairs"` tries
+every moment and every pair. test_repeatable shows that a run is the same on both builds.
 """
 
 import random
@@ -14,10 +14,10 @@ from tests.instruments.simulation.scenarios import SCENARIOS
 from tests.instruments.simulation.test_random_runs import fail
 
 FIRST_CUTS = 3 if COMPILED else 1
-"""For each of them four second cuts, of some ten thousand pairs of a scenario."""
+"""First cuts per scenario, each with four second cuts, of some ten thousand pairs."""
 
 STEP = 4 if COMPILED else 24
-"""Before every so many moments; where it begins differs from scenario to scenario."""
+"""The distance between cuts in moments. The first moment differs from scenario to scenario."""
 
 NAMES = [scenario.seed for scenario in SCENARIOS]
 

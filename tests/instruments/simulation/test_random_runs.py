@@ -1,4 +1,4 @@
-"""Whatever clients, network, disk and power do: everything holds."""
+"""All rules hold, whatever clients, network, disk and power do."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ from tests.instruments.simulation.shrinking import shrink
 SEEDS_PER_TEST = 50
 
 SEEDS = 250 if COMPILED else 100
-"""The share of `make test`; `make simulate SEEDS=100000` lives on."""
+"""The number of seeds in `make test`. `make simulate SEEDS=100000` runs more."""
 
 REACHED = (
     "broken connections",
@@ -60,11 +60,11 @@ REACHED = (
     "will_cleared: published",
     "will_cleared: replaced",
 )
-"""What has to have happened in a few hundred runs; else they show less than they seem to."""
+"""Events that must have occurred in a few hundred runs. Otherwise the runs prove too little."""
 
 
 def fail(outcome: Outcome) -> None:
-    """Tell the smallest story."""
+    """Fail with the smallest story."""
     again = how_to_repeat(outcome.plan)
     smallest = shrink(outcome)
     pytest.fail(report_of(run(smallest.plan, logs=True), again), pytrace=False)

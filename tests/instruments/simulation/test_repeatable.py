@@ -1,4 +1,4 @@
-"""A plan is the same run every time: in every process, on both builds, in one go or in two."""
+"""A plan gives the same run every time: in every process, on both builds, in one go or in two."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def simulate(path: str, hash_seed: str, *arguments: str) -> list[str]:
-    """Return what the command states, without its first line: which build that was."""
+    """Return the command's output without its first line, which names the build."""
     command = [sys.executable, "-P", "-m", "tests.instruments.simulation", *arguments]
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": hash_seed}
     outcome = subprocess.run(

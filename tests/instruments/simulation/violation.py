@@ -1,8 +1,8 @@
-"""How a run fails: a rule was broken, and a sentence states where."""
+"""The failure of a run: a rule was broken, and a sentence describes where."""
 
 
 class Violation(AssertionError):
-    """A rule that has to hold whatever happens did not."""
+    """A rule that must always hold was broken."""
 
     def __init__(self, rule: str, sentence: str) -> None:
         super().__init__(f"{rule}: {sentence}")
@@ -14,7 +14,7 @@ def require(holds: bool, rule: str, sentence: str) -> None:
     """Check a rule.
 
     Raises:
-        Violation: it does not hold.
+        Violation: the rule does not hold.
     """
     if not holds:
         raise Violation(rule, sentence)

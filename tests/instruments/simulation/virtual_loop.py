@@ -1,9 +1,9 @@
-"""Time without a clock, and an event loop on it without threads or sockets.
+"""Virtual time, and an event loop on it without threads or sockets.
 
-What is due next happens next; equal times are served in the order they were asked for, so that a
-run is the same every time. The world around the broker uses the `Timeline` itself. A `VirtualLoop`
-has as much of asyncio's surface as the broker uses; when its process dies, what it planned does not
-happen.
+Callbacks run in the order of their times. Equal times run in the order of their requests, so that a
+run is always the same. The world around the broker uses the `Timeline` directly. A `VirtualLoop`
+has the part of asyncio's interface that the broker uses. When its process ends, its pending
+callbacks are dropped.
 """
 
 import asyncio
@@ -18,26 +18,26 @@ from tests.instruments.simulation.machine_clock import START_SECONDS, MachineClo
 Callback = Callable[..., object]
 
 if TYPE_CHECKING:
-    # As far as types go it is a whole one; what is missing here raises NotImplementedError.
+    # For the type checker this is a complete loop; missing methods raise NotImplementedError.
     _Loop: TypeAlias = asyncio.SelectorEventLoop
 else:
     _Loop = asyncio.AbstractEventLoop
 
 
 class Timeline:
-    """What happens when."""
+    """Callbacks with their times."""
 
     def __init__(self) -> None:
         self.now = START_SECONDS
         self.clock = MachineClock(lambda: self.now)
         self.moment = 0
-        """Callbacks served so far: the moments of a run, and the boundaries between them."""
+        """The number of callbacks so far. A moment of a run lies between two callbacks."""
         self.failure: BaseException | None = None
         self._heap: list[tuple[float, int, Callback, tuple[Any, ...]]] = []
         self._count = 0
 
     def at(self, when: float, callback: Callback, *arguments: Any) -> None:
-        """Call back at `when`, immediately if that is over."""
+        """Call back at `when`, or immediately if it is over."""
         self._count += 1
         heappush(self._heap, (max(when, self.now), self._count, callback, arguments))
 
@@ -46,7 +46,7 @@ class Timeline:
         self.at(self.now + seconds, callback, *arguments)
 
     def step(self) -> bool:
-        """Serve what is next; return whether there was anything."""
+        """Run the next callback. Return False if there is none."""
         if not self._heap:
             return False
         self.now, _, callback, arguments = heappop(self._heap)
@@ -59,7 +59,7 @@ class Timeline:
 
 
 class VirtualLoop(_Loop):
-    """The event loop of one life of the broker's process."""
+    """The event loop of one run of the broker's process."""
 
     def __init__(
         self,
@@ -69,13 +69,13 @@ class VirtualLoop(_Loop):
     ) -> None:
         self.timeline = timeline
         self._powered_at = powered_at
-        """When the machine's monotonic clock began."""
+        """The start of the machine's monotonic clock."""
         self.alive = True
         self._coroutines: list[Coroutine[Any, Any, Any]] = []
         self._run_blocking = run_blocking
 
     def end(self) -> None:
-        """The process is gone: nothing that it planned happens any more."""
+        """End the process: none of its pending callbacks will run."""
         self.alive = False
         for coroutine in self._coroutines:
             coroutine.close()
@@ -95,7 +95,7 @@ class VirtualLoop(_Loop):
     ) -> asyncio.TimerHandle:
         handle = asyncio.TimerHandle(when, callback, args, self, context)
         at = when + self._powered_at
-        while at - self._powered_at < when:  # rounded: the loop must not be woken too early
+        while at - self._powered_at < when:  # rounded up, so that the loop is not woken too early
             at = nextafter(at, inf)
         self.timeline.at(at, self._serve, handle)
         return handle
@@ -119,7 +119,7 @@ class VirtualLoop(_Loop):
             handle._run()
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """A cancelled handle is passed over when it comes up."""
+        """Do nothing: a cancelled handle is skipped at its time."""
 
     def create_future(self) -> "asyncio.Future[Any]":
         return asyncio.Future(loop=self)

@@ -1,8 +1,8 @@
-"""What the disk holds: every committed blob, read at its commit.
+"""A copy of the disk's contents: every committed blob, read at its commit.
 
-The broker may say only what a committed event entitles it to: checked at each write, against the
-events that are committed at that moment. The same events, read later through the uploader's reader,
-are the session log.
+The broker may send only what a committed event entitles it to. Each write is checked against the
+events that are committed at this moment. The uploader's reader later reads the same events as the
+session log.
 """
 
 from collections import Counter
@@ -30,34 +30,37 @@ RULE = "nothing is said before it is committed"
 
 
 class Known:
-    """What is committed of one client's session."""
+    """The committed state of one client's session."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.filters: set[str] = set()
-        """Everything that was ever subscribed to: it may be given up again in the same batch."""
+        """All filters of the session.
+
+        They are never removed, because one batch may subscribe and unsubscribe.
+        """
         self.held: dict[int, int] = {}
         self.started: dict[int, int] = {}
         self.received: set[int] = set()
 
 
 class Witness:
-    """Follows the commits."""
+    """Reads every committed batch, and checks that the broker sends nothing before its commit."""
 
     def __init__(self, client_of: Callable[[Link], Client], count: Callable[[str], None]) -> None:
         self.blobs: list[bytes] = []
         self.keys: dict[int, bytes] = {}
-        """The payload's key of each message number."""
+        """The key of the payload, by message number."""
         self.published: Counter[bytes] = Counter()
         self.ended_count = 0
-        """Sessions that have ended."""
+        """The number of ended sessions."""
         self.known: dict[str, Known] = {}
         self._client_of = client_of
         self._count = count
         self._decoders: dict[Link, Decoder] = {}
 
     def committed(self, blob: bytes) -> None:
-        """A batch is on disk."""
+        """Read a committed batch."""
         self.blobs.append(blob)
         for event in decode(blob).events:
             self._take(event)
@@ -99,10 +102,10 @@ class Witness:
                 known.started.pop(packet_id, None)
                 known.received.discard(packet_id)
 
-    # -- what is said
+    # -- what the broker sends
 
     def hear(self, link: Link, data: bytes) -> None:
-        """The broker writes to a connection."""
+        """Check bytes that the broker writes to a connection."""
         client = self._client_of(link)
         decoder = self._decoders.get(link)
         if decoder is None:
@@ -119,7 +122,7 @@ class Witness:
             require(known is not None, RULE, f"{packet!r} to {client.name}: no session")
             return
         if known is None:
-            # A session that has ended since is a matter of its own: nothing more may be said.
+            # A session that has ended is checked elsewhere: nothing more may be sent.
             require(
                 not isinstance(packet, Pubrec | Suback),
                 RULE,
@@ -128,7 +131,7 @@ class Witness:
             return
         true = True
         if is_refusal(packet):
-            return  # that a message is refused entitles no client to anything
+            return  # a refused message entitles no client to anything
         if isinstance(packet, Pubrec):
             true = packet.packet_id in known.held
         elif isinstance(packet, Pubcomp):

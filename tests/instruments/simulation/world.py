@@ -36,14 +36,14 @@ from tests.instruments.simulation.witness import Witness
 EXPORT_SECONDS = 1.3
 EXPORT_BYTES = 3_000
 CALM_SECONDS_MAX = 600.0
-"""How long everybody may take to finish, in virtual time: keep-alives and expiries included."""
+"""Longest virtual time in which all clients finish, including keep-alives and expiries."""
 LOOK_SECONDS = 0.5
 MOMENTS_MAX = 200_000
-"""A run that goes on for so long turns in circles."""
+"""A run with more moments than this is an endless loop."""
 
 
 class World:
-    """Everything around the broker."""
+    """The world around the broker: its clients, network, disk and machine."""
 
     def __init__(self, plan: Plan, folder: Path, broker_class: type[Broker], logs: bool) -> None:
         manners = plan.manners
@@ -62,7 +62,7 @@ class World:
         self.weather = manners.weather
         self.calm = False
         self.boundaries = 0
-        """Moments until everybody had finished: the power may be cut before each."""
+        """Moments until all clients had finished. The power may be cut before each."""
         self.witness = Witness(self._client_of, self.count)
         self.log = SessionLog()
         self.export_stopped_until = 0.0
@@ -88,29 +88,29 @@ class World:
         self._cuts = sorted(plan.power_cuts, reverse=True)
         self._cut = CutPower(1.0)
 
-    # -- what clients need
+    # -- methods for clients
 
     @property
     def moment(self) -> int:
-        """The moment of the run."""
+        """The number of the current moment."""
         return self.timeline.moment
 
     @property
     def now(self) -> float:
-        """Seconds."""
+        """The virtual time in seconds."""
         return self.timeline.now
 
     @property
     def last_boot(self) -> float:
-        """When the broker started last."""
+        """The time of the broker's last start."""
         return self.machine.boot_times[-1]
 
     def at(self, when: float, callback: Callable[..., object], *arguments: Any) -> None:
-        """Call back at some time."""
+        """Call back at this time."""
         self.timeline.at(when, callback, *arguments)
 
     def tell(self, who: str, what: str, thing: object = "") -> None:
-        """Write a line of the story, if it is kept."""
+        """Add a line to the story, if the story is kept."""
         if self.story is not None:
             text = reported(thing)
             self.story.append(
@@ -118,11 +118,11 @@ class World:
             )
 
     def count(self, what: str) -> None:
-        """Count something worth having happened."""
+        """Count an event that tests want to occur."""
         self.counts[what] += 1
 
     def connect(self, client: Client) -> Link | None:
-        """Make a connection; None: no listener is there."""
+        """Open a connection. Return None if no process is listening."""
         number = len(self._links) + 1
         attempts = len(client.connecting.attempts) + 1
         link = Link(
@@ -143,7 +143,7 @@ class World:
         return self._links[link.number]
 
     def add_client(self, plan: ClientPlan) -> Client:
-        """Let another client in."""
+        """Add a client and connect it."""
         client = self.clients[plan.name] = Client(plan, self)
         client.connecting.open()
         return client
@@ -152,7 +152,7 @@ class World:
         self.witness.committed(blob)
         self.durations.committed(blob)
 
-    # -- the broker's lives
+    # -- runs of the broker
 
     def _booted(self, life: Life) -> None:
         if self.witness.blobs:
@@ -165,7 +165,7 @@ class World:
             )
 
     def _export(self) -> None:
-        """The uploader reads the journal, and states how far it has come."""
+        """Read the journal as the uploader does, and report the exported sequence number."""
         if self.timeline.now >= self.export_stopped_until:
             self.export_now()
         self.timeline.after(EXPORT_SECONDS, self._export)
@@ -189,13 +189,13 @@ class World:
         """Close the files."""
         self.machine.end_of_simulation()
 
-    # -- the run
+    # -- the run of the plan
 
     def run(self) -> None:
-        """Live through the plan.
+        """Run the plan.
 
         Raises:
-            Violation: something did not hold.
+            Violation: a rule does not hold.
         """
         self.machine.boot()
         self.timeline.after(EXPORT_SECONDS, self._export)
@@ -229,14 +229,14 @@ class World:
             self._serve()
 
     def serve_for(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the time."""
         self._serve_until(self.timeline.now + seconds)
 
     def serve_until(self, condition: Callable[[], bool], what: Callable[[], str]) -> None:
-        """Let time pass until something holds.
+        """Advance the time until a condition holds.
 
         Raises:
-            Violation: it never does.
+            Violation: the condition never holds.
         """
         deadline = self.timeline.now + CALM_SECONDS_MAX
         while not condition():
@@ -248,7 +248,7 @@ class World:
             self.serve_for(LOOK_SECONDS)
 
     def _calm_down(self) -> None:
-        """No more faults; everybody comes back and finishes."""
+        """End all faults, and wait until every client has returned and finished."""
         self.tell("world", "calms down")
         self.calm = True
         self.disk.failing.clear()
@@ -261,7 +261,7 @@ class World:
         self.serve_until(self.everything_is_over, self.what_is_left)
 
     def everything_is_over(self) -> bool:
-        """Return whether everybody is here and has finished."""
+        """Return True if every client is connected and has finished."""
         return (
             not self._cuts
             and all(client.is_finished() for client in self.clients.values())
@@ -269,7 +269,7 @@ class World:
         )
 
     def everything_is_delivered(self) -> bool:
-        """Return whether the broker has nothing left for anybody."""
+        """Return True if the broker has nothing left to deliver."""
         life = self.machine.life
         return life is not None and not any(
             session.inbound or session.outbound or session.queued_count or _will_waits(session)
@@ -277,7 +277,7 @@ class World:
         )
 
     def what_is_left(self) -> str:
-        """Say who has not finished, and with what."""
+        """Return a description of the clients that have not finished."""
         left = [
             f"{client.name}: connected {client.connecting.connected}, {len(client.backlog)} to "
             f"send, outgoing {client.outgoing}, not released {client.incoming.unreleased}, "

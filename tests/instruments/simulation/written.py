@@ -1,8 +1,8 @@
-"""A process that is killed has lost nothing of what its turns received without a client waiting.
+"""A killed process loses nothing that its completed turns received without an acknowledgement.
 
-What the broker's state was when its last turn ended is compared with what the next life finds:
-QoS 0 messages that were retained, and deliveries whose PUBACK or PUBCOMP had come. A power cut may
-take a second of these.
+The broker's state at the end of its last turn is compared with the state that the next run finds:
+retained QoS 0 messages, and deliveries with a received PUBACK or PUBCOMP. A power cut may lose the
+last second of these.
 """
 
 from gateway.broker.core.state import State
@@ -14,7 +14,7 @@ RULE = "a killed process loses nothing that was passed to it"
 
 
 class Picture:
-    """The state at the end of a turn, as far as no client waits for it."""
+    """The state at the end of a turn that no client waits for."""
 
     def __init__(self, state: State) -> None:
         self.retained = {
@@ -22,7 +22,7 @@ class Picture:
         }
         self.next_message_number = state.next_message_number
         self.open: dict[int, tuple[int, set[int]]] = {}
-        """By session: positions below this one are over, those aside that are in flight or wait."""
+        """By session: the position below which deliveries are complete, and open ones after it."""
         for session in state.sessions.values():
             if session.persistent:
                 positions = {delivery.position for delivery in session.outbound.values()}
@@ -30,7 +30,7 @@ class Picture:
 
 
 class Written:
-    """Watches the turns of one life."""
+    """Records the state after each turn of one run."""
 
     def __init__(self, event_loop: EventLoop, store: SimulatedStore) -> None:
         self._event_loop = event_loop
@@ -45,19 +45,19 @@ class Written:
             self.last = Picture(self._event_loop.broker.state)
 
     def check(self, found: State) -> None:
-        """Compare with what the next life found.
+        """Compare the last state with the state that the next run found.
 
         Raises:
-            Violation: something of it is gone.
+            Violation: a part of the last state is missing.
         """
-        # Also while it is tried again, and reports nothing of waiting.
+        # This also holds while the batch is retried, and then no waiting is reported.
         if self.last is None or self._store.lacks_room:
-            return  # with a full disk what was written ahead of its batch found no room either
+            return  # on a full disk, data written ahead of their batch found no room either
         alive = self._event_loop.broker.state
         for topic, number in self.last.retained.items():
             now = alive.retained.get(topic)
             if now is None or now.number != number:
-                continue  # replaced since the turn
+                continue  # replaced after the turn
             kept = found.retained.get(topic)
             require(
                 kept is not None and kept.number == number,
