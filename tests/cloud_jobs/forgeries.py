@@ -1,8 +1,8 @@
 """Forged segments next to real ones, in two landings, and the keys file for the second landing.
 
 `forged` is a gateway that signs. Its next segment lands in four forged versions before the real
-one. Then its key is lost, and its new key is added to the keys file. The key of each gateway is
-first seen in the batch in which the forged segments of this gateway land.
+one. Then its key is lost, and its new key is added to the keys file. Except for `forged-3`, the key
+of each gateway is first seen in the batch in which its forged segments land.
 """
 
 from __future__ import annotations

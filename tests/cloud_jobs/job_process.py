@@ -1,9 +1,9 @@
-"""The job as a process of its own, to be killed.
+"""The job as a separate process that tests kill.
 
 python job_process.py SOURCE TABLES STEP
-    in the JVM that PYSPARK_GATEWAY_PORT names; kills itself with SIGKILL when STEP is committed
+    uses the JVM of PYSPARK_GATEWAY_PORT, and kills itself with SIGKILL when STEP is committed
 python job_process.py SOURCE TABLES
-    with a JVM of its own; prints the job's progress
+    starts its own JVM, and prints the job's progress
 """
 
 from __future__ import annotations

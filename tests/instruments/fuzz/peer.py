@@ -62,7 +62,7 @@ class Peer(Client):
         self.in_flight: dict[int, int] = {}
         """Deliveries by packet identifier: their QoS, or 0 after PUBREL."""
         self.window: set[int] = set()
-        """Those deliveries that arrived as a PUBLISH on this connection."""
+        """Packet identifiers of those deliveries that arrived as a PUBLISH on this connection."""
         self.subscribed: set[str] = set()
         self.given_up: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""A cabinet without a network: a board and a bridge, but no broker."""
+"""A cabinet with a board and a bridge, but without a broker."""
 
 import asyncio
 

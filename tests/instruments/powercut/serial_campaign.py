@@ -1,9 +1,10 @@
-"""A campaign along the serial line: sensors -> bridge -> broker -> subscriber, with all cut.
+"""A campaign along the serial line, with cuts of sensors' boards, bridge and broker.
 
 Bridge and broker have a disk each, so that the power can be cut for one of them alone. If it is cut
-for both, the second machine goes dark some milliseconds after the first. This is also what a cut of
-one machine alone looks like from the other one, and there every delay is covered. The sensors have
-separate power and continue. Sometimes the boards' power is cut as well.
+for both, the second machine goes dark some milliseconds after the first. In between, the second
+machine behaves as it would next to a machine that is cut alone. Cuts of one machine cover all
+longer delays. The sensors have separate power and continue. Sometimes the boards' power is cut as
+well.
 """
 
 import asyncio

@@ -29,15 +29,18 @@ class Message:
     """The moment at which PUBACK or PUBCOMP arrived."""
     sent_count: int = 0
     temporary: bool = False
-    """It was sent in a session that ends with its connection, so not every step is recorded."""
+    """True if the message was sent in a session that ends with its connection.
+
+    Not every step of such a message is recorded.
+    """
     refused: bool = False
-    """It was sent once and refused, so that no client may receive it."""
+    """True if the message was sent once and refused, so that no client may receive it."""
     abandoned: bool = False
-    """The session that sent it has ended, so that its result will never be known."""
+    """True if the session that sent the message has ended, so that its result stays unknown."""
 
     @property
     def key(self) -> bytes:
-        """The beginning of its payload, up to the first space."""
+        """The beginning of the payload up to the first space, which identifies the message."""
         return f"{self.publisher}/{'w' if self.is_will else ''}{self.number}".encode()
 
     @property
@@ -57,7 +60,7 @@ class Outgoing:
 
     message: Message
     received: bool = False
-    """PUBREC has arrived, so PUBREL is resent."""
+    """True after PUBREC. From then on PUBREL is resent instead of the PUBLISH."""
 
 
 @dataclass

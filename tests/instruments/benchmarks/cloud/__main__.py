@@ -181,7 +181,7 @@ def _turn(bench: Bench, lines: Path, note: Callable[[str, Cost, int], None], eve
 
 
 def _small(bench: Bench, landed: int, note: Callable[[str, Cost, int], None]) -> None:
-    """Ingest small segments twice, because the first run may compile code in this JVM."""
+    """Ingest small segments twice, as the first run may be the first of its kind in the JVM."""
     for which in ("", ", again"):
         events = bench.land_small()
         note(f"ten small segments, {landed:,} events in the tables{which}", bench.ingest(), events)

@@ -1,4 +1,4 @@
-"""Attacks by clients that the broker has not authenticated: before, in and around CONNECT."""
+"""Attacks by clients that the broker does not know yet: before, in and around CONNECT."""
 
 import asyncio
 import os

@@ -98,7 +98,7 @@ class SessionChurn(Attack):
 
 
 class ByteASecond(Attack):
-    """Authenticated clients that never finish a packet."""
+    """Connected clients that never finish a packet."""
 
     name = "a byte a second"
     sentence = "100 clients with a keep-alive of 2 s that send a PUBLISH a byte a second."

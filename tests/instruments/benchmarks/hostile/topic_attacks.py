@@ -1,4 +1,4 @@
-"""Attacks by authenticated clients: topics, filters and retained messages."""
+"""Attacks by connected clients, with topics, filters and retained messages."""
 
 from itertools import islice
 from typing import Final
@@ -51,7 +51,7 @@ class LongTopics(Attack):
     allowance = Allowance(connections=1)
 
     async def run(self, hand: Hand) -> None:
-        """Publish."""
+        """Publish each message to a new long topic."""
         wire = await hand.client("long-topics")
         async for number in hand.paced(400):
             wire.send(publish(long_topic(number, TOPIC_BYTES), b"x"))
@@ -65,7 +65,7 @@ class DeepRetained(Attack):
     allowance = Allowance(connections=1, bounds=("retained messages",))
 
     async def run(self, hand: Hand) -> None:
-        """Publish."""
+        """Publish each retained message to a new deep topic."""
         wire = await hand.client("deep-retained")
         async for number in hand.paced(1_500, 3_000):
             wire.send(publish(deep_topic(f"d{number}", LEVELS), b"x", retain=True))
@@ -103,7 +103,7 @@ class RetainedFlood(ShallowRetained):
     counters = ("max_retained", "anonymous_retained")
 
     async def run(self, hand: Hand) -> None:
-        """Publish."""
+        """Publish more retained messages than the limit allows."""
         wire = await hand.client("retained-flood")
         async for number in hand.paced(100, 400, whole=True):
             some = range(10 * number, 10 * number + 10)
@@ -183,7 +183,7 @@ class ShareGroups(Attack):
     allowance = Allowance(connections=2, slow_readers=1)
 
     async def prepare(self, hand: Hand) -> None:
-        """Subscribe and stay."""
+        """Subscribe to all groups, and stay."""
         wire = await hand.client("groups")
         for first in range(0, 1_000, FILTERS_A_PACKET):
             numbers = range(first, first + FILTERS_A_PACKET)
@@ -192,7 +192,7 @@ class ShareGroups(Attack):
             await wire.answer()
 
     async def run(self, hand: Hand) -> None:
-        """Publish."""
+        """Publish to the topic of all groups."""
         wire = await hand.client("to-groups")
         async for number in hand.paced(50):
             wire.send(publish("attack/shared", b"%d" % number))
@@ -253,7 +253,7 @@ class ControlCharacters(Attack):
     counters = ("control_character",)
 
     async def run(self, hand: Hand) -> None:
-        """Connect and publish."""
+        """Connect with such names, and publish to such topics."""
         characters = [*map(chr, range(1, 0x20)), *map(chr, range(0x7F, 0xA0))]
         publisher: Wire | None = None
         async for number in hand.paced(200):
