@@ -1,4 +1,4 @@
-"""The FastAPI application: its middleware, its OpenAPI description, and how faults stop it."""
+"""The FastAPI application: its middleware, its OpenAPI description, and its stop after a fault."""
 
 import asyncio
 from typing import Any, cast
@@ -27,8 +27,8 @@ _GIVEN = (
 class Application(FastAPI):
     """FastAPI application with its middleware.
 
-    The shield is the outermost layer and also covers FastAPI's own error responses. Compression is
-    the next layer.
+    The outermost layer, `Shield`, adds security headers and also covers FastAPI's own error
+    responses. The next layer compresses responses.
     """
 
     hosts: tuple[str, ...]
@@ -72,7 +72,7 @@ def _describe_tokens(description: dict[str, Any]) -> None:
 def _describe_problems(description: dict[str, Any]) -> None:
     """Add the schemas of problem details and of action arguments to the OpenAPI description.
 
-    FastAPI itself adds only the schemas of responses.
+    FastAPI itself adds only the schemas of response models.
     """
     schemas = cast("dict[str, Any]", description["components"]["schemas"])
     for unused in ("HTTPValidationError", "ValidationError"):

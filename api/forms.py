@@ -69,7 +69,7 @@ def is_same_secret(one: str | None, other: str | None) -> bool:
 
 
 def is_from_https(request: Request) -> bool:
-    """Return True if the browser that sent a form uses HTTPS, directly or through a proxy."""
+    """Return True if the browser that sent a request uses HTTPS, directly or through a proxy."""
     origin = request.headers.get("origin", "")
     return request.url.scheme == "https" or origin.startswith("https://")
 

@@ -131,7 +131,10 @@ def create_app(
 async def _running(
     app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
-    """Create the objects that the routes use in ``app.state``, and close them at the end."""
+    """Provide the objects that the routes use, as attributes of ``app.state``.
+
+    They are created before the application starts, and closed after it has stopped.
+    """
     observer = Observer(ControlSocket(settings.status_socket))
     app.state.observer = observer
     app.state.operator = Operator(settings.acts_at)
@@ -170,9 +173,9 @@ async def _running(
 async def _beside(
     run: Callable[[], Coroutine[Any, Any, None]], app: Application
 ) -> AsyncIterator[None]:
-    """Run a task that does not return by itself inside the `async with` block.
+    """Run a background task until the `async with` block ends. The task must not return by itself.
 
-    If the task fails, the process stops, so that a supervisor can restart all of its tasks.
+    If the task fails, the whole process stops, so that its supervisor restarts it.
     """
     task = asyncio.create_task(run())
     task.add_done_callback(app.note_end)
@@ -191,7 +194,7 @@ async def serve(
     ready: Callable[[str], None] | None = None,
     alive: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until ``stop`` is set.
+    """Serve the page and the REST interface until ``stop`` is set.
 
     ``ready`` is called with the page's URL once the page responds, and ``alive`` every second while
     the event loop runs.

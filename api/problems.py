@@ -72,7 +72,7 @@ class ProblemDetail(BaseModel):
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the error responses of a route for OpenAPI, by HTTP status code."""
+    """Return the OpenAPI description of a route's error responses, by HTTP status code."""
     return {
         status: {
             "description": HTTPStatus(status).phrase,

@@ -53,7 +53,7 @@ class ApiSettings:
 
     @property
     def acts_at(self) -> Path:
-        """Path of the broker's socket for actions."""
+        """Path of the broker's socket for operators' commands."""
         return self.operate_socket or self.status_socket.with_name("operate.sock")
 
     @property

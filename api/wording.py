@@ -1,8 +1,8 @@
-"""Formatting of numbers, ages and names for people. Pure.
+"""Formatting of numbers, ages and names for people.
 
 A formatted name shows every character that could hide or reorder others. It has at most
 ``SHOWN_CHARACTERS_MAX`` characters, followed by the number of characters left out. The templates
-escape HTML.
+escape HTML. This module does no I/O.
 """
 
 import struct
@@ -83,12 +83,15 @@ def _run_of(word: str, count: int) -> str:
 
 
 def sentence_of(text: str) -> str:
-    """Format a sentence from another process like ``visible_of``, with a longer limit."""
+    """Make a sentence from another process readable, as `visible_of` does for names.
+
+    The sentence may be longer than a name.
+    """
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
 
 def marked_of(text: str) -> Markup:
-    """Convert our own text to HTML: escaped, with `` `words` `` as code."""
+    """Convert our own text to escaped HTML, with `` `words` `` as code."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part
@@ -112,7 +115,7 @@ def duration_of(seconds: float) -> str:
 
 
 def age_of(then_ms: int, *, now_ms: int) -> str:
-    """Format an age by the broker's clock. A future time is shown as ``ahead``, not as 0."""
+    """Format the age of a moment, by the broker's clock. A moment in the future is ``ahead``."""
     seconds = (now_ms - then_ms) / 1000
     if seconds < -1:
         return f"{duration_of(-seconds)} ahead"
@@ -135,7 +138,10 @@ def clock_of(milliseconds: int) -> str:
 
 
 def moment_of(milliseconds: int) -> str:
-    """Format a time as ``11-21 09:14:03.250`` in UTC. Lines of a log are milliseconds apart."""
+    """Format a time as ``11-21 09:14:03.250`` in UTC.
+
+    Milliseconds are needed to order lines of a log.
+    """
     return time_of(milliseconds).strftime("%m-%d %H:%M:%S.%f")[:-3]
 
 
@@ -145,7 +151,9 @@ def count_of(number: int | None) -> str:
 
 
 def share_of(share: float) -> str:
-    """Format 0.254 as ``25 %``, and less than half a percent as ``below 1 %``."""
+    """Format a fraction as a percentage: 0.254 is ``25 %``, and below half a percent ``below
+    1 %``.
+    """
     return _unbroken("below 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %")
 
 
@@ -190,7 +198,10 @@ def _unbroken(text: str) -> str:
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """Format a reading. A float is shown with as many digits as the sensor sent (`_number_of`)."""
+    """Format a reading. A float has as many digits as the sensor sent.
+
+    `_number_of` explains how many digits that are.
+    """
     match value:
         case None:
             return "no value"
@@ -226,7 +237,10 @@ def _number_of(value: float) -> str:
 
 
 def _is_float32(value: float) -> bool:
-    """Return True if the value may be a converted float32. Integers are exact in both formats."""
+    """Return True if a float may have been converted from a float32.
+
+    Return False for integers below 1e16: all their digits are right and must be shown.
+    """
     is_exact = value.is_integer() and abs(value) < _PLAIN_BELOW
     return not is_exact and abs(value) <= _FLOAT32_MAX and _as_float32(value) == value
 

@@ -6,7 +6,7 @@ writer must not be repeated in the reader.
 
     main.py        the composition root of ingest and audit
     operations.py  the composition root of gold, gaps, requeue, compact, vacuum
-    ingest/        from landed files to batches to rows; each step has an effect only once
+    ingest/        verifies uploaded files and stores their rows, in batches of idempotent steps
     tables/        the Delta tables and how they are written
     audit/         checks that no message was lost or repeated, and the search for gaps
     gold/          from ingested tables to gold tables; each batch is processed once

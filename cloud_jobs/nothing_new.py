@@ -1,8 +1,8 @@
 """Detection of a run that has nothing to ingest, before a JVM is started.
 
 The table `segments` shows which files are new. The library `deltalake` reads the table in a second;
-starting Spark takes more than ten. This works only for local directories. In all doubtful cases the
-result is None, and Spark examines the files (docs/decisions/0164).
+starting Spark takes more than ten. This works only for local directories. If anything is unclear,
+the result is None, and Spark examines the files (docs/decisions/0164).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _report_of(
 
 
 def _opened(tables: Path) -> QueryEngine | None:
-    """Open the tables.
+    """Open the tables without Spark.
 
     Return None if their version or their columns differ from those of this job.
     """
@@ -107,7 +107,9 @@ def _files_below(directory: Path) -> Iterator[str]:
 
 
 def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, Pinned]) -> bool:
-    """Return True if none of the files has to be examined (see `landing.list_landed`)."""
+    """Return True if none of the files has to be examined, by the rules of
+    `landing.list_landed`.
+    """
     found = open_files(engine.query(KNOWN_FILES), paths, SETTLED)
     if any(file["state"] is None for file in found) or len(found) > REFUSED_READ_MAX:
         return False
@@ -117,7 +119,7 @@ def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, P
 
 
 def _are_as_refused(engine: QueryEngine, paths: Sequence[str]) -> bool:
-    """Return True if each file still has the bytes for which it was refused."""
+    """Return True if all refused files still have the same bytes as when they were refused."""
     if not paths:
         return True
     refused = defaultdict[str, set[tuple[int, str | None]]](set)

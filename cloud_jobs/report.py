@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TableCount:
-    """Number of rows in a table, and of the rows that this run added or updated (`changed`)."""
+    """Number of rows in a table, and number of rows that this run added or updated (`changed`)."""
 
     rows: int
     changed: int
@@ -48,7 +48,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStart:
-    """A board that used the numbers of an earlier start again, in `starts` of its starts."""
+    """A board that used the sequence numbers of an earlier start again, in `starts` of its
+    starts.
+    """
 
     gateway: str
     device: str

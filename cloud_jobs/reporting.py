@@ -127,7 +127,7 @@ class _Found(NamedTuple):
 
 
 def _of_few(tables: Tables) -> _Found:
-    """Read `segments` once with Spark, and run the queries about segments in this process."""
+    """Read `segments` once with Spark, and query it in this process."""
     with side_by_side() as submit, InMemory() as memory:
         segments = submit(tables.read("segments").select(*_OF_SEGMENTS).toArrow)
         refused = submit(_refused, tables)
@@ -151,7 +151,7 @@ def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Query the segments in memory, and combine the results with the other query results."""
+    """Query the segments in memory, and combine the results with those passed by the caller."""
     gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -225,8 +225,8 @@ def _gaps(
 ) -> tuple[list[Gap], int]:
     """Return the first GAPS_SHOWN_MAX gaps and the total number of gaps.
 
-    `load_truncations` is called with the gateways that have missing sequences, before their
-    `log_truncated` events are queried. These events may explain the gaps.
+    `load_truncations` is called with the gateways that have missing sequences. It must load their
+    `log_truncated` events, which may explain the gaps.
     """
     gaps, count = _gaps_with(asked, [])
     torn = sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps and their total. Events of the `torn` gateways may explain gaps."""
+    """Return the first gaps and their number. Events of the gateways in `torn` may explain gaps."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
@@ -275,8 +275,8 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 
 
 def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
-    """Return the summaries of the first gateways, and the number of all gateways. The events of a
-    gateway are counted from its segments, or in `events` if its segments overlap."""
+    """Return the summaries of the first gateways, and the number of all gateways. Events are
+    counted from the segments, or in `events` if segments of a gateway overlap."""
     rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [

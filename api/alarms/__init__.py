@@ -1,7 +1,8 @@
 """Alarms: conditions that need attention, when they began, and who has acknowledged them.
 
-`conditions` derives the present conditions from the reports of the processes. Each condition has an
-identifier from `kinds`. `table` stores the alarms: raised, cleared and acknowledged, with
-hysteresis. `store` writes the alarms to disk, and `watch` runs all of this every few seconds. All
-modules except `store` and `watch` are pure.
+`conditions` derives the conditions that are true now from the reports of the gateway's processes.
+Each condition has an identifier, which is listed in `kinds`. `table` raises, clears and
+acknowledges alarms. An alarm is cleared only some time after its condition has ended, so that a
+flickering condition is one alarm. `store` writes the alarms to disk, and `watch` runs all of this
+every few seconds. Only `store` and `watch` do I/O.
 """

@@ -1,4 +1,7 @@
-"""An alarm: a condition, when it began and ended, and who acknowledged it. Pure."""
+"""An alarm: a condition, when it began and ended, and who acknowledged it.
+
+This module does no I/O.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,10 +18,10 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Alarm:
-    """A condition with its history. Times are milliseconds since 1970-01-01 UTC.
+    """An alarm: a condition of the gateway with its history.
 
-    An alarm is active while its condition is true. An alarm about a loss stays active until someone
-    acknowledges it.
+    Times are in milliseconds since 1970-01-01 UTC. An alarm is active while its condition is true.
+    An alarm about lost messages or readings stays active until someone acknowledges it.
     """
 
     id: str

@@ -1,4 +1,7 @@
-"""All kinds of alarms: the title of each kind, and whether it reports a loss. Pure."""
+"""All kinds of alarms: the title of each kind, and whether it reports a loss.
+
+This module does no I/O.
+"""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,7 @@
-"""Alarms as MQTT payloads for the bridge to publish: one retained JSON object per kind. Pure."""
+"""Alarms as MQTT payloads for the bridge to publish: one retained JSON object per kind.
+
+This module does no I/O.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -18,7 +21,7 @@ BYTES_MAX: Final = 60 * 1024
 
 
 def payloads_of(alarms: Sequence[Alarm], kinds: Iterable[str]) -> dict[str, object]:
-    """Return the payload of each kind of alarm, or None for a kind without an active alarm.
+    """Return an MQTT payload for each kind of alarm, or None for a kind without an active alarm.
 
     Args:
         alarms: the active alarms, the most important first.

@@ -1,8 +1,8 @@
 """Alarms on disk: the active alarms, which survive a restart, and a history of cleared alarms.
 
-The file is a convenience; the evidence of what happened to each message is in the session log. A
-file that cannot be read is renamed, and the alarms start empty. The file is written only on
-changes.
+The file is a convenience; the evidence of what happened to each message is in the session log. If
+the file cannot be read, it is renamed, and a new file without alarms is used. The file is written
+only when an alarm changes.
 """
 
 import logging
@@ -30,10 +30,10 @@ _COLUMNS: Final = {
 
 
 class AlarmStore:
-    """The SQLite file of alarms.
+    """Access to the SQLite file that stores alarms.
 
-    Without a usable file, or without a path, nothing is stored on disk. Methods may be called from
-    different threads, but not concurrently.
+    If there is no path, or the file cannot be used, nothing is stored on disk. Methods may be
+    called from different threads, but not concurrently.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -43,7 +43,10 @@ class AlarmStore:
         self._connection: sqlite3.Connection | None = None
 
     def open(self) -> list[Alarm]:
-        """Open the file and return the active alarms."""
+        """Open the SQLite file, and return the active alarms that are stored in it.
+
+        If the file cannot be used, return no alarms.
+        """
         if self._path is None:
             return []
         try:

@@ -1,4 +1,6 @@
-"""The table of alarms: raises, ends, clears and acknowledges them. Pure.
+"""The table of alarms: raises, ends, clears and acknowledges them.
+
+This module does no I/O.
 
     condition seen ──────────> present ── absent for CLEAR_SECONDS ──> cleared
                                 │  ^                                     ^
@@ -27,7 +29,10 @@ If a gateway has more, they have one cause, which is among the first alarms.
 
 
 class AlarmTable:
-    """Active alarms by identity. `now` is a time of the monotonic clock, in seconds."""
+    """The active alarms, by identity (kind and subject).
+
+    The parameter `now` of the methods is a time of the monotonic clock in seconds.
+    """
 
     def __init__(self, alarms: Iterable[Alarm] = ()) -> None:
         """Load the active alarms of an earlier run."""
@@ -37,14 +42,18 @@ class AlarmTable:
         """Number of conditions beyond ``ALARMS_MAX`` at the latest update."""
 
     def active(self) -> list[Alarm]:
-        """Return the active alarms: present before ended, then by severity, then newest first."""
+        """Return the active alarms in the order in which people should read them.
+
+        Alarms whose condition is still true come first. Within each group, the order is by
+        severity, then newest first.
+        """
         return sorted(
             self._alarms.values(),
             key=lambda alarm: (not alarm.is_present, -alarm.level, -alarm.since_ms, alarm.key),
         )
 
     def update(self, conditions: Sequence[Condition], *, now: float, now_ms: int) -> list[Alarm]:
-        """Update the alarms to the present conditions.
+        """Update the table to the conditions that are true now.
 
         Return the alarms that changed or were cleared.
         """

@@ -1,7 +1,7 @@
-"""Verdict on the gateway's state: one headline for all present conditions. Pure.
+"""Verdict on the gateway: one headline that sums up all present conditions.
 
 A process that was never started (no serial port, no uploader) is mentioned, but does not worsen the
-verdict.
+verdict. This module does no I/O.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,10 @@ class Verdict:
 
 
 def verdict_of(conditions: tuple[Condition, ...]) -> Verdict:
-    """Return the verdict on conditions, which must be sorted with the most severe first."""
+    """Return the verdict (level, headline and notices) on conditions of the gateway.
+
+    The conditions must be sorted, with the most severe first.
+    """
     if conditions and conditions[0].level is Level.BAD:
         headline = kind_of(conditions[0].id).title
         return Verdict(level=Level.BAD, headline=headline, notices=conditions)

@@ -50,7 +50,7 @@ _ALWAYS_KNOWN: Final = frozenset({"broker_down", "temperature", "under_voltage"}
 
 @dataclass(frozen=True)
 class Sources:
-    """Functions that return the state of the card, the certificate and the machine."""
+    """Functions that return the present state of the SD card, the certificate and the machine."""
 
     card: Callable[[], CardReport | None]
     certificate: Callable[[], Certificate | None]
@@ -58,7 +58,10 @@ class Sources:
 
 
 class AlarmWatch:
-    """Periodic examination of the gateway, with the table of alarms. Use it from one event loop."""
+    """Task that examines the gateway every few seconds and updates the table of alarms.
+
+    Use it from one event loop.
+    """
 
     def __init__(
         self,
@@ -68,7 +71,10 @@ class AlarmWatch:
         thresholds: Thresholds,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Store the objects to examine. `clock` returns monotonic seconds."""
+        """Create the watch without any alarms.
+
+        `clock` returns the time of a monotonic clock in seconds.
+        """
         self._clock: Final = clock
         self._observer: Final = observer
         self._store: Final = store
@@ -94,7 +100,7 @@ class AlarmWatch:
             self._store.close()
 
     async def load(self) -> None:
-        """Load the active alarms of an earlier run from disk."""
+        """Load the alarms from disk that were active in an earlier run."""
         self._table = AlarmTable(await asyncio.to_thread(self._store.open))
 
     def active(self) -> Sequence[Alarm]:
@@ -103,12 +109,14 @@ class AlarmWatch:
 
     @property
     def problem(self) -> str | None:
-        """The reason why alarms are not written to disk, or None if they are."""
+        """The reason why alarms are not written to disk, or None if they are written."""
         return self._store.problem
 
     @property
     def not_listed(self) -> int:
-        """Number of present conditions beyond the limit of active alarms."""
+        """Number of present conditions that have no alarm because the limit of active alarms is
+        reached.
+        """
         return self._table.not_listed
 
     async def cleared(
@@ -137,7 +145,11 @@ class AlarmWatch:
             return alarm
 
     def conditions_in(self, overview: Overview) -> tuple[Condition, ...]:
-        """Return all present conditions, the most severe first."""
+        """Return all alarm conditions that are true now, the most severe first.
+
+        `overview` has the reports of the processes. The states of card, certificate and machine are
+        read now.
+        """
         limit = self._thresholds.wrong_passwords
         found = (
             *conditions_of(
@@ -205,7 +217,7 @@ def _event_of(alarm: Alarm) -> str:
 
 
 class Patience:
-    """Withholds conditions of some kinds until they have lasted long enough.
+    """Filter that holds back conditions of some kinds until they have lasted long enough.
 
     Times are in seconds.
     """
@@ -215,7 +227,7 @@ class Patience:
         self._since: dict[Key, float] = {}
 
     def lasting(self, conditions: Sequence[Condition], *, now: float) -> list[Condition]:
-        """Return the conditions that have lasted long enough to count."""
+        """Return the conditions that have lasted long enough to raise an alarm."""
         waiting = {
             Key(each.id, each.subject) for each in conditions if each.id in self._seconds_by_id
         }

@@ -1,8 +1,8 @@
 """The page's TLS certificate: loaded at startup, and again when its files change.
 
-The program that starts the page provides the function that loads the files; it is the same function
-as for the broker's listeners. Unusable new files change nothing. A present or coming problem is
-logged once a day, and shown on the page.
+The program that starts the page provides the function that loads the files. The broker's listeners
+use the same function. If new files cannot be used, the page keeps its present certificate. A
+problem with the certificate, or its coming expiry, is logged once a day and shown on the page.
 """
 
 import logging
@@ -31,10 +31,10 @@ DAY_SECONDS: Final = 86_400
 
 
 class ServedCertificate:
-    """The certificate for new connections. Times are seconds of one monotonic clock."""
+    """The TLS certificate for new connections. Times are seconds of one monotonic clock."""
 
     def __init__(self, files: CertificateFiles) -> None:
-        """Load the files. Raises CertificateUnusable if they cannot be used."""
+        """Load the certificate files. Raises CertificateUnusable if they cannot be used."""
         self._files: Final = files
         self._tried = states_of(files.paths)
         self._settling: object = None
@@ -50,7 +50,11 @@ class ServedCertificate:
 
     @property
     def problem(self) -> str | None:
-        """Why new files are not used, or a warning that the certificate expires soon, or None."""
+        """The problem with the certificate, or None if there is none.
+
+        The problem is the reason why new files are not used, or a warning that the certificate
+        expires soon.
+        """
         return self._unused or self._usable.warning_at(time.time())
 
     @property
@@ -66,9 +70,10 @@ class ServedCertificate:
         )
 
     def look(self, now: float) -> None:
-        """Load changed files after they have stopped changing.
+        """Check if the certificate files have changed, and log the daily warning if it is due.
 
-        Log the daily warning if it is due.
+        Changed files are loaded once they have stopped changing, because a copy may still be in
+        progress.
         """
         if now < self._due:
             return

@@ -1,7 +1,7 @@
-"""The page's certificate files and the function that loads them: settings of the API.
+"""Settings for the page's TLS: the certificate files, and the function that loads them.
 
-The program that starts the page imports this module before it has parsed its command line, so
-nothing heavy is imported here.
+The program that starts the page imports this module before it has parsed its command line, so this
+module imports nothing heavy.
 """
 
 import ssl
@@ -31,7 +31,10 @@ class UsableCertificate:
 
 @dataclass(frozen=True)
 class CertificateFiles:
-    """Certificate files, and a function that loads them or raises CertificateUnusable."""
+    """Paths of the certificate files, and a function that loads them.
+
+    The function raises CertificateUnusable if the files cannot be used.
+    """
 
     paths: tuple[Path, ...]
     load: Callable[[], UsableCertificate]

@@ -64,7 +64,7 @@ class Server(uvicorn.Server):
 
 
 class BoundedConnection(HttpToolsProtocol):
-    """A visitor's connection, with limits on time and memory."""
+    """A visitor's HTTP connection, with limits on time and memory."""
 
     _ending: asyncio.TimerHandle
     _head_deadline: asyncio.TimerHandle | None = None
@@ -136,7 +136,11 @@ class BoundedConnection(HttpToolsProtocol):
 def bounded_by(
     visitors: Visitors, certificate: ServedCertificate | None = None
 ) -> type[asyncio.Protocol]:
-    """Return a protocol factory for uvicorn's `http`, with connections limited by `visitors`."""
+    """Return a protocol factory for uvicorn's setting `http`.
+
+    The object `visitors` limits the number of its connections. With a `certificate`, the
+    connections use TLS.
+    """
 
     def connection(**named: Any) -> asyncio.Protocol:
         http = BoundedConnection(visitors=visitors, **named)

@@ -1,4 +1,4 @@
-"""Limits on visitors' connections, and which connection is closed when there are too many. Pure.
+"""Limits on visitors' connections, and which connection is closed when there are too many.
 
 The caller provides the time. A visitor that sends complete requests is served, however many idle
 connections others hold. A new connection replaces the connection that has waited longest without
@@ -7,7 +7,7 @@ connection. A visitor whose request is being answered is protected for
 ``ANSWERING_SECONDS_PROTECTED``.
 
 Loopback, used by reverse proxies and people at the machine, has a separate limit, and so has each
-of its addresses.
+of its addresses. This module does no I/O.
 """
 
 import ipaddress
@@ -97,7 +97,7 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key by which an address is counted, and whether it is a loopback address.
+    """Return the key by which connections from an address are counted, and True for loopback.
 
     The key of an IPv6 address is its /64 network.
     """
@@ -114,5 +114,8 @@ def _counted_as(host: str) -> tuple[str, bool]:
 
 
 def origin_of(host: str) -> str:
-    """Return the key by which an address is counted. For IPv6, the key is the /64 network."""
+    """Return the key by which connections from an address are counted.
+
+    The key of an IPv6 address is its /64 network.
+    """
     return _counted_as(host)[0]

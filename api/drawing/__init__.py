@@ -1,1 +1,4 @@
-"""Parts of pages: curves, lines, trees and forms. These modules read only the history."""
+"""Parts of pages: curves, lines, trees and forms.
+
+These modules draw what they are given. They query only the history.
+"""

@@ -1,7 +1,7 @@
-"""Curves as SVG paths, with the labels of their axes. Pure.
+"""Curves as SVG paths, with the labels of their axes.
 
 The drawing contains no text, because it is stretched to the width of the screen; labels are HTML
-next to the drawing. A gap in the readings is a gap in the curve.
+next to the drawing. A gap in the readings is a gap in the curve. This module does no I/O.
 """
 
 import math
@@ -69,8 +69,8 @@ class _Bin:
 def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> Chart | None:
     """Return a chart of a curve over the span of its ring, or None if the span has no points.
 
-    `name` is the quantity's name for screen readers, and `bins` the largest number of points to
-    draw.
+    A ring is one resolution of the history, such as the last hour. `name` is the quantity's name
+    for screen readers. At most `bins` points are drawn.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -120,7 +120,7 @@ def _with_prefix(points: list[Point], unit: str) -> tuple[list[Point], str]:
 
 
 class _Scale:
-    """Vertical positions of values. The axis ends at round numbers below and above all values."""
+    """Vertical scale of a chart. The axis ends at round numbers below and above all values."""
 
     def __init__(self, lowest: float, highest: float) -> None:
         self.lowest, self.highest = lowest, highest
@@ -158,7 +158,8 @@ def _number(value: float, step: float) -> str:
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:
-    """Join neighbouring points until about `bins` points remain. Gaps are kept.
+    """Join neighbouring points until about `bins` points remain. Points are not joined across a
+    gap.
 
     `begin` and `end` are the first and last step of the time axis.
     """
@@ -181,7 +182,8 @@ def _gaps_in(points: Sequence[Point]) -> set[int]:
     """Return the steps of the points that follow a gap.
 
     A gap is much longer than the usual interval between points, and longer than the intervals
-    around it. The hour may begin with points a minute apart, which were loaded after a power cut.
+    around it. The second condition is needed after a power cut: the curve of the hour then begins
+    with points that are a minute apart, and these intervals are not gaps.
     """
     distances = [after.step - before.step for before, after in pairwise(points)]
     if not distances:
@@ -226,7 +228,11 @@ def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _band_of(bins: Sequence[_Bin], scale: _Scale) -> str:
-    """Return the outline of each section without a gap: along the top, then back at the bottom."""
+    """Return the SVG path of the band between the lowest and the highest values.
+
+    Each section without a gap is one closed outline: along the highest values, then back along the
+    lowest.
+    """
     if all(scale.y_of(each.low) == scale.y_of(each.high) for each in bins):
         return ""
     starts = [number for number, each in enumerate(bins) if each.begins]

@@ -86,6 +86,9 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 
 
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
-    """Return the series for a CSV download: the numeric quantities, as many as are allowed."""
+    """Return the series that a CSV download of these quantities contains.
+
+    They are the numeric quantities, at most as many as one download may have.
+    """
     numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
     return numbers[: limits.SERIES_PER_REQUEST_MAX]

@@ -74,7 +74,7 @@ BANDS: Final = (*_CONNECTIONS, *RESTARTS)
 
 
 class Kind(StrEnum):
-    """Filter for the kinds of events on the log page."""
+    """Filter of the log page: a group of kinds of events."""
 
     ALL = "all"
     SESSIONS = "sessions"
@@ -86,12 +86,15 @@ class Kind(StrEnum):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the events of this kind; empty for all events."""
+        """The names of the events that this filter shows.
+
+        It is empty if the filter shows all events.
+        """
         return _NAMES[self]
 
     @property
     def words(self) -> str:
-        """The title of this kind for people."""
+        """The title of this filter for people."""
         return _KIND_TITLES[self]
 
 
@@ -150,7 +153,7 @@ def line_of(event: Event) -> EventLine:
 
 
 def _facts_of(event: Event) -> list[str]:
-    """Return the details of an event as short texts, in the order of importance."""
+    """Return the details of an event as short texts, the most important first."""
     facts = [quantity_name_of(event.text(name)) for name in ("recovery", "action", "reason")]
     facts.append(quantity_name_of(event.text("limit")))
     facts.append(event.text("detail"))

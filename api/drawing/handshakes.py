@@ -79,9 +79,11 @@ def _steps_of(event: Event, qos_of: dict[int, int]) -> list[Step]:
 
 
 def _published(event: Event, topic: str) -> list[Step]:
-    """Return the steps of a published message. Its event contains no packet identifier.
+    """Return the steps of a message that was published without a logged PUBREC or PUBREL.
 
-    At QoS 2 the message belongs to a clean session, and the event was recorded at PUBREL.
+    The event has no packet identifier. At QoS 2 the publisher has a clean session, and the gateway
+    logged the message only when PUBREL arrived. All four steps are then derived from this one
+    event.
     """
     qos = event.number("qos") or 0
     if qos == 2:

@@ -1,4 +1,7 @@
-"""Summary lines on the overview, with a link and a curve, for each part of the gateway. Pure."""
+"""Summary lines on the overview, with a link and a curve, for each part of the gateway.
+
+This module does no I/O.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
 """Pages in parts: an open page fetches only the parts that have changed since its last request.
 
-Templates separate the parts with a comment. The script sends the digests of its parts as
-``X-Parts``. The response is a list with the digest of each part and its HTML, or null if the part
-is unchanged. The script joins the parts again, so neither side needs to know their contents.
+Templates separate the parts with a comment. The browser's script sends the digests of the parts
+that it has in the header ``X-Parts``. The response is a list with the digest of each part and its
+HTML, or null in place of the HTML if the part is unchanged. Script and server treat parts as plain
+text, so neither needs to know their contents.
 """
 
 import hashlib
@@ -20,7 +21,10 @@ _DIGESTS_MAX: Final = 64
 
 
 def parts_response(html: str, header: str, *, status_code: int = 200) -> Response:
-    """Return the parts of a page, without the parts whose digests are in `header`."""
+    """Return the parts of a page as JSON.
+
+    A part has null in place of its HTML if its digest is in `header`, because the browser has it.
+    """
     known = header.split(",")[:_DIGESTS_MAX]
     parts = [(_digest_of(part), part) for part in html.split(SEPARATOR)]
     answer = [

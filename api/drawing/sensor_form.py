@@ -33,7 +33,7 @@ class SensorForm:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The `[[serial]]` table, without the name.
+        """The fields of the form as a `[[serial]]` table, without the sensor's name.
 
         Raises:
             FormRefused: the settings are not valid TOML, or contain a key that has its own field.

@@ -1,4 +1,7 @@
-"""Topics as a tree: each level contains the levels below it. Pure."""
+"""Topics as a tree: each level contains the levels below it.
+
+This module does no I/O.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +23,10 @@ class Branch:
 
 
 def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
-    """Return topics as a tree. Each topic must be followed by the topics below it.
+    """Return topics as a tree. In `topics`, each topic must be followed by the topics below it.
 
     Levels deeper than TOPIC_LEVELS_SHOWN share one line, so that the tree fits on a phone. If
-    `below` is given, it is the root of the tree and a single line.
+    `below` is given, this topic is the root of the tree, on a single line.
     """
     root = Branch("", "")
     for each in topics:
@@ -54,7 +57,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Join each branch with its only child, if the branch itself has no message."""
+    """Join each branch that has no message and a single child with this child."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

@@ -1,8 +1,8 @@
-"""Files of one ring of the history: chunks are appended, and the oldest files are removed.
+"""Files of one ring (resolution) of the history: new chunks are appended, old files are removed.
 
 The files are not fsynced, to reduce writes to the card. After a power cut the last chunk may be
-torn; its checksum shows this, and the next append overwrites it. A file that is damaged elsewhere
-is renamed, and the chunks before the damage are copied to a new file.
+incomplete; its checksum shows this, and the next append overwrites the chunk. If a file is damaged
+elsewhere, it is renamed, and the chunks before the damage are copied to a new file.
 
 Use one instance from one thread at a time.
 """
@@ -55,7 +55,10 @@ class ChunkFiles:
         self.bytes_written = 0
 
     def open(self) -> None:
-        """Find the chunks of earlier runs. Raises OSError if the directory cannot be used."""
+        """Find the chunks that earlier runs wrote.
+
+        Raises OSError if the directory cannot be used.
+        """
         self._directory.mkdir(mode=0o750, exist_ok=True)
         pattern = re.compile(rf"{self._ring.name}-(\d{{1,12}}){re.escape(_SUFFIX)}")
         names = (pattern.fullmatch(path.name) for path in self._directory.iterdir())
@@ -92,9 +95,9 @@ class ChunkFiles:
     ) -> tuple[str | None, list[Point]]:
         """Return the unit of a series, and its points in rising order of their steps.
 
-        `first` and `last` are the first and last step to return, and `visible_before` is the first
-        step that is not on disk. A chunk hides all steps of earlier chunks from its own first step
-        on, because the clock was wrong when they were recorded.
+        Only steps from `first` to `last` are returned. Steps from `visible_before` on are ignored,
+        because newer values for them are in memory. Where two chunks overlap, the later one counts,
+        because the clock was wrong when the earlier one was recorded.
         """
         found: list[list[Point]] = []
         unit = None
@@ -109,7 +112,10 @@ class ChunkFiles:
         return unit, [point for points in reversed(found) for point in points]
 
     def names(self) -> dict[str, str]:
-        """Return the units of all series in the newest chunk of each file, by series name."""
+        """Return the names of the series on disk, each with its unit.
+
+        Only the newest chunk of each file is read.
+        """
         found: dict[str, str] = {}
         for file in self._files:
             for chunk in file.chunks[-1:]:
@@ -118,7 +124,7 @@ class ChunkFiles:
         return found
 
     def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
-        """Yield series with their points from the chunks of the latest `span_seconds` on disk.
+        """Yield each series with its points from the chunks of the latest `span_seconds` on disk.
 
         A series is yielded once for each chunk that contains it, in rising order of the steps.
         """

@@ -68,13 +68,13 @@ class Chunk:
         return self.first + self.steps - 1
 
     def moved_to(self, offset: int) -> "Chunk":
-        """Return the same chunk at another offset of a file."""
+        """Return a copy of this description for a chunk at another offset of a file."""
         by = offset - self.offset
         groups = tuple((place + by, length) for place, length in self.groups)
         return replace(self, offset=offset, groups=groups)
 
     def group_of(self, name: str) -> tuple[int, int]:
-        """Return offset and length in bytes of the only group that can contain a series."""
+        """Return the offset and length, in bytes, of the one group that may contain a series."""
         return self.groups[_number_of(name, len(self.groups))]
 
 
@@ -83,7 +83,7 @@ Points = Mapping[tuple[str, str], Sequence[Point]]
 
 
 def encoded(step_seconds: int, first: int, points: Points) -> bytes:
-    """Return a chunk with the points from step `first` to the latest step among them.
+    """Encode points as one chunk, from step `first` to the latest step that occurs in `points`.
 
     There must be at least one point. Raises ValueError if a chunk cannot hold that many steps.
     """
@@ -129,7 +129,7 @@ def _shortened(mean: float) -> float:
 
 
 def outline_of(read: bytes, offset: int) -> Chunk:
-    """Return the position and header of the chunk at `offset` in a file's contents.
+    """Return the position and header of the chunk at `offset` in a file's contents (`read`).
 
     Raises:
         Damaged: there is no valid chunk at this offset.
@@ -167,7 +167,9 @@ def _lengths_of(body: memoryview, groups: int) -> list[int]:
 def points_in(
     group: bytes, chunk: Chunk, wanted: str | None = None
 ) -> dict[tuple[str, str], list[Point]]:
-    """Return the points in a group, by series. If `wanted` is given, return only that series.
+    """Return the points in a group (a part of a chunk), by series.
+
+    If `wanted` is given, return only the series with this name.
 
     Raises:
         Damaged: the bytes are not a valid group, although the chunk's checksum is right.

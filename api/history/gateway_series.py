@@ -36,13 +36,16 @@ class _Moment:
 
 
 class GatewaySeries:
-    """Converts the broker's counters to rates between two consecutive overviews."""
+    """Converter of overviews (states of the gateway) to readings of the gateway's own series.
+
+    Rates are computed from the counters in two consecutive overviews.
+    """
 
     def __init__(self) -> None:
         self._before: _Moment | None = None
 
     def readings_of(self, overview: Overview, machine: Machine) -> list[Reading]:
-        """Return a reading for each series whose value is known."""
+        """Return a reading for each series of the gateway whose value is known now."""
         now = _Moment(overview, machine)
         values = {**dict(_gauges_of(now))}
         if self._before is not None:

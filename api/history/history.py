@@ -1,8 +1,8 @@
-"""The history: three rings of points for each series, in memory and on disk.
+"""The history: three rings (resolutions) of points for each series, in memory and on disk.
 
-The hour is in memory, and is written to disk when the process stops. For the day and the month,
-only points newer than the last chunk on disk are in memory. All methods are called from the event
-loop; files are read and written in a separate thread.
+The last hour is in memory, and is written to disk when the process stops. For the day and the
+month, only points newer than the last chunk on disk are in memory. All methods are called from the
+event loop; files are read and written in a separate thread.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _FORGOTTEN_TOGETHER: Final = 36
 
 @dataclass(frozen=True)
 class Reading:
-    """A summary of the readings of one series that arrived together, most often a single one."""
+    """Summary of one series' readings that arrived together. Often there is only one reading."""
 
     name: str
     unit: str
@@ -46,7 +46,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points of a series in one ring, in rising order of their steps."""
+    """The points of one series in one ring, in rising order of their steps."""
 
     name: str
     unit: str
@@ -73,7 +73,7 @@ class _Series:
             self.tracks[ring.name].put(summary.point())
 
     def forget_from(self, ring: Ring, step: int) -> None:
-        """Remove the points from `step` on, which were recorded with a wrong clock."""
+        """Remove a ring's points from `step` on, because they were recorded with a wrong clock."""
         self.tracks[ring.name].forget_from(step)
         summary = self.summaries.get(ring.name)
         if summary is not None and summary.step >= step:
@@ -105,7 +105,7 @@ class History:
         """Number of readings since the start that were rejected because of a limit on series."""
 
     async def open(self) -> None:
-        """Load the points of earlier runs. A failure is stored in `fault`, not raised."""
+        """Load the points of earlier runs. An error is stored in `fault`, not raised."""
         directory = self._directory
         if directory is not None:
             for name, unit, points in await self._in_thread(lambda: self._open_files(directory)):
@@ -119,7 +119,7 @@ class History:
 
     @property
     def problem(self) -> str | None:
-        """A sentence about files that cannot be used, or None."""
+        """A sentence about files of the history that cannot be used, or None if all can be used."""
         return self.fault or self.damage
 
     @property
@@ -146,7 +146,7 @@ class History:
         self._forget_old_hours()
 
     def _forget_old_hours(self) -> None:
-        """Remove points older than an hour, a few minutes' worth at a time."""
+        """Remove points older than an hour. For efficiency, do so only every few minutes."""
         horizon = self._now_ms // HOUR.step_ms - HOUR.steps
         if horizon - self._begins[HOUR.name] >= _FORGOTTEN_TOGETHER:
             self._begins[HOUR.name] = horizon
@@ -154,7 +154,7 @@ class History:
                 series.tracks[HOUR.name].forget_before(horizon)
 
     async def save(self) -> None:
-        """Write the points of day and month when a chunk is complete."""
+        """Write the points in memory to the day and month files, each when a chunk is full."""
         for ring in (DAY, MONTH):
             step = self._now_ms // ring.step_ms
             if step - self._begins.get(ring.name, step) >= ring.chunk_steps:
@@ -177,7 +177,7 @@ class History:
         return dict(sorted(known.items()))
 
     async def curve(self, name: str, ring: Ring, *, from_ms: int, to_ms: int) -> Curve:
-        """Return the points of a series between two times. An unknown series has no points."""
+        """Return a series' points between two times in a ring. An unknown series has no points."""
         first, last = from_ms // ring.step_ms, min(to_ms, self._now_ms) // ring.step_ms
         series = self._series.get(name)
         begin = self._begins.get(ring.name, last + 1)
@@ -193,7 +193,7 @@ class History:
         return Curve(name, known if series is None else series.unit, ring, stored + recent)
 
     def last_hour(self, name: str) -> Curve:
-        """Return the points of a series in the last hour. They are in memory."""
+        """Return the points of a series in the last hour, which are always in memory."""
         step = self._now_ms // HOUR.step_ms
         series = self._series.get(name)
         points = [] if series is None else series.tracks[HOUR.name].between(step - HOUR.steps, step)
@@ -213,7 +213,9 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write the points before a step, or keep a limited number in memory if writing fails."""
+        """Write a ring's points before a step to disk, or keep some of them in memory if this
+        fails.
+        """
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -242,7 +244,7 @@ class History:
                 series.tracks[ring.name].forget_before(before)
 
     def _resume(self, name: str, unit: str, points: list[Point]) -> None:
-        """Continue a series' hour with points of an earlier run, in rising order of their steps."""
+        """Add points of an earlier run, sorted by step, to the last hour of a series."""
         series = self._series.get(name)
         if series is None:
             if len(self._series) >= limits.SERIES_MAX:
@@ -259,7 +261,7 @@ class History:
             )
 
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
-        """Open the files. Return name, unit and points of each series in the latest hour on disk.
+        """Open the files of the history. Return name, unit and points of each series' latest hour.
 
         After a power cut, the points are from the day ring and have steps of a minute.
         """

@@ -1,4 +1,7 @@
-"""Points of a curve: lowest, mean, highest and last value in one time step. Pure."""
+"""Points of a curve: lowest, mean, highest and last value in one time step.
+
+This module does no I/O.
+"""
 
 from array import array
 from bisect import bisect_left
@@ -19,7 +22,7 @@ class Point(NamedTuple):
 
 @dataclass(slots=True)
 class Summary:
-    """Aggregate of the readings in one time step."""
+    """Accumulator of the readings in one time step."""
 
     step: int
     count: int = 0

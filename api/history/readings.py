@@ -21,14 +21,14 @@ def name_of(device: str, quantity: str) -> str:
 
 
 class Readings:
-    """Finds the values in a report that the previous report did not contain."""
+    """Comparison of each report with the previous one, to find the readings that are new."""
 
     def __init__(self) -> None:
         self._times: dict[str, int] = {}
         """Time of the latest reading of each series, as reported."""
 
     def new_in(self, overview: Overview) -> list[Reading]:
-        """Return the readings that were not in the previous report."""
+        """Return the readings in an overview that were not in the previous one."""
         bridge, now_ms = overview.serial.status, overview.broker.time_ms
         if bridge is None:
             self._times = {}
@@ -67,5 +67,8 @@ class Readings:
 
 
 def _placed(time_ms: int, now_ms: int) -> int:
-    """Return the time at which a reading is recorded: its own time if plausible, else `now_ms`."""
+    """Return the time for which a reading is recorded.
+
+    It is the reading's own time if that is plausible, otherwise `now_ms`.
+    """
     return time_ms if now_ms - _TIMELY_MS <= time_ms <= now_ms else now_ms

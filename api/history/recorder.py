@@ -21,16 +21,17 @@ _LATE_SECONDS: Final = 1.5
 
 
 async def until_reported() -> None:
-    """Wait until the bridge has reported the current step of 5 seconds, by the wall clock.
+    """Wait until shortly after the next 5-second step, when the bridge has reported the step.
 
-    Tasks that wait here continue together, so that one query to the broker serves all of them.
+    The steps follow the wall clock. Tasks that wait here continue at the same moment, so that one
+    query to the broker serves all of them.
     """
     into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds
     await asyncio.sleep(HOUR.step_seconds - into)
 
 
 class Recorder:
-    """Records the observer's overviews in a history until the task is cancelled."""
+    """Task that records the gateway's state in a history until it is cancelled."""
 
     def __init__(self, observer: Observer, history: History) -> None:
         self._observer: Final = observer
@@ -46,7 +47,7 @@ class Recorder:
             await until_reported()
 
     async def record(self) -> None:
-        """Query the observer once, and record the result.
+        """Query the gateway's state once, and record the result.
 
         If the broker is down, the history gets a gap.
         """

@@ -1,4 +1,7 @@
-"""The rings of the history: the time span of each, its step, and how often it is written."""
+"""The rings of the history, which are its resolutions.
+
+A ring has a time span, a step, and an interval at which it is written to disk.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Ring:
-    """One resolution of the history. Each ring covers the latest `span_seconds`."""
+    """One resolution of the history. It covers the latest `span_seconds`."""
 
     name: str
     step_seconds: int
@@ -39,9 +42,9 @@ RINGS: Final = (HOUR, DAY, MONTH)
 
 
 def ring_for(*, step_seconds: int | None, span_seconds: float) -> Ring:
-    """Return the ring with the given step.
+    """Return the ring (resolution) with a given step.
 
-    Without a step, return the finest ring covering the span.
+    If no step is given, return the finest ring that covers a given time span.
     """
     for ring in RINGS:
         fits = span_seconds <= ring.span_seconds if step_seconds is None else False

@@ -47,7 +47,7 @@ class Account:
 
 
 class Accounts:
-    """Asks the broker to authenticate users. Use one instance from one event loop."""
+    """Client that lets the broker authenticate users. Use one instance from one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._idle: Final = [
@@ -87,11 +87,11 @@ class Accounts:
         return _account_of(answer, username, address)
 
     async def still_holds(self, login: Login, now: float) -> bool:
-        """Return True if a login is still valid. The broker is asked at most every few seconds.
+        """Return True if a login is still valid. The broker is queried at most every few seconds.
 
-        If the broker does not respond, the login stays valid. A password that was changed meanwhile
-        ends the login as soon as the broker responds again. While a database does not respond,
-        existing logins stay valid, as they do for MQTT clients.
+        If the broker does not respond, the login stays valid. If the password was changed
+        meanwhile, the login ends as soon as the broker responds again. While the broker's user
+        database does not respond, existing logins stay valid, as the logins of MQTT clients do.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True

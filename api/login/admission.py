@@ -34,7 +34,7 @@ _SCHEME: Final = "bearer "
 
 
 class Refusals:
-    """Counter of rejected requests of one kind. Times are seconds of one monotonic clock."""
+    """Counter of the rejected requests of one kind. Times are seconds of one monotonic clock."""
 
     def __init__(self) -> None:
         self._logged: float | None = None
@@ -43,9 +43,10 @@ class Refusals:
         """Number of rejected requests so far."""
 
     def line_of(self, what: str, now: float) -> str | None:
-        """Count a rejection.
+        """Count a rejected request, and return a line for the log that begins with `what`.
 
-        Return the line to log, or None if a line was logged within a minute.
+        Return None if a line was logged within the last minute. The next line has the number of
+        rejections since.
         """
         self.count += 1
         if self._logged is not None and now - self._logged < limits.REFUSALS_LOGGED_SECONDS:
@@ -77,7 +78,7 @@ class ReadOnly(Exception):
 
 @dataclass(frozen=True)
 class Caller:
-    """An accepted caller: a person who is logged in, or a program with a token."""
+    """A caller whose request is accepted: a person who is logged in, or a program with a token."""
 
     name: str
     role: Role
@@ -87,7 +88,10 @@ class Caller:
 
 @dataclass(kw_only=True)
 class Gate:
-    """The accepted users, logins and tokens. Use it from one event loop."""
+    """Check of callers: it holds the users, logins and tokens that are accepted.
+
+    Use it from one event loop.
+    """
 
     roles: Roles
     """Roles of users and groups. If there are none, no login is required."""
@@ -140,7 +144,7 @@ class Gate:
 
 
 def gate_of(request: Request) -> Gate:
-    """Return this process's gate, which holds the accepted users, logins and tokens."""
+    """Return this process's gate, which checks callers against users, logins and tokens."""
     gate = request.app.state.gate
     assert isinstance(gate, Gate)
     return gate
@@ -152,7 +156,7 @@ def host_of(request: Request) -> str:
 
 
 def shown_by(request: Request, cookie: str) -> str | None:
-    """Return the value of one of our cookies, or None if the cookie is missing or too long.
+    """Return the value of one of the page's own cookies, or None if it is missing or too long.
 
     Over HTTPS only the cookie with the ``__Host-`` prefix is accepted.
     """
@@ -167,7 +171,10 @@ def shown_by(request: Request, cookie: str) -> str | None:
 
 
 def login_url_for(request: Request) -> str | None:
-    """Return the login page's URL with a link back to this request, or None for API requests."""
+    """Return the URL of the login page, with a link back to the requested page.
+
+    Return None for requests to the API, because programs do not log in on a page.
+    """
     url = request.url
     if url.path.startswith(PROGRAMS):
         return None
@@ -178,7 +185,10 @@ def login_url_for(request: Request) -> str | None:
 
 
 class Admission:
-    """FastAPI dependency that admits callers with at least the role `least`; None admits all."""
+    """FastAPI dependency that admits callers with the role `least` or a higher one.
+
+    If `least` is None, all callers are admitted.
+    """
 
     def __init__(self, least: Role | None) -> None:
         self.least: Final = least

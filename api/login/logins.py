@@ -1,8 +1,9 @@
-"""Sessions of logged-in browsers, in memory, with limits on number and time. Pure.
+"""Sessions of logged-in browsers, in memory, with limits on number and time.
 
 The caller provides the time. A browser holds a secret of 256 random bits, created at each login.
 Only the hash of this secret is stored, so reading this process's memory does not reveal the secret.
-The hash is the key of the table, so the timing of a lookup reveals nothing about a guess.
+The hash is the key of the table, so the timing of a lookup reveals nothing about a guess. This
+module does no I/O.
 """
 
 import hashlib
@@ -18,7 +19,10 @@ from api.login.roles import Role
 
 @dataclass(frozen=True)
 class Proof:
-    """Data with which the broker can later check that a user's login is still valid."""
+    """Data with which the broker can later check that a login is still valid.
+
+    The password is not part of it.
+    """
 
     asked: str
     """The user name that was typed; the source may have another name for the user."""
@@ -93,7 +97,10 @@ class Logins:
         return shown, login
 
     def find(self, shown: str, now: float) -> Login | None:
-        """Return the login for a browser's secret and mark it as used now, or return None."""
+        """Return the login for a browser's secret (`shown`) and mark it as used now.
+
+        Return None if no login has this secret.
+        """
         key = _key_of(shown)
         login = self._logins.pop(key, None)
         if login is None or login.is_over(now):
@@ -103,7 +110,7 @@ class Logins:
         return login
 
     def end(self, shown: str) -> None:
-        """End the login with a browser's secret, if it exists."""
+        """End the login with a browser's secret (`shown`), if it exists."""
         self._logins.pop(_key_of(shown), None)
 
     def end_user(self, username: str) -> None:

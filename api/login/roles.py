@@ -1,7 +1,8 @@
-"""Roles of people and programs on the page. Pure.
+"""Roles of people and programs on the page.
 
 Each role includes the permissions of the roles before it. A viewer sees everything, an operator
-closes connections and bans clients, and an administrator reloads the configuration.
+closes connections and bans clients, and an administrator reloads the configuration. This module
+does no I/O.
 """
 
 from collections.abc import Iterable, Mapping

@@ -23,7 +23,7 @@ class Tokens:
         self._problem: str | None = None
 
     def find(self, shown: str, now: float) -> Token | None:
-        """Return the stored properties of a program's token, or None if the token is unknown.
+        """Return the stored properties of a program's token (`shown`), or None if it is unknown.
 
         The token is compared with all stored tokens in constant time, to prevent timing attacks.
         """

@@ -21,7 +21,7 @@ class Reports(Reported):
 
 
 class Report(Reported):
-    """The latest report of another process."""
+    """The latest report of another process, as the page shows it."""
 
     time_ms: Milliseconds | None
     """Time of receipt by the broker's clock; null if none was received since the broker started."""

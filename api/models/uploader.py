@@ -1,4 +1,4 @@
-"""The uploader's report: the open segment, and segments that wait or were uploaded."""
+"""The uploader's report: the open segment, segments that wait for upload, and uploaded segments."""
 
 from pydantic import Field
 

@@ -33,7 +33,7 @@ class Reported(BaseModel):
 
 
 class FromSensors(Reported):
-    """Base class of reports with values from sensors, which may be anything.
+    """Base class of reports with values from sensors, which may be invalid in any way.
 
     Every field has a default value, which replaces an invalid value.
     """

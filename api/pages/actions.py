@@ -95,13 +95,13 @@ async def ask_reload(request: Request) -> Response:
 
 @actions_page.get("/actions/restart", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_restart(request: Request) -> Response:
-    """Ask for confirmation before restarting the gateway's programs."""
+    """Show the confirmation page for restarting the gateway's programs."""
     return _asked(request, "restart", {})
 
 
 @actions_page.get("/actions/reboot", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_reboot(request: Request) -> Response:
-    """Ask for confirmation before restarting the machine."""
+    """Show the confirmation page for restarting the machine."""
     return _asked(request, "reboot", {})
 
 
@@ -155,13 +155,13 @@ async def do_reload(request: Request) -> Response:
 
 @actions_page.post("/actions/restart", dependencies=[Depends(ADMINISTRATORS)])
 async def do_restart(request: Request) -> Response:
-    """Restart the gateway's programs."""
+    """Restart the gateway's programs after a submitted form, and show the result."""
     return await _done(request, "restart")
 
 
 @actions_page.post("/actions/reboot", dependencies=[Depends(ADMINISTRATORS)])
 async def do_reboot(request: Request) -> Response:
-    """Restart the machine."""
+    """Restart the machine after a submitted form, and show the result."""
     return await _done(request, "reboot")
 
 
@@ -176,7 +176,10 @@ def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:
 
 
 def shown_of(failure: Exception) -> tuple[str, int]:
-    """Return the error message and HTTP status code for one of ``FORM_FAILURES``."""
+    """Return the text and HTTP status code to show for a failed action.
+
+    `failure` is an exception of one of the types in ``FORM_FAILURES``.
+    """
     match failure:
         case ValidationError():
             return fault_of(failure), 422

@@ -1,4 +1,4 @@
-"""Download of a backup, for administrators. Restoring one is a command."""
+"""Download of a backup, for administrators. Backups are restored by a command, not on the page."""
 
 import asyncio
 import datetime
@@ -39,13 +39,13 @@ def backup_of(request: Request) -> BackupCommand | None:
 
 @backup_page.get("/system/backup", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_backup(request: Request) -> Response:
-    """Ask for the administrator's own password."""
+    """Show the form that asks administrators for their own password."""
     return _form(request)
 
 
 @backup_page.post("/system/backup", dependencies=[Depends(ADMINISTRATORS)])
 async def do_backup(request: Request) -> Response:
-    """Make a backup and send it. If that fails, show the form again with the problem."""
+    """Create a backup and send it. If this fails, show the form again with the reason."""
     turn = request.app.state.backup_turn
     assert isinstance(turn, asyncio.Lock)
     try:
@@ -73,7 +73,7 @@ async def do_backup(request: Request) -> Response:
 
 
 async def _check_password(request: Request, password: str) -> None:
-    """Check the password of the caller, like that of a login.
+    """Check that a password is the caller's own. The broker checks it, as it does for a login.
 
     Raises:
         FormRefused: the password is wrong, or the caller is a program.

@@ -88,7 +88,10 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return a client's latest handshakes with any broker restarts, or why there are none."""
+    """Return a client's latest handshakes, and the broker restarts between them.
+
+    If they cannot be read, return no steps and the reason.
+    """
     try:
         own = await observer.events(
             {
@@ -112,9 +115,9 @@ async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str
 async def _found_by(
     observer: Observer, wanted: Search, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """Return a page of sessions, or the reason why there is none.
+    """Return a page of sessions and None, or None and the reason why the sessions cannot be listed.
 
-    The rest of the web page is shown in either case.
+    In both cases the rest of the web page is shown.
     """
     try:
         limit = limits.SESSIONS_PER_PAGE

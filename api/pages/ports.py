@@ -77,7 +77,7 @@ async def frames(request: Request, name: _Name) -> Response:
 
 @ports_page.post("/ports/detect", dependencies=[Depends(OPERATORS)])
 async def begin(request: Request) -> Response:
-    """Begin a protocol detection on a port, and redirect to its progress."""
+    """Start to detect the protocol on a port, and redirect to the page with the progress."""
     port = ""
     try:
         fields = await form_of(request, request.app.state.hosts)
@@ -128,7 +128,7 @@ async def change(request: Request, name: _Name) -> Response:
 
 @ports_page.post("/ports/save", dependencies=[Depends(OPERATORS)])
 async def save(request: Request) -> Response:
-    """Add or change a sensor, and redirect to its first reading."""
+    """Add or change the sensor in a submitted form, and redirect to the sensor's first reading."""
     form = SensorForm()
     try:
         fields = await form_of(request, request.app.state.hosts)
@@ -204,12 +204,18 @@ def _other(
 
 
 async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int]:
-    """Return the ports and sensors, or None with an error message; and the HTTP status code."""
+    """Request the ports and sensors from the bridge.
+
+    Return them and None, or None and an error message. The third result is the HTTP status code.
+    """
     return await _tried(asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts))
 
 
 async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
-    """Return a detection's progress, or None with an error message; and the HTTP status code."""
+    """Request the progress of a detection on a port from the bridge.
+
+    Return it and None, or None and an error message. The third result is the HTTP status code.
+    """
     given = AskedPort(port=port)
     return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))
 

@@ -125,7 +125,10 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """Return the name of the schema to which a schema refers, directly or in a part, or None."""
+    """Return the name of the schema that a schema refers to, or None if there is none.
+
+    The reference may be in the schema itself or in one of its alternatives.
+    """
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     inner = [schema["items"]] if "items" in schema else list(schema.get("anyOf", ()))

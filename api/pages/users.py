@@ -79,7 +79,7 @@ async def do_remove(request: Request) -> Response:
 
 
 def _password_in(fields: Mapping[str, str]) -> SetPassword:
-    """Convert the fields of a form to the arguments of the command.
+    """Return the command's arguments for setting a password, from the fields of a form.
 
     Raises FormRefused if the two passwords differ, or ValidationError if a value is invalid.
     """
@@ -90,7 +90,7 @@ def _password_in(fields: Mapping[str, str]) -> SetPassword:
 
 
 def _removal_in(fields: Mapping[str, str]) -> RemoveUser:
-    """Convert a form's fields to the command's arguments.
+    """Return the command's arguments for removing a user, from the fields of a form.
 
     Raises ValidationError if a value is invalid.
     """
@@ -104,7 +104,7 @@ async def _changed(
     given_in: Callable[[Mapping[str, str]], BaseModel],
     answer: type[BaseModel],
 ) -> Response:
-    """Execute the command of a submitted form, and redirect to the list of users.
+    """Execute the broker command of a submitted form, and redirect to the list of users.
 
     If the command fails, show the form again with the problem.
     """

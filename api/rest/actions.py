@@ -45,7 +45,7 @@ def operator_of(request: Request) -> Operator:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller that the route's access check has accepted."""
+    """Return the caller of a request, whom the route's access check has accepted."""
     caller = request.state.caller
     assert isinstance(caller, Caller)
     return caller
@@ -161,8 +161,9 @@ async def reload(request: Request) -> Reloaded:
 async def restart(request: Request) -> Restarted:
     """Restart the broker, the bridge and the other programs. For administrators.
 
-    Readings that arrive meanwhile wait at their sensors or are lost by them; no acknowledged
-    message is. 409: this gateway was not started by systemd.
+    Acknowledged messages are not lost. During the restart sensors are not read, so a sensor that
+    does not store its readings loses them. Status 409 means that systemd did not start this
+    gateway.
     """
     return await carried_out(request, "restart", await given_in(request, Restart), Restarted)
 
@@ -171,6 +172,6 @@ async def restart(request: Request) -> Restarted:
 async def reboot(request: Request) -> Restarted:
     """Shut the machine down in order, and start it again. For administrators.
 
-    409: this gateway was not started by systemd.
+    Status 409 means that systemd did not start this gateway.
     """
     return await carried_out(request, "reboot", await given_in(request, Restart), Restarted)

@@ -160,7 +160,7 @@ def _cell(text: str) -> str:
 
 
 def shortened(mean: float) -> float:
-    """Round a mean to the 7 digits of a float32; further digits come only from the division."""
+    """Round a mean to 7 digits, the precision of a float32. Further digits would be meaningless."""
     return float(f"{mean:.7g}")
 
 

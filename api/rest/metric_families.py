@@ -14,14 +14,14 @@ Samples = Iterable[tuple[Mapping[str, str], float | None]]
 
 
 def gauge(name: str, text: str, samples: Samples) -> "Metric":
-    """Return a gauge with those samples whose value is known."""
+    """Return a metric of type gauge. Samples whose value is unknown are left out."""
     from prometheus_client.metrics_core import GaugeMetricFamily  # noqa: PLC0415 - memory, see metrics
 
     return _filled(GaugeMetricFamily(f"oncegate_{name}", text), f"oncegate_{name}", samples)
 
 
 def counter(name: str, text: str, samples: Samples) -> "Metric":
-    """Return a counter with those samples whose value is known."""
+    """Return a metric of type counter. Samples whose value is unknown are left out."""
     from prometheus_client.metrics_core import CounterMetricFamily  # noqa: PLC0415 - memory, see metrics
 
     family = CounterMetricFamily(f"oncegate_{name}", text)
@@ -41,7 +41,10 @@ def histogram(name: str, text: str, journal: Journal) -> "Metric":
 
 
 def _filled(family: "Metric", name: str, samples: Samples) -> "Metric":
-    """Add those samples whose value is known to a family, and return the family."""
+    """Add samples to a metric family and return the family.
+
+    Samples with unknown values are left out.
+    """
     for labels, value in samples:
         if value is not None:
             family.add_sample(name, dict(labels), value)
@@ -49,12 +52,12 @@ def _filled(family: "Metric", name: str, samples: Samples) -> "Metric":
 
 
 def value(name: str, text: str, value: float) -> "Metric":
-    """Return a gauge with one sample and no labels."""
+    """Return a metric of type gauge with one sample and no labels."""
     return gauge(name, text, [({}, value)])
 
 
 def count(name: str, text: str, value: float) -> "Metric":
-    """Return a counter with one sample and no labels."""
+    """Return a metric of type counter with one sample and no labels."""
     return counter(name, text, [({}, value)])
 
 
@@ -64,5 +67,5 @@ def by(label: str, values: Mapping[str, float | None]) -> Samples:
 
 
 def first(values: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
-    """Return at most METRIC_REASONS_MAX values with their names, sorted by name."""
+    """Return the first METRIC_REASONS_MAX of the values by name, sorted by name."""
     return sorted(values.items())[: limits.METRIC_REASONS_MAX]

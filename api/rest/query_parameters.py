@@ -8,7 +8,7 @@ from api import limits
 
 
 async def refuse_unknown(request: Request) -> None:
-    """Reject a request with an undeclared query parameter. A dependency of routes.
+    """Reject a request with an undeclared query parameter. Routes use this as a FastAPI dependency.
 
     Raises:
         RequestValidationError: the request has an unknown query parameter.

@@ -121,7 +121,8 @@ async def frames(
     request: Request,
     name: _Name,
 ) -> LineFrames:
-    """Return the latest 20 frames of a port: bytes, values, damage. For operators.
+    """Return the latest 20 frames of a port: their bytes, their values, and any damage. For
+    operators.
 
     The frames may contain the identity of a meter. Two frames that arrive together share an entry.
     """

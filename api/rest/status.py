@@ -31,8 +31,8 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 class _ClientIdConvertor(Convertor[str]):
     """URL convertor for a client identifier: the rest of the path, whatever it contains.
 
-    Starlette's own ``path`` stops at a line feed, which a client identifier may contain. For ``a``
-    followed by a line feed, the session of ``a`` would be shown.
+    Starlette's own ``path`` stops at a line feed, which a client identifier may contain. With it, a
+    request for ``a`` followed by a line feed would show the session of ``a``.
     """
 
     regex = "(?s:.*)"
@@ -129,7 +129,7 @@ async def sessions(
         ),
     ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
 ) -> SessionPage:
-    """List the sessions, connected or not, by client id or in another order."""
+    """List the sessions of connected and disconnected clients, by client id or in another order."""
     wanted = Search(search=search, state=state, user=user, sort=sort)
     return await observer_of(request).sessions(after=after, limit=limit, chosen=wanted.chosen)
 
@@ -191,8 +191,9 @@ async def uplink(request: Request) -> UplinkReport:
 
 @rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")
 async def card(request: Request) -> CardReport:
-    """Return the running slot, the last update, the result of gateway.toml, and the card's wear.
+    """Return the SD card's report: the system slots, the last update, gateway.toml and wear.
 
+    For gateway.toml the report lists the settings that were applied, or the lines that are wrong.
     The status is 404 if the gateway does not run from the SD card image, or is still starting.
     """
     report = card_of(request)

@@ -19,7 +19,7 @@ _TEXT_MAX: Final = limits.TOPIC_CHARACTERS_MAX
 
 
 async def topics_for(request: Request, wanted: dict[str, object]) -> TopicPage:
-    """Return topics for a request's caller, without payloads for viewers.
+    """Return topics for the caller of a request. Viewers get them without payloads.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
     request.

@@ -95,9 +95,10 @@ async def tokens(request: Request) -> TokenList:
     "/users/password", summary="Set a password", **takes(ADMINISTRATORS, SetPassword, 409)
 )
 async def set_password(request: Request) -> PasswordSet:
-    """Add a user, or replace the user's password. For administrators, but not for their programs.
+    """Add a user, or replace the user's password. For administrators who are logged in.
 
-    The configuration is reloaded. Status 409 means that the broker may not write the password file.
+    A program's token is not accepted. The configuration is reloaded. Status 409 means that the
+    broker may not write the password file.
     """
     given = await given_in(request, SetPassword)
     return await carried_out(request, "set_password", given, PasswordSet)

@@ -1,1 +1,1 @@
-"""The parts around all routes: the bound port, security headers, ETags, and error responses."""
+"""Parts that all routes share: the bound port, security headers, ETags, and error responses."""

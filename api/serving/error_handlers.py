@@ -38,10 +38,7 @@ def problem_page(
     *,
     gateway: str,
 ) -> HTMLResponse:
-    """Return an error page with a link to the status page.
-
-    `mend` is the fix, and `gateway` the gateway's name.
-    """
+    """Return an error page with a link to the status page. The page shows `mend` as the fix."""
     text = html_of(
         "problem.html",
         title=HTTPStatus(status).phrase,
@@ -104,7 +101,10 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 def _detail_of(request: Request, error: HTTPException) -> str:
-    """Return why a request was refused, since Starlette only repeats the status phrase."""
+    """Return the reason why a request was refused.
+
+    Starlette only repeats the status phrase, so this function adds the path or the method.
+    """
     path = request.url.path[: limits.SHOWN_CHARACTERS_MAX]
     if error.detail != HTTPStatus(error.status_code).phrase:
         return str(error.detail)

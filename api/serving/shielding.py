@@ -70,7 +70,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return an ASGI application that responds with status 421 because of an unknown host name."""
+    """Return an ASGI application that responds with status 421: the host name is not ours."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     mend = (
@@ -109,7 +109,7 @@ def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
 
 
 def is_loopback(bind: str) -> bool:
-    """Return True if only this machine can reach an address."""
+    """Return True if `bind` is an address that only this machine can reach."""
     try:
         return ipaddress.ip_address(bind).is_loopback
     except ValueError:

@@ -1,7 +1,8 @@
-"""Backups for the page: `oncegate backup`, run as a process of its own.
+"""Backups for the page: it runs `oncegate backup` as a separate process.
 
-The page's process reads none of the files. The program that starts the page names the command, and
-the files that it reads. A download is offered only if this process may read all of them.
+The page's own process does not read the files of the gateway. The program that starts the page
+provides the command, and lists the files that the command reads. A download is offered only if this
+process has permission to read all of these files.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ LINE_CHARACTERS_MAX: Final = 400
 
 
 class BackupFailed(Exception):
-    """The command made no backup. The message is its error, with the fix."""
+    """The command created no backup. The message is the command's error, with the fix."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,11 @@ class BackupCommand:
 
     @property
     def is_possible(self) -> bool:
-        """True if this process may read the files."""
+        """True if this process may read all files that the command reads."""
         return all(os.access(path, os.R_OK) for path in self.reads)
 
     async def run(self) -> bytes:
-        """Return a backup.
+        """Run the command, and return the backup as bytes.
 
         Raises:
             BackupFailed: the command failed, took too long, or wrote too much.

@@ -61,7 +61,7 @@ class Provisioning(Reported):
 
 
 class CardFacts(Reported):
-    """The report that root writes at startup and after each change."""
+    """The report about the SD card that root writes at startup and after each change."""
 
     written_ms: Milliseconds
     booted: Slot
@@ -85,7 +85,10 @@ class CardReport(Reported):
 
 
 class CardReader:
-    """Reads the card's files again at each request. They are in memory and have a few kilobytes."""
+    """Reader of the card's files, which reads them again at each request.
+
+    This is cheap: the files are in memory and have a few kilobytes.
+    """
 
     def __init__(self, file: Path, block_devices: Path) -> None:
         self._file: Final = file

@@ -1,7 +1,7 @@
-"""Warnings if a ban or disconnect affects the gateway's own clients: the bridge and the uplink.
+"""Warnings if an action would disconnect the gateway's own clients: the bridge or the uplink.
 
-Such an action stops readings, or messages to the upstream broker. The page shows the warnings
-before the action.
+Without the bridge no readings arrive, and without the uplink no messages reach the upstream broker.
+The page shows the warnings before the ban or disconnect is confirmed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,10 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield the names of the gateway's own clients, with the client identifiers they report."""
+    """Yield the gateway's own clients: a name for people, and the client identifier.
+
+    The bridge and the uplink report their identifiers themselves.
+    """
     bridge, uplink = overview.serial.status, overview.uplink.status
     if bridge is not None and bridge.mqtt.session is not None:
         yield "bridge", bridge.mqtt.session
@@ -59,7 +62,7 @@ def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
 async def _meets(
     observer: Observer, client_id: str, command: str, fields: Mapping[str, str]
 ) -> bool:
-    """Return True if an action would end a client's connection."""
+    """Return True if an action with these form fields would disconnect a client."""
     if command == "kick":
         return fields.get("client_id") == client_id
     kind, value = fields.get("kind"), fields.get("value", "")
@@ -75,6 +78,8 @@ async def _meets(
 
 
 def _is_in(network: str, session: SessionDetail) -> bool:
-    """Return True if a session's client connected from a network, or from a single address."""
+    """Return True if a session's client connected from `network`, an IP network or a single
+    address.
+    """
     host = (session.address or "").rpartition(":")[0].strip("[]")
     return is_in_network(host, network)

@@ -90,7 +90,7 @@ class ControlSocket:
 def problem_of(
     error: OSError | EOFError | UnusableAnswer, path: Path, answer_seconds_max: float
 ) -> BrokerProblem:
-    """Return the cause and the fix for an error on the broker's socket."""
+    """Return the cause and the fix of an error on the broker's socket, as a BrokerProblem."""
     match error:
         case UnusableAnswer():
             return BrokerProblem(

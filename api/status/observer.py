@@ -131,8 +131,7 @@ class Observer:
         )
 
     async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
-        """Send the active alarms to the broker, as a payload for each kind, for the bridge to
-        publish.
+        """Send the active alarms to the broker, as one payload per kind. The bridge publishes them.
 
         Raises:
             BrokerProblem: the broker gave no usable response.
@@ -205,9 +204,9 @@ class Observer:
 
 
 def _look_at_failure(task: "asyncio.Future[Any]") -> None:
-    """Mark a query's failure as retrieved, so that asyncio does not log it.
+    """Retrieve a failed query's exception, so that asyncio does not log it as never retrieved.
 
-    The failure is not retrieved elsewhere if all visitors have disconnected.
+    This happens if all visitors that waited for the query have disconnected.
     """
     if not task.cancelled():
         task.exception()
@@ -220,7 +219,10 @@ def _report_of(
     *,
     who: str,
 ) -> _Report:
-    """Return a process's report in the form for visitors, or an empty report if there is none."""
+    """Return a process's report for visitors, validated against `model`.
+
+    Return an empty report if the process has not reported.
+    """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
     status, problem = _understood(kept.status, model, who=who)
@@ -232,7 +234,7 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Return the validated report, or a sentence about why it is invalid.
+    """Return a validated report, or a sentence about why the report is invalid.
 
     The broker stores reports without validating them.
     """

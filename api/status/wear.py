@@ -1,6 +1,7 @@
-"""Bytes written to the SD card, and an estimate of its remaining life. Pure.
+"""Bytes written to the SD card, and an estimate of its remaining life.
 
-There is no daily figure during the first hour, and each estimate states its assumptions.
+There is no daily figure during the first hour, and each estimate states its assumptions. This
+module does no I/O.
 """
 
 from typing import Final

@@ -1,8 +1,9 @@
 """The audit check `fan_out`: a message enters the queue of each matching persistent session once.
 
-A release and its queue entries are written as one batch, with one time. The sessions that must have
-an entry are derived from the subscriptions in force. `matched` alone does not suffice, because it
-also counts sessions that the log does not record (clean sessions, QoS 0).
+When the gateway passes a message on (its release), the release and all queue entries that it causes
+are written as one batch, with one time. The sessions that must have an entry are derived from the
+subscriptions in force. The number of matching sessions in the log (`matched`) is not enough,
+because it includes sessions that the log does not record (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ RUN = (*STORE, "released_at")
 
 
 def releases_of(events: DataFrame) -> DataFrame:
-    """Return one row per release or publication of a message.
+    """Return one row for each release of a message, which is the moment it is passed to
+    subscribers.
 
-    The columns are STORE, `released_at`, `message`, `time`, `topic`, `message_qos`, `matched` and
-    `publisher`.
+    At QoS 2 this is the event `message_released`, otherwise `message_published`. The columns are
+    STORE, `released_at`, `message`, `time`, `topic`, `message_qos`, `matched` and `publisher`.
     """
     contents = (
         events.where(is_event("message_held"))
@@ -45,8 +47,10 @@ def releases_of(events: DataFrame) -> DataFrame:
 
 
 def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """Return one row per queue entry: a message that a session queued, started immediately, or
-    dropped."""
+    """Return one row per queue entry of a session.
+
+    The message was queued, sent immediately, or dropped because it did not fit into the queue.
+    """
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
     was_queued = places.select(*SESSION, "message").distinct()
@@ -59,9 +63,9 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Assign queue entries to the release of their message (`released_at`).
+    """Find the release (`released_at`) that caused each queue entry.
 
-    Return the entries written with a release, and the entries that were made later.
+    Return the entries written together with a release, and the entries that were added later.
     """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
@@ -89,7 +93,8 @@ def _pattern() -> Column:
 
 
 def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the interval in which each subscription was in force, from `sequence` to `until`.
+    """Return the interval of sequences, from `sequence` to `until`, in which each subscription was
+    valid.
 
     The columns are SESSION, `filter`, `sequence`, `until` and `granted`.
     """
@@ -107,9 +112,9 @@ def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the subscriptions that were in force for each release.
+    """Return the subscriptions that were in force for each release of a message.
 
-    The columns are those of `releases`, `session`, `granted`, `is_shared` and `subscribed_at`.
+    The columns are those of `releases`, and `session`, `granted`, `is_shared` and `subscribed_at`.
     """
     changes = events.where(is_event("subscribed", "unsubscribed"))
     shared = F.col("filter").rlike("^\\$share/[^/+#]+/.")
@@ -141,9 +146,10 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
 def wrong_runs(
     releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Find queue entries that a release should have made and did not, or the reverse.
+    """Return findings of `fan_out`: releases whose queue entries do not match the subscriptions.
 
-    The column `broken` of `releases` is True if the log has a gap before the release.
+    Entries may be missing, or there may be too many. The column `broken` of `releases` is True if
+    the log has a gap before the release.
     """
     fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
     last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
@@ -175,8 +181,10 @@ def wrong_runs(
 
 
 def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find persistent sessions that subscribe at QoS 1 or 2 and have no queue entry for a
-    release."""
+    """Find persistent sessions that have no queue entry for a release (passing on) of a message.
+
+    Only sessions with a subscription at QoS 1 or 2 that matches the message are considered.
+    """
     due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
     due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
     absent = due.join(in_runs, [*RUN, "session"], "left_anti").join(runs, list(RUN))
@@ -195,7 +203,9 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions with more queue entries for a release than matching subscriptions."""
+    """Find sessions with more queue entries for one release of a message than matching
+    subscriptions.
+    """
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
     ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
     allowed = matched.groupBy(*RUN, "session").agg((groups + ordinary).alias("allowed"))
@@ -221,8 +231,11 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 
 
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Find queue entries made after the release that are not retained and not redistributed
-    messages."""
+    """Find queue entries that were added later than the release of their message without a reason.
+
+    There is a reason if the message is retained, or if it was moved from another session of a
+    shared subscription that ended.
+    """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()
     rows = (

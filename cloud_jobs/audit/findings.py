@@ -1,8 +1,8 @@
 """Findings of the audit's checks, one row each.
 
-Each check (a law) examines the events of a log and returns contradictions. A contradiction lies
-between two sequences. Whether the log is complete between them is checked later
-(`cloud_jobs.audit.run`).
+Each check (`law` in the code) examines the events of a log and returns contradictions between two
+events. A contradiction is a violation only if the log is complete from the sequence of the first
+event to that of the second. This is decided later (`cloud_jobs.audit.run`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Missing events: gaps in their numbers, and breaks in the chain of segments.
 
-Trusted segments have no gaps inside, so `segments` alone shows every gap: per gateway and store, in
-the order of segment numbers, across starts. A gap is explained if possible: by a file in quarantine
-that claims the range, or by the gateway's own `log_truncated`. Events lost after the last landed
-segment cannot be detected.
+A trusted segment has no gaps inside. Therefore the table `segments` alone shows every gap: it is
+enough to compare consecutive segments of each gateway and store. A gap is explained if possible: by
+a file in quarantine that claims the range, or by the gateway's own event `log_truncated`. Events
+lost after the last landed segment cannot be detected.
 """
 
 from __future__ import annotations

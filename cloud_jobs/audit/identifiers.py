@@ -17,7 +17,8 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Return each use of a packet identifier, with data about the previous use.
+    """Return each use of a packet identifier, with data about the previous use of the same
+    identifier.
 
     `state` is the state before the event: `held`, `sent`, `received` or `free` (null if never
     used). `after` is the state after the event.
@@ -101,7 +102,7 @@ def _sessions_of_mqtt_5(events: DataFrame) -> DataFrame:
 
 
 def received_twice(events: DataFrame) -> DataFrame:
-    """Return findings of `held_once`: messages whose number was received more than once."""
+    """Return findings of `held_once`: messages whose message number was received more than once."""
     taken = events.where(is_event("message_held", "message_published"))
     in_turn = Window.partitionBy(*STORE, "message").orderBy("sequence")
     again = taken.withColumn("since", F.lag("sequence").over(in_turn)).where("since IS NOT NULL")

@@ -9,8 +9,8 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return the events that queue or start a delivery, numbered within each queue position
-    (`use`).
+    """Return the events that queue or start a delivery, numbered (`use`) within their queue
+    position.
 
     Each row also has data about the first event at its position.
     """
@@ -26,8 +26,10 @@ def positions(events: DataFrame) -> DataFrame:
 
 
 def wrong_positions(places: DataFrame) -> DataFrame:
-    """Return findings of `delivery`: queue positions that are used twice, out of order, or for two
-    messages."""
+    """Return findings of `delivery` about queue positions.
+
+    A position was used twice, out of order, or for two messages.
+    """
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
     again = places.where(F.col("use") > 1).where(~is_good)
@@ -52,9 +54,9 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Return, for each start of a delivery, when the last entry up to its position was queued.
+    """For each start of a delivery, return when an entry at or before its position was last queued.
 
-    The time is a sequence, in the column `entered`.
+    The column `entered` has this time as the sequence of the event.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
@@ -69,9 +71,10 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 
 
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
-    """Select queued entries that were neither started nor removed from the queue in another way.
+    """Select queued entries that were never sent and never removed from the queue.
 
-    If a later entry of the queue was started, `is_passed` is True and `passed_at` is that start.
+    If a later entry of the queue was sent, `is_passed` is True and `passed_at` is the sequence of
+    the event that started its delivery.
     """
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(
@@ -97,7 +100,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def passed_over(left: DataFrame) -> DataFrame:
-    """Return findings of `delivery`: waiting entries that a later entry overtook."""
+    """Return findings of `delivery`: waiting queue entries that were overtaken by a later entry."""
     lost = left.where("is_passed").withColumn("since", F.col("sequence"))
     detail = F.concat(
         F.lit("message "),

@@ -87,9 +87,9 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
 
 
 def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
-    """Find the gaps of the log.
+    """Find the gaps of the log. The columns are STORE, `at` and `detail`.
 
-    The columns are STORE, `at` (the first sequence after a gap) and `detail`.
+    `at` is the first sequence after a gap.
     """
     segments = tables.read("segments")
     stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
@@ -161,9 +161,9 @@ def findings_of(
 
 
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Find unfinished messages that are older than the last gap.
+    """Find messages that were unfinished before the last gap of the log.
 
-    The gap may hide how they ended.
+    The events that finished them may be in this gap, so the findings are inconclusive.
     """
     ended = events.where(is_event("session_ended")).select(*SESSION)
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
@@ -187,9 +187,9 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
 
 
 def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Add verdicts to findings.
+    """Add a verdict to each finding: violation or inconclusive.
 
-    A finding is inconclusive if there is a gap between its two sequences.
+    A finding is inconclusive if there is a gap in the log between its two sequences.
     """
     here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (
@@ -246,7 +246,7 @@ def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Return the exceptions, violations first, each with its segment and the client ID."""
+    """Return the findings to report, violations first, each with its segment and the client ID."""
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
     places = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)

@@ -1,8 +1,9 @@
 """Keys that signed the ingested segments, and segments that no valid key vouches for.
 
-The ingestion refuses segments without a valid key. This check finds the exceptions: an unsigned
-segment that was ingested before the gateway's first signed one landed but follows it in the log,
-and segments of a key that was withdrawn later.
+Ingestion refuses segments without a valid key. This check finds segments that were ingested
+nevertheless. An unsigned segment may have landed before its gateway's first signed segment,
+although it follows that segment in the log. A key may have been withdrawn after its segments were
+ingested.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ def signatures_of(tables: Tables) -> list[dict[str, Any]]:
 
 
 def unvouched(tables: Tables) -> DataFrame | None:
-    """Find ingested segments for which no key of their gateway vouches, with the columns of
-    `lacks_of`.
+    """Find ingested segments for which no key of their gateway vouches.
 
-    Return None if the tables have no `gateway_keys`.
+    The columns are the same as those of `lacks_of`. Return None if the tables have no table
+    `gateway_keys`.
     """
     if not tables.has("gateway_keys"):
         return None

@@ -28,7 +28,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All problems of one kind. `count` includes sensors beyond LINES_MAX, which were not read."""
+    """All problems of one kind.
+
+    At most LINES_MAX sensors are read into `lines`; `count` includes the sensors that were not
+    read.
+    """
 
     kind: str
     title: str
@@ -175,7 +179,10 @@ def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _parts(version: str | None) -> tuple[int, ...]:
-    """Return the numbers in a version, for comparison, or an empty tuple if there are none."""
+    """Return the integers in a version string, for comparison.
+
+    The result is empty if there are none.
+    """
     return tuple(int(part) for part in re.findall(r"\d{1,9}", version or "")[:_VERSION_PARTS_MAX])
 
 

@@ -1,7 +1,8 @@
 """Curves of readings by day and by quarter hour, packed for the gateways' pages.
 
 A curve is a string of comma-separated numbers, one per time slot, empty for a slot without a value.
-This takes a fifth of the size of JSON objects. The page's script draws a curve and saves it as CSV.
+Such a string has a fifth of the size of JSON objects. The page's script draws a curve and saves it
+as CSV.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ class Span:
 
 
 def quarter_days_of(series: int) -> int:
-    """Return the number of days that can be shown by quarter hour for this number of series."""
+    """Return how many days a gateway's page can show by quarter hour.
+
+    The page has a limited number of points, so the result depends on the number of series.
+    """
     fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
     return max(1, min(fitting, QUARTER_DAYS_MAX))
 
@@ -144,9 +148,9 @@ class _Slots:
 
 
 def _among(series: dict[str, list[Series]]) -> str:
-    """Return an SQL condition that selects rows of the gateways.
+    """Return an SQL condition that selects the rows of the gateways in `series`.
 
-    If a single gateway has too many series, only the names of the chosen series are selected.
+    For a single gateway with too many series, the condition selects only the chosen series by name.
     """
     full = [each for found in series.values() for each in found
             if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip

@@ -22,9 +22,10 @@ Namer = Callable[[str], str]
 
 
 def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
-    """Return the table of messages that sessions did not get.
+    """Return the table of messages that were not delivered to sessions.
 
-    `named` draws the column with the gateway's name. It is None on a gateway's own page.
+    `named` draws the column with the gateway's name. On a gateway's own page it is None, and the
+    column is omitted.
     """
     cells = [
         (
@@ -44,7 +45,8 @@ def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
 def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
     """Return the table of the largest gaps. `count` is the total number of gaps.
 
-    `named` draws the column with the gateway's name. It is None on a gateway's own page.
+    `named` draws the column with the gateway's name. On a gateway's own page it is None, and the
+    column is omitted.
     """
     cells = [
         (
@@ -109,6 +111,8 @@ def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
 
 
 def _segment(segment: int | None) -> Cell:
-    """Return the number of the segment after a gap, or a dash for a gap in a sensor's own
-    numbers."""
+    """Return the table cell that names the segment after a gap.
+
+    It is a dash for a gap in a sensor's own numbers.
+    """
     return ("-", -1) if segment is None else (f"{segment:,}", segment)

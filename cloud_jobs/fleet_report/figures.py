@@ -209,12 +209,17 @@ def _quarantine(tables: QueryEngine) -> list[Row]:
 
 
 def not_delivered_sql(days: list[datetime.date]) -> str:
-    """Return the SQL query for messages that sessions did not get on these days, by reason."""
+    """Return the SQL query for messages that were not delivered to sessions on these days, by
+    reason.
+    """
     return _NOT_DELIVERED.format(first=days[0], last=days[-1])
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
-    """Return the newest days, at most `days`, from the first to the last day with events."""
+    """Return the days to show: at most `days`, up to the last day with events.
+
+    The result begins with the first of these days that has events.
+    """
     # Days in the future come from a broken clock and are ignored.
     tomorrow = now.date() + datetime.timedelta(days=1)
     last: datetime.date = _edge(tables, "max", f"day <= '{tomorrow}'") or now.date()
@@ -232,7 +237,7 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
     """Return one row per day with the sums of all gateways.
 
-    For durations the row has the median and the worst value of the gateways instead.
+    Durations are not summed: the row has their median and their worst value.
     """
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
@@ -261,13 +266,15 @@ def _count(tables: QueryEngine, sql: str) -> int:
 
 
 def _discarded(tables: QueryEngine, lost: str) -> int:
-    """Return the number of deliveries in the fleet that were discarded when their session ended."""
+    """Return the number of deliveries in the fleet that were discarded because their session
+    ended.
+    """
     sums = f"SELECT sum(messages) AS messages FROM ({lost}) l WHERE reason LIKE 'session %'"
     return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
 
 
 def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
-    """Return all gateways without an event for SILENT_SECONDS, most recent first."""
+    """Return all gateways without an event for SILENT_SECONDS, most recently seen first."""
     since = timestamp(now - datetime.timedelta(seconds=SILENT_SECONDS))
     return tables.rows(
         f"SELECT * FROM (SELECT gateway, {_last_seen(now)} AS seen FROM boots GROUP BY gateway) g "
@@ -282,7 +289,7 @@ def _last_seen(now: datetime.datetime) -> str:
 
 
 def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return the version, last event and time quality of each gateway, as of its newest start."""
+    """Return each gateway's last event, and its version and time quality from its newest start."""
     if not gateways:
         return []
     return tables.rows(

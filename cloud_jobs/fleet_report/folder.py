@@ -52,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Rows for the pages of some gateways that are read together."""
+    """Rows for the pages of some gateways. Their curves are read together."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -166,7 +166,7 @@ def _gateway_pages(
     names: Names,
     progress: Progress,
 ) -> Iterator[tuple[str, str]]:
-    """Yield each gateway with the HTML of its page.
+    """Yield each gateway with the HTML of the gateway's page.
 
     Raises ReportError if the tables cannot be read.
     """
@@ -240,8 +240,8 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
     """Return the largest rows of a query for each gateway.
 
-    `size` is the SQL expression to sort by. The column `of_gateway` is the gateway's total number
-    of rows.
+    `size` is the SQL expression to sort by. The column `of_gateway` is the number of all rows that
+    the gateway has in the query.
     """
     return _by_gateway(
         tables.rows(

@@ -27,7 +27,9 @@ _CLASSES = ("0", "1", "2", "3", "4", "")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure shown by a map: the value of a cell, and the lowest values of levels 1 to 4."""
+    """A measure that a heat map can show: the value of a cell, and the lowest values of levels 1 to
+    4.
+    """
 
     key: str
     name: str
@@ -179,10 +181,11 @@ class _Grid:
         )
 
     def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield runs of cells with the same level: first cell number, number of cells, and level.
+        """Yield runs of adjacent cells with the same level: first cell number, number of cells, and
+        level.
 
-        Adjacent cells are combined only if the rows are thin. Cells without a value have level
-        _NONE.
+        Cells are combined only if the rows are thin. Otherwise each cell is a run. Cells without a
+        value have level _NONE.
         """
         begin, count, level = 0, 0, -1
         for at in range(len(self._gateways) * len(self._days)):

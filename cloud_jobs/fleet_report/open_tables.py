@@ -22,14 +22,14 @@ class ReportError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class OpenTables:
-    """A query engine with the gold tables. `has_sensors` is True if there are tables of sensors."""
+    """A query engine with the gold tables. `has_sensors` is True if the tables of sensors exist."""
 
     engine: QueryEngine
     has_sensors: bool
 
 
 def open_tables(root: str) -> OpenTables:
-    """Open the gold tables. Tables of an earlier version have no tables of sensors.
+    """Open the gold tables. If an earlier version wrote them, there may be no tables of sensors.
 
     Raises READ_FAILURES if a table cannot be read.
     """

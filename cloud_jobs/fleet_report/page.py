@@ -123,7 +123,10 @@ def _tiles(figures: Figures) -> str:
 
 
 def _lost(figures: Figures) -> float:
-    """Return the number of messages that sessions did not get, without expired messages."""
+    """Return the number of messages that were not delivered to sessions.
+
+    Expired ones do not count.
+    """
     return _total(figures, "messages_dropped") + figures.discarded_count
 
 

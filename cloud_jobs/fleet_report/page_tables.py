@@ -20,7 +20,10 @@ def counted(count: float, noun: str) -> str:
 
 
 def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
-    """Return the seconds from `seen` to `made_at`. None gives infinity, and a future time 0."""
+    """Return the age in seconds of the time `seen` at the time `made_at`.
+
+    The age is infinite if `seen` is None, and 0 if it is in the future.
+    """
     return max((made_at - seen).total_seconds(), 0) if seen else float("inf")
 
 
@@ -75,7 +78,7 @@ def csv_button(name: str) -> str:
 def section(title: str, body: str, *, name: str = "", note: str = "", csv: str = "") -> str:
     """Return a section of a page with its heading.
 
-    `csv` is the table that its button saves, if any.
+    If `csv` is the name of a table, the section has a button that saves this table.
     """
     button = csv_button(csv) if csv else ""
     identifier = f' id="{name}"' if name else ""

@@ -71,7 +71,10 @@ WITH seen AS (
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity of a sensor over the days shown. Numeric fields are None for string readings."""
+    """One quantity of a sensor over the days shown.
+
+    For a quantity with string readings, the numeric fields are None.
+    """
 
     gateway: str
     device: str | None
@@ -107,8 +110,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class SensorFaults:
-    """Sensors with problems: the first rows of each kind of problem, and the number of all
-    sensors."""
+    """Sensors with problems: the first rows for each kind of problem, and how many sensors
+    have it.
+    """
 
     silent: list[Row]
     silent_count: int
@@ -122,7 +126,10 @@ NO_FAULTS: Final = SensorFaults([], 0, [], 0, [], 0)
 
 
 class SensorReader:
-    """Queries of the sensors' tables, all for the same days and the same current time."""
+    """Reader of the sensors' tables.
+
+    All its queries use the same days and the same current time.
+    """
 
     def __init__(
         self,
@@ -153,8 +160,9 @@ class SensorReader:
         return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
 
     def counts_of(self, gateways: Sequence[str]) -> dict[str, Row]:
-        """Return the numbers of sensors, series, silent sensors, missing readings and repeats, by
-        gateway."""
+        """Return counts by gateway: sensors, series, silent sensors, missing readings and
+        repeats.
+        """
         if not gateways:
             return {}
         rows = self._tables.rows(
@@ -171,8 +179,8 @@ class SensorReader:
     def series_of(self, gateways: Sequence[str]) -> dict[str, list[Series]]:
         """Return the series of gateways, ordered by device and name.
 
-        There are at most SERIES_PER_GATEWAY_MAX per gateway. If a gateway has more, those with
-        problems are preferred.
+        A gateway has at most SERIES_PER_GATEWAY_MAX of them in the result. If it has more, series
+        with problems are preferred.
         """
         rows = self._tables.rows(
             f"{self._judged(gateways)}, numbered AS (SELECT *, row_number() OVER (PARTITION BY "

@@ -19,7 +19,7 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A segment: its name, its first and last sequence, and the clock state in its header."""
+    """A segment: its name, its first and last sequence, and whether its clock was synchronised."""
 
     name: str
     first: int
@@ -61,7 +61,7 @@ def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[
 
 
 def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
-    """Group consecutive segments. A new group starts where events are missing."""
+    """Group consecutive segments of a start. A new group begins after missing events."""
     run: list[Stretch] = []
     for stretch in sorted(stretches, key=lambda one: (one.first, one.last)):
         if run and stretch.first > max(one.last for one in run[-2:]) + 1:
@@ -73,9 +73,9 @@ def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
 
 
 def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> list[Correction]:
-    """Split a segment at its clock steps, and return a correction for each piece.
+    """Split a segment at the steps of its clock, and return a correction for each piece.
 
-    `reference` is the first synchronised sequence, or None if there is none.
+    `reference` is the sequence from which the clock counts as right, or None if there is none.
     """
     if reference is None:
         return [Correction(stretch.name, stretch.first, stretch.last, None)]
@@ -89,8 +89,10 @@ def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> l
 
 
 def _milliseconds(sequence: int, reference: int, steps: list[Step]) -> int:
-    """Return the correction in milliseconds for an event: the sum of the clock steps to
-    `reference`."""
+    """Return the correction in milliseconds for the event `sequence`.
+
+    It is the sum of the clock steps between the event and `reference`.
+    """
     if sequence <= reference:
         return sum(s.milliseconds for s in steps if sequence < s.sequence <= reference)
     return -sum(s.milliseconds for s in steps if reference < s.sequence <= sequence)

@@ -25,7 +25,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """The events of a run, and the clock corrections that the run changed."""
+    """Changes of a run: its events, and the clock corrections that are new or different."""
 
     first: int
     through: int
@@ -60,7 +60,7 @@ def make_daily(made: Tables, of: Changes) -> None:
 
 
 def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
-    """Compute `gateway_health` and `drops` for the days of new events and of changed times."""
+    """Compute `gateway_health` and `drops` for days with new events or corrected times."""
     days = as_values(of.fresh.select(*_DAY).unionByName(_days_moved(of.changed)).distinct())
     elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
     partitions = as_values(days.unionByName(elsewhere).distinct())
@@ -75,9 +75,9 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
 
 
 def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
-    """Write rows of `gateway_health` for `days`, and update other days of the same gateways.
+    """Replace the rows of `gateway_health` for `days`.
 
-    Another day is updated if its offline time has changed.
+    Other days of the same gateways are updated if their offline time has changed.
     """
     gateways = F.broadcast(days.select("gateway").distinct())
     boots = made.read("boots").join(gateways, "gateway", "left_semi")
@@ -94,7 +94,10 @@ def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
 
 
 def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
-    """Compute `sensor_quarters` and `sensor_days` for the days of new and of moved readings."""
+    """Compute `sensor_quarters` and `sensor_days` again for the days that changed.
+
+    A day has changed if it has new readings, or if a clock correction moved readings to or from it.
+    """
     readings = silver.read("sensor_readings").where(F.col("batch") <= of.through)
     new = placed(readings.where(F.col("batch") >= of.first), of.corrections)
     series_days = made.read("sensor_days")
@@ -120,9 +123,9 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
-    """Select the readings whose corrected day may be between `first` and `last`.
+    """Select the readings whose corrected time may be between `first` and `last`.
 
-    Delta skips files with this filter.
+    The filter allows Delta to skip files.
     """
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
@@ -132,7 +135,10 @@ def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
 
 
 def _days_moved(changed: DataFrame) -> DataFrame:
-    """Return the gateways and days of changed corrections, before and after the change."""
+    """Return the gateways and days whose readings moved because a clock correction changed.
+
+    Both the days before and the days after the change are returned.
+    """
     now, before = changed.select(*_DAY), changed.select("gateway", F.col("day_before").alias("day"))
     return now.unionByName(before)
 
@@ -170,5 +176,7 @@ def replace(made: Tables, name: str, rows: DataFrame) -> None:
 
 
 def _contract(made: Tables, name: str, rows: DataFrame) -> DataFrame:
-    """Select a table's columns, cast to the types in the schema."""
+    """Select the columns of a table's schema from rows, and cast them to the types in the
+    schema.
+    """
     return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in made.schemas[name]))

@@ -114,9 +114,11 @@ def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
 
 
 def _lags(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Return the delay from the last event of a segment to its ingestion, per gateway and day.
+    """Return delays of segments per gateway and day: their number, the median and the longest
+    delay.
 
-    Segments whose times are unknown do not count.
+    A delay is the time from the last event of a segment to its ingestion. A segment whose times are
+    unknown has no delay.
     """
     last = events.groupBy("gateway", "day", "segment_name").agg(
         F.max("time").alias("last"), worst_quality("time_quality").alias("quality_then")

@@ -19,8 +19,8 @@ _SECONDS: Final = "offline_seconds"
 def offline_days(boots: DataFrame) -> DataFrame:
     """Return `offline_seconds` for each gateway and day on which the gateway was off.
 
-    An interval is ignored if it is negative or longer than OFFLINE_DAYS_MAX days, because then the
-    clock was set.
+    An interval is ignored if it is negative or longer than OFFLINE_DAYS_MAX days, because it then
+    shows a change of the clock.
     """
     in_order = Window.partitionBy("gateway").orderBy("first_sequence")
     off = boots.withColumn("since", F.lag("last_time").over(in_order)).where(

@@ -1,7 +1,8 @@
 """Sensor readings at their corrected times.
 
-A gateway that starts without a correct time stamps readings with a wrong one. `clock_corrections`
-corrects them as it does for events. A sensor's own clock can be wrong as well.
+A gateway that starts without a correct time gives readings a wrong time. The table
+`clock_corrections` corrects the times of readings in the same way as the times of events. A
+sensor's own clock can be wrong as well.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
     """Return readings with corrected times and the start of their quarter hour (`begin`).
 
     `number` is the value of a numeric, sum or Boolean reading, and `text` that of a string reading.
-    If the time differs from the delivery by more than SENSOR_CLOCK_DAYS_MAX, the delivery time is
-    used.
+    If the sensor's time differs from the time of delivery by more than SENSOR_CLOCK_DAYS_MAX days,
+    the time of delivery is used.
     """
     known = F.broadcast(corrections).select(
         F.col("gateway").alias("of_gateway"), F.col("boot").alias("of_boot"),

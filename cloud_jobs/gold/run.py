@@ -1,10 +1,10 @@
 """One run of `oncegate gold`: it processes all batches that were ingested since the last run.
 
-A run first commits the range of its batches. An interrupted run is finished first, with the same
-batches; newer batches are processed afterwards. The transactions of merges carry the number of the
-run's last batch, so committed rows are not added twice. All other tables are derived from the
-merged ones and computed again for the affected days. If a batch withdrew events of earlier batches,
-all tables are emptied and computed again.
+A run first commits the range of its batches. If a run was interrupted, the next one finishes it
+first, with the same batches, and then processes newer batches. The transactions of merges carry the
+number of the run's last batch, so committed rows are not added twice. The other tables are derived
+from the tables that are merged, and computed again for the affected days. If a batch withdrew
+events of earlier batches, all tables are emptied and computed again.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _make(
     *,
     audits: bool,
 ) -> int:
-    """Execute a run and record that it is done. Return the last audited batch."""
+    """Execute a run and record that it is done. Return the number of the last audited batch."""
     after_step("begin")
     if run.batches:
         _take(silver, made, run, progress, after_step)
@@ -241,10 +241,10 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return the present gaps as rows of `gaps`.
+    """Return the present gaps as rows of the table `gaps`.
 
-    The day of a gap is corrected if `corrections` are given. Otherwise it is as the gateway wrote
-    it.
+    The day of a gap comes from the time that the gateway wrote. If `corrections` are given, this
+    time is corrected first.
     """
     events = silver.read("events")
     if corrections is not None:

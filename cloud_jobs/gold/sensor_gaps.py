@@ -1,8 +1,8 @@
-"""Gaps in the sensors' own numbers, found in the readings that have landed.
+"""Gaps in the numbers that sensors give their frames, found in the readings that have landed.
 
-A sensor numbers its frames within each of its starts. A missing number between two present ones was
-lost before the gateway's log, or is in a gap of the log. Numbers missing before the first or after
-the last present number cannot be detected.
+A sensor numbers its frames again from each of its starts. A missing number between two present ones
+was lost before the gateway's log, or is in a gap of the log. Numbers missing before the first or
+after the last present number cannot be detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _START: Final = ("gateway", "device", "device_boot")
 
 
 def sensor_gaps_of(readings: DataFrame) -> DataFrame:
-    """Return one row of `gaps` for each gap in the numbers of a sensor's start."""
+    """Return rows of `gaps`: one for each gap in the frame numbers of a sensor since one of its
+    starts.
+    """
     numbered = readings.where(
         "device IS NOT NULL AND device_boot IS NOT NULL AND device_sequence IS NOT NULL"
     )

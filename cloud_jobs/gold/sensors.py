@@ -1,8 +1,8 @@
 """Readings by quarter hour and by day, with one row per quantity of a sensor.
 
-Days with new readings are computed again as a whole. The increase of a counter depends on the
-previous reading, which may be from an earlier day. The last readings of the other days are
-therefore read as well (`anchors`).
+A day with new readings is computed again as a whole. The increase of a counter is the difference
+from the previous reading, which may be from an earlier day. Therefore the last readings of other
+days are read as well (`anchors`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
     """Return each `gateway` and `day` that has to be computed again.
 
     Args:
-        new: new or moved readings, with the columns SERIES and `day`.
-        series_days: rows of `sensor_days`. The next day of a series continues from the new reading,
-            so that day is returned as well.
+        new: readings that are new or have moved to another time, with the columns SERIES and `day`.
+        series_days: rows of `sensor_days`. If a series has a new reading, its next day is returned
+            as well, because the first increase of that day depends on the reading.
     """
     days = new.select(*SERIES, F.col("day").alias("new_day")).distinct().alias("n")
     later = series_days.select(*SERIES, "day").alias("d")
@@ -50,7 +50,8 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
     """Pair each series of a gateway with each of the gateway's moved days.
 
-    Readings can move to a day on which their series has no row yet.
+    A moved day is a day whose readings have other times since a clock correction changed. Readings
+    can move to a day on which their series has no row yet.
 
     Args:
         series_days: rows of `sensor_days`.
@@ -63,8 +64,8 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 def anchors(series_days: DataFrame) -> DataFrame:
     """Return the last reading of each day in `series_days`, in the format of `placed`.
 
-    These days are not computed again. Their last readings are compared with the first ones of the
-    next day.
+    The days in `series_days` are not computed again. Their last readings are compared with the
+    first readings of the next day.
     """
     nothing = F.lit(None)
     return series_days.select(

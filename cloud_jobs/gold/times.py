@@ -135,10 +135,9 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
 def steps_of(events: DataFrame) -> DataFrame:
     """Find the events at which the written times jump because the clock was set.
 
-    The gateway records a step within CLOCK_LOOK_MILLISECONDS. Events until then already show the
-    new time. Times written before the step may have been ahead of the clock, because they never
-    precede the last time of the previous run. In that case the written times jump by less than the
-    clock.
+    The gateway records a clock step up to CLOCK_LOOK_MILLISECONDS after it happened, so the events
+    just before the record may already have the new time. The written times may jump by less than
+    the clock, because they never go back below the last time of the previous run.
     """
     in_order = Window.partitionBy(*BOOT).orderBy("sequence")
     leap = F.unix_millis("time") - F.unix_millis(F.lag("time").over(in_order))
@@ -188,9 +187,10 @@ def _of_start(table: pa.Table) -> pa.Table:
 
 
 def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
-    """Update `clock_corrections` with `rows`. Unchanged rows are not written.
+    """Update `clock_corrections` with `rows`, and delete rows in `old` whose range no longer
+    exists.
 
-    Rows in `old` whose range of events no longer exists are deleted.
+    Unchanged rows are not written.
     """
     new = rows.withColumn("batch", F.lit(through).cast("long")).withColumn(
         "day_before", F.col("written_day")

@@ -1,4 +1,4 @@
-"""Gold tables to which each batch adds: starts, sessions, QoS 2 messages, and their deliveries.
+"""Gold tables that accumulate batches: starts, sessions, QoS 2 messages, and their deliveries.
 
 An event is new in exactly one batch, so its counts are added once. The other columns are minimums
 and maximums, so the order of batches does not matter.
@@ -156,7 +156,7 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
 
 
 def _columns(schema: StructType) -> list[Column]:
-    """Return the columns of a table. Columns that do not come from events (_KEPT) are null."""
+    """Return the columns of a table. Columns that are not derived from events (_KEPT) are null."""
     return [
         F.lit(None).cast(field.dataType).alias(field.name)
         if field.name in _KEPT
@@ -192,7 +192,7 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
 
 
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
-    """Recompute each row that has an event among `changed`, from all its events.
+    """Compute each row that has an event among `changed` again, from all events of the row.
 
     The rows get the batch number `through`. Repeating the call has no further effect.
     """

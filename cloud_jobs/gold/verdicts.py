@@ -81,9 +81,9 @@ def _judged(
     """Return the verdict for each message or delivery, from its start (`began`) to its end
     (`ended`).
 
-    A null `ended` means that the message is unfinished. `laws` are the names of the checks to
-    consider. A gap with an empty store is a file in quarantine: only its contents would show the
-    store, so it affects all stores of the gateway.
+    If `ended` is null, the message is unfinished. Only the audit checks named in `laws` count. A
+    gap with an empty store comes from a file in quarantine whose store is not known, so it affects
+    all stores of the gateway.
     """
     of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
     found = of_these.agg(

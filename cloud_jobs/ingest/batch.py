@@ -10,11 +10,11 @@
     finish     commit the batch's counts; this completes the batch                  batches
     sweep      remove the staging table
 
-The staging commit determines the contents of a batch: files that change, disappear or land later
-do not affect it. It also contains everything derived from a file's events, so rows that were just
+The staging commit determines the contents of a batch: files that change, disappear or land later do
+not affect it. It also contains everything derived from a file's events, so rows that were just
 written are not read back (docs/decisions/0145). Events and readings are committed concurrently, in
-any order, followed by segments and quarantine. Only for gateways that may have an event twice, the
-events are committed first and read back (`cloud_jobs.ingest.split`).
+any order, followed by segments and quarantine. If a gateway may have an event twice, its events are
+committed first and read back (`cloud_jobs.ingest.split`).
 
 Each step depends only on the staging commit and on the tables that earlier steps wrote. Each write
 carries the batch's number as its application transaction. If a run fails at any point, the next run
@@ -88,10 +88,10 @@ class _LookedUp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch and the tables that it writes to. `after_step` is called with the name of a committed
-    step.
+    """A batch and the tables that it writes to.
 
-    `source` is the directory or URL of the files, and `pinned` contains the keys of the keys file.
+    `after_step` is called with the name of each committed step. `source` is the directory or URL of
+    the files, and `pinned` contains the keys of the keys file.
     """
 
     tables: Tables
@@ -119,8 +119,7 @@ class Batch:
         return self.tables.has(self._staging_name)
 
     def stage(self, files: DataFrame) -> None:
-        """Read and verify files (see landing.contents_of), and store the results in a single
-        commit.
+        """Read and verify files, and store the results in a single commit.
 
         Raises TablesBusyError if another run has staged the same batch.
         """
@@ -158,7 +157,7 @@ class Batch:
         return row
 
     def _looked_up(self, staged: Staged, *, is_new: bool) -> _LookedUp:
-        """Query the keys and earlier segments, commit new keys, and find the refused files."""
+        """Look up keys and earlier segments, commit new keys, and find the refused files."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
         with side_by_side() as submit:
@@ -207,8 +206,7 @@ class Batch:
         return bool(names)
 
     def _is_begun(self) -> bool:
-        """Return True if a step after `keys` is committed. The keys of the batch are then final,
-        even if the file of `--keys` has changed since then."""
+        """Return True if a step after `keys` is committed, so that the batch's keys are final."""
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
@@ -283,8 +281,7 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit the refused data: a limited number of rows of each kind, and all refused segments.
-        Later runs compare landed files with these segments."""
+        """Commit a limited number of refused rows of each kind, and all refused segments."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))

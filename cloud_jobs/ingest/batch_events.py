@@ -15,7 +15,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The events (valid lines) in a batch's trusted files."""
+    """The events (valid lines) in the trusted files of a batch, and their commit to the table."""
 
     tables: Tables
     batch: int
@@ -24,7 +24,10 @@ class Events:
     """The files that may contain an event that is already in the tables, or twice in the batch."""
 
     def commit(self) -> None:
-        """Append the new events to `events`. No query is needed if no file overlaps another one."""
+        """Append the new events to the table `events`.
+
+        If the files of the batch overlap no other files, all events are new and no query is needed.
+        """
         new = self._candidates
         if self.overlapping:
             known = self.tables.read("events").where(F.col("batch") != self.batch)

@@ -49,8 +49,8 @@ def halves_before(
 ) -> list[Event]:
     """Return the events in earlier batches that complete the `wanted` messages.
 
-    Each message is paired with a flag: True if its `message_held` is wanted, False if its
-    `message_released` is wanted.
+    Each wanted message is paired with a flag that names its missing event: True for `message_held`,
+    False for `message_released`.
     """
     rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
             for message, is_held in wanted]  # fmt: skip
@@ -100,18 +100,20 @@ def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
 
 
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
-    """Join the contents of messages (from `held`) with the time of delivery (from `released`)."""
+    """Join the contents of messages (from `held`) with the times of their delivery (from
+    `released`).
+    """
     contents = held.select(*MESSAGE, *_CONTENT)
     deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "clock", "day")
     return contents.join(deliveries, list(MESSAGE))
 
 
 def _halved(rows: DataFrame) -> Column | None:
-    """Return a filter for messages of which `rows` contain only `message_held` or
-    `message_released`.
+    """Return a filter for the messages that have only one of their two events in `rows`.
 
-    Return None if there are no such messages. The filter may also select newer messages. Message
-    numbers rise, so Delta skips the files of older messages.
+    The events are `message_held` and `message_released`. Return None if there are no such messages.
+    The filter selects all messages from the lowest such number on: message numbers rise, so Delta
+    can skip the files of older messages.
     """
     kinds = [f"message_{what}" for what in HALVES]
     halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

@@ -43,7 +43,7 @@ def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> Data
 def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
     """Select the candidate events that contradict a stored event.
 
-    Both have the same identity, but different contents.
+    Two events contradict each other if they have the same identity but different contents.
     """
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(

@@ -1,7 +1,7 @@
-"""Records and outline of a file, computed by columns in the worker that parses the file.
+"""SenML records and summary of a file, computed by columns in the worker that parses the file.
 
-The records are the SenML records of messages that are complete in the file (RECORDS). The outline
-is a summary for the driver. This module does not use Spark and has no side effects.
+The records are those of messages that are complete in the file (RECORDS). The summary, called
+outline, is for the driver. This module does not use Spark and has no side effects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
 
 
 class Contents(NamedTuple):
-    """Records and outline (summary) of one file.
+    """SenML records of one file, and the outline (a summary for the driver).
 
     The outline is None if a message or a reading occurs twice.
     """
@@ -82,8 +82,8 @@ def _messages_of(
 ) -> tuple[list[int], pa.RecordBatch, tuple[Half, ...]] | None:
     """Find the messages of a file. Return None if a message occurs twice or has no number.
 
-    Otherwise return the numbers of the complete messages, the contents of these messages as rows of
-    DELIVERED, and the single events of incomplete messages.
+    Otherwise return three results: the numbers of the complete messages, the contents of these
+    messages as rows of DELIVERED, and the events of messages that are incomplete in this file.
     """
     kind = events.column("event")
     published, held, released = (
@@ -120,7 +120,7 @@ def _messages_of(
 
 
 def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows for which the mask is true. The rows are not copied if all are selected."""
+    """Return the rows for which the mask is true. If all rows are selected, they are not copied."""
     return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 
@@ -136,9 +136,9 @@ def _halves_of(rows: pa.RecordBatch, *, is_held: bool) -> list[Half]:
 def outlined(
     records: pa.RecordBatch, messages: list[int], halves: tuple[Half, ...] = ()
 ) -> Outline | None:
-    """Return the outline (summary) of records. The messages of the records are distinct.
+    """Return the outline (summary) of SenML records, or None if a board's reading occurs twice.
 
-    Return None if a board's reading occurs twice.
+    No message may occur twice in `records`.
     """
     good = records.filter(pc.is_null(records.column("wrong"))).select([*_FRAME, "name", "position"])
     is_numbered = reduce(pc.and_, (pc.is_valid(good.column(name)) for name in _FRAME))
@@ -157,8 +157,9 @@ def outlined(
 
 
 def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
-    """Return the ranges of consecutive frame numbers of each board, and the number of distinct
-    frames."""
+    """Return the consecutive frame numbers of each board as ranges, and the number of distinct
+    frames.
+    """
     *board, sequence = _FRAME
     found = _grouped(numbered, board, (sequence, "distinct"), (sequence, "min_max"))
     least, greatest = pc.struct_field(found.column(-1), 0), pc.struct_field(found.column(-1), 1)

@@ -1,4 +1,4 @@
-"""Queries and updates of the table `gateway_keys`, with which a batch's files are checked."""
+"""Access to the table `gateway_keys`, whose keys are used to check the files of a batch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KnownKeys:
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """Summary of a batch's staged files."""
+    """Staged files of a batch, summarised for the checks of their keys."""
 
     trusted: list[SignedFile]
     """The files with valid bytes, ordered by path."""
@@ -53,7 +53,10 @@ class StagedFiles:
 
     @property
     def with_events(self) -> list[Origin]:
-        """The trusted files with at least one valid line, each with its origin and outline."""
+        """Origins of the trusted files that have at least one valid line.
+
+        An origin has the gateway, store and start of a file, and a summary of its contents.
+        """
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
 
     @property
@@ -72,7 +75,8 @@ class StagedFiles:
 
 
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
-    """Return the summary of a batch's staged files, given as `rows` in the order of their paths.
+    """Return the summary of a batch's staged files, which are given as `rows` in the order of
+    paths.
 
     There are at most SEGMENTS_PER_BATCH_MAX rows.
     """
@@ -97,7 +101,11 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 def known_keys(
     known: Queryable, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
-    """Return the keys of all gateways named in the files, in their folders or in the keys file."""
+    """Return the keys of the gateways that the files name, in a header or in a folder of their
+    path.
+
+    Gateways in the keys file are included.
+    """
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
     sql = f"SELECT {', '.join(_COLUMNS)}, batch FROM {{gateway_keys}}"
@@ -122,8 +130,8 @@ def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
     """Return the gateway and the hash of each unsigned file that is followed by an ingested
     segment.
 
-    A segment contains the hash of its predecessor. The following segment may be unsigned itself: it
-    was checked when its gateway's first key arrived.
+    The following segment contains the hash of the file, so it vouches for the file. It may be
+    unsigned itself: it was checked when its gateway's first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})

@@ -83,7 +83,10 @@ class KnownRows:
             self._memory.append(name, HELD[name], rows)
 
     def forget(self) -> None:
-        """Release the cached rows. Call this after changes other than `add`."""
+        """Release the cached rows.
+
+        Call this after any change of the tables that was not made with `add`.
+        """
         with self._loading:
             if self._memory is not None:
                 self._memory.close()
@@ -104,9 +107,10 @@ class KnownRows:
 def open_files(
     known: Iterable[Mapping[str, Any]], paths: Iterable[str], settled: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return the files that must be examined: `path`, and the columns of the known row.
+    """Return the files that must be examined: their `path`, and the other columns of their known
+    row.
 
-    The columns of a new file are None.
+    For a new file these columns are None.
 
     Args:
         known: rows with `name`, `state`, `reason`, `gateway`, `public_key` and `refused_path`.

@@ -1,8 +1,8 @@
 """Listing of the landed (uploaded) files that must be examined.
 
 Listing does not read contents. A file is examined if `segments` does not contain its name with a
-final state. A file in quarantine is examined again if its bytes have changed, or if the keys have
-changed by which it was refused (`refused_files`).
+final state. A file in quarantine is examined again if its bytes have changed, or if the keys that
+led to its refusal have changed (`refused_files`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KNOWN_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Result of a listing: the files to examine, and whether there are more.
+    """Result of a listing: the files to examine, and whether more files than the limit were found.
 
     `ignored` counts files whose names are not segment names.
     """
@@ -89,9 +89,9 @@ def _paths_in(spark: SparkSession, source: str) -> list[str]:
 
 
 def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
-    """Return the files that are not ingested yet, each with its path and its columns of `segments`.
+    """Return the files that must be examined, each with its path and its columns of `segments`.
 
-    The columns of a new file are None.
+    For a new file these columns are None.
     """
     names = [name_of(path) for path in paths]
     named = tables.spark.createDataFrame(pa.table({"path": paths, "name": names}))

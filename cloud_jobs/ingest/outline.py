@@ -19,7 +19,7 @@ Run = tuple[int, int]
 
 
 class Half(NamedTuple):
-    """An event `message_held` or `message_released` whose counterpart is not in the file."""
+    """An event `message_held` or `message_released` whose counterpart is not in the same file."""
 
     is_held: bool
     message: int
@@ -32,7 +32,7 @@ class Half(NamedTuple):
 
 
 class BoardRun(NamedTuple):
-    """Consecutive frame numbers from one start of a board."""
+    """Consecutive frame numbers that a board used after one of its starts."""
 
     device: str
     boot: int

@@ -39,8 +39,8 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """Keep at most QUARANTINE_ROWS_MAX rows for each kind, start of a gateway, and segment (if
-    known), and one row that counts the rest."""
+    """Keep at most QUARANTINE_ROWS_MAX rows per kind, start of a gateway and segment (if known),
+    and add a row with the number of the others."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (
@@ -144,7 +144,8 @@ def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
 def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
     """Select refused messages as rows of `quarantine`.
 
-    They are not SenML JSON, or contain a reading that belongs to another topic.
+    A message is refused if its payload is not SenML JSON, or contains a reading that belongs to
+    another topic.
     """
     wrong = records.where("wrong IS NOT NULL").dropDuplicates(["gateway", "store", "message"])
     return _rows(

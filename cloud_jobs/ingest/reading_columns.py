@@ -81,9 +81,8 @@ def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
 def _identities(records: pa.RecordBatch) -> pa.StringArray:
     """Return the deduplication keys of readings.
 
-    A key consists of the sensor's numbers if it sent all of them, otherwise of the message number.
-    Two records of a payload may have the same name and different times. The position distinguishes
-    them.
+    A key has the sensor's own frame numbers if the sensor sent them, otherwise the message number.
+    It also has the position of the record, because two records of a payload may have the same name.
     """
     column = {name: records.column(name) for name in (*_BY_SENSOR, *_BY_MESSAGE)}
     is_numbered = reduce(pc.and_, (pc.is_valid(column[name]) for name in _BY_SENSOR[:3]))
@@ -100,7 +99,7 @@ def _identities(records: pa.RecordBatch) -> pa.StringArray:
 
 
 def _plain(values: pa.Array) -> pa.StringArray:
-    """Convert values to strings. A string that JSON would escape becomes null."""
+    """Return values as strings. A string in which JSON would escape a character becomes null."""
     if values.type != pa.string():
         return values.cast(pa.string())
     distinct = values.dictionary_encode()
@@ -130,9 +129,9 @@ _CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
 
 
 def _json_of(values: tuple[Any, ...]) -> str:
-    """Return strings as a JSON array with the same escapes as Spark's `to_json`.
+    """Return the values of each row as a JSON array, with the same escapes as Spark's `to_json`.
 
-    Stored keys were written by `to_json` in earlier versions.
+    Keys stored by earlier versions were written by `to_json`, and new keys must be equal to them.
     """
     text = _ENCODER.encode([None if value is None else str(value) for value in values])
     if "\\u00" in text:

@@ -1,4 +1,7 @@
-"""Queries that store each reading only once in `sensor_readings` (docs/formats/readings.md)."""
+"""Queries with which each reading is stored only once in `sensor_readings`.
+
+docs/formats/readings.md describes the identity of a reading.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ Board = tuple[str, str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Summary of a batch's records, without their contents."""
+    """Summary of a batch's SenML records, without the values of the records."""
 
     good: int
     wrong: int
@@ -70,7 +73,7 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """Return True if an earlier batch may have stored a reading of this batch.
 
     Only gateways without duplicates in the batch are checked. Boards of one gateway use similar
-    numbers, so each board is compared with its own stored numbers.
+    frame numbers, so each board is compared with its own stored numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(
@@ -96,7 +99,8 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
     """Yield the number of records and the ranges of their numbers, for each gateway.
 
-    They come from the summaries (outlines) of the staged files. `_counted` queries the same values.
+    The values come from the outlines (summaries) of the staged files. `_counted` is a query for the
+    same values.
     """
     outlines: dict[str, list[Outline]] = {}
     for gateway, outline in plain.numbers:
@@ -120,7 +124,9 @@ def _ranges_of(plain: Split) -> Iterator[Numbers]:
 
 
 def _counted(records: DataFrame) -> list[Numbers]:
-    """Return the number of records and the ranges of their numbers, for each gateway."""
+    """Return the number of records and the ranges of their numbers, for each gateway, by a
+    query.
+    """
     numbers = ("senml_boot", "senml_sequence", "message")
     is_good = F.col("wrong").isNull()
     rows = (
@@ -149,8 +155,9 @@ def _near(rows: list[Numbers]) -> str:
 
 
 def _of_all(rows: list[Numbers]) -> Numbers:
-    """Combine the rows of all gateways: the widest ranges of numbers, and the sums of the
-    counts."""
+    """Combine the rows of all gateways to one: the widest ranges of numbers, and the sums of
+    counts.
+    """
     found: dict[str, Any] = {
         name: sum(row[name] for row in rows) for name in ("good", "by_message")
     }
@@ -211,8 +218,8 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
     """Select the candidate readings that contradict a stored reading.
 
-    Both have the same identity, but another value, unit or time. Readings of a board whose counters
-    restarted look like this. They must not be dropped as duplicates.
+    They have the same identity as the stored reading, but another value, unit or time. Readings of
+    a board whose counters restarted look like this. They must not be dropped as duplicates.
     """
     contents = [
         "name",

@@ -42,7 +42,7 @@ def still_refused(
 ) -> frozenset[str]:
     """Return the paths of files that would be refused again, so they need no examination.
 
-    Their bytes have not changed, nor have the keys by which they were refused.
+    Neither their bytes nor the keys that led to their refusal have changed.
     """
     waiting = judged_as_before(tables, files, pinned)
     if not waiting:
@@ -89,9 +89,10 @@ def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
 def judged_as_before(
     tables: Queryable, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> list[str]:
-    """Return the paths of files that can only be accepted if their bytes change.
+    """Return the paths of files that would be refused again unless their bytes have changed.
 
-    Their key was not added after the refusal, and they are still in the same folder.
+    No key was added since they were refused that could make them valid, and they are in the same
+    folder.
     """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()

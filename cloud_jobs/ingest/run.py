@@ -78,7 +78,7 @@ def ingest_batches(
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
     """Stage and complete a batch of files.
 
-    Return its row of `batches`, and the size of the files in bytes.
+    Return its row of the table `batches`, and the size of the files in bytes.
     """
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)

@@ -1,9 +1,9 @@
 """Lock that allows only one run at a time on a local tables directory.
 
-A second run is refused immediately. The lock is not needed for correctness: the application
-transaction of each write prevents two runs from doing a step twice
-(cloud_jobs.tables.delta_tables). Other file systems have no lock. On S3, Delta separates only the
-writers of one driver, so only one job may run at a time (docs/decisions/0136).
+A second run is refused immediately. The tables are correct even without the lock, because each
+write has an application transaction, which prevents two runs from doing a step twice
+(cloud_jobs.tables.delta_tables). For tables on other file systems there is no lock. On S3, Delta
+separates only the writers of one driver, so only one job may run at a time (docs/decisions/0136).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from cloud_jobs.places import local_directory
 
 @contextmanager
 def only_run(spark: SparkSession, tables: str) -> Iterator[bool]:
-    """Hold the lock of local tables within the block. Yield True if the tables are local.
+    """Hold the lock of the tables within the block, if the tables are local.
 
-    Raises TablesBusyError if another process holds the lock.
+    Yield True if they are local, otherwise False. Raises TablesBusyError if another process holds
+    the lock.
     """
     if _is_local(spark, tables):
         directory = local_directory(tables)

@@ -49,7 +49,7 @@ _TOUCHING: Final = (
 def ledger_of(
     known: Queryable, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
-    """Return all rows of `segments` that concern a batch's files. Only one query is used.
+    """Return all rows of `segments` that concern a batch's files, found with a single query.
 
     Args:
         known: the ingested tables.
@@ -86,8 +86,8 @@ def judged(
 def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> list[Row]:
     """Return a row of `segments` for each file name that is not ingested yet, ordered by path.
 
-    If two files in different directories have the same name, the trusted one is used. A refused
-    file with the same bytes as a trusted segment is a duplicate of the segment.
+    If two files in different directories have the same name, the row describes the trusted one. A
+    refused file with the same bytes as a trusted segment is recorded as a duplicate.
     """
     best: dict[str, Mapping[str, Any]] = {}
     for row in files:

@@ -70,7 +70,10 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Add the columns for errors to successfully parsed records (schema `_MADE`)."""
+    """Add the columns for errors, which are empty, to records that were parsed successfully.
+
+    The result has the schema `_MADE`.
+    """
     wrong = pa.nulls(rows.num_rows, pa.string())
     is_elsewhere = pa.repeat(pa.scalar(False), rows.num_rows)
     return pa.record_batch([*rows.columns, wrong, is_elsewhere], _MADE)

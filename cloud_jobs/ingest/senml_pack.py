@@ -45,8 +45,7 @@ class RefusedPackError(ValueError):
 
 
 class Record(NamedTuple):
-    """A SenML record with resolved base fields, as the last columns of RECORDS (from
-    `position`)."""
+    """A SenML record whose base fields are resolved. The fields are the last columns of RECORDS."""
 
     position: int
     senml_device: str | None
@@ -168,7 +167,7 @@ def _is(kind: str, value: object) -> bool:
 def _number(value: float | None) -> float:
     """Convert a number to the nearest float.
 
-    None becomes 0, and a number beyond all floats infinity.
+    None becomes 0, and a number too large for a float becomes infinity.
     """
     try:
         return float(value or 0)

@@ -59,7 +59,7 @@ def resolved(
     """Return the records of packs that break no rule, as rows of RESOLVED.
 
     Args:
-        sources: the numbers of the messages, one for each pack.
+        sources: the index of the message that each pack comes from.
         packs: lists of records, which may lack fields.
         topics: topics of the messages.
         received: times of delivery, in microseconds since 1970, less than 2**53.
@@ -123,7 +123,7 @@ def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
 def _are_small(
     fields: Columns, base: Columns, records: pa.Int32Array, topics: pa.StringArray, of: pa.Array
 ) -> pa.BooleanArray:
-    """Return True for each record that is short enough for its SenML pack to be built.
+    """Return True for each record that is short enough for its base fields to be applied.
 
     The pack must stay within PACK_CHARACTERS_MAX even if all its records were as long. If all
     records together exceed CHARACTERS_TOGETHER_MAX, return False for all. No strings are joined
@@ -140,9 +140,9 @@ def _are_small(
 
 
 def _texts(fields: Columns, base: Columns, is_small: pa.BooleanArray) -> Columns:
-    """Return the names and units of records.
+    """Return the names and units of records, with base name and base unit applied.
 
-    If `is_small` is False, base values are not applied.
+    For a record whose `is_small` is False, they are not applied.
     """
     at = {name: pc.if_else(is_small, base[name], None) for name in ("bn", "bu")}
     own = pc.fill_null(fields["n"], "")

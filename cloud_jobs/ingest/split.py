@@ -1,10 +1,10 @@
 """Split of a batch's gateways into plain and odd ones.
 
-A gateway is plain if the outlines of its files show that no record can occur twice in the batch.
-The staged records of plain gateways are used unchanged. For odd gateways the events are read again
-from the table, joined and sorted. The gateway is part of the key of every table, so an odd gateway
-does not affect others. The split depends only on the staging commit and on earlier batches, so it
-is the same after a crash.
+A gateway is plain if the outlines (summaries) of its files show that no record can occur twice in
+the batch. The staged records of plain gateways are used unchanged. All other gateways are odd:
+their events are read again from the table, joined and sorted. The gateway is part of the key of
+every table, so an odd gateway does not affect others. The split depends only on the staging commit
+and on earlier batches, so it is the same after a crash.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ Message = tuple[str, str, int]
 
 
 class Origin(NamedTuple):
-    """Gateway, store, start, clock and day of a trusted file, and the outline (summary) of its
-    contents."""
+    """Origin of a trusted file: gateway, store, start, clock and day, and a summary of its
+    contents.
+    """
 
     gateway: str
     store: str
@@ -74,12 +75,13 @@ half is `message_held`, and False for `message_released`."""
 
 
 def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: Before) -> Split:
-    """Split a batch's gateways into plain and odd ones.
+    """Split a batch's gateways into plain and odd ones. A gateway is odd if a record may occur
+    twice.
 
     Args:
         origins: the trusted files of the batch that contain events.
         overlapping: gateways with an event that may be in the tables already or occur twice.
-        halves_before: returns the other halves of messages, from earlier batches.
+        halves_before: returns the events in earlier batches that complete given messages.
     """
     odd = {*overlapping} | {one.gateway for one in origins if one.outline is None}
     odd |= _repeating(origins)
@@ -104,7 +106,7 @@ def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: 
 
 
 def _repeating(origins: Iterable[Origin]) -> set[str]:
-    """Return the gateways for which a message may be delivered twice in the batch."""
+    """Return the gateways for which the same message may be delivered twice in the batch."""
     runs: defaultdict[tuple[str, str], list[Run]] = defaultdict(list)
     halves: Counter[tuple[Message, bool]] = Counter()
     for one in origins:
@@ -121,7 +123,7 @@ def _repeating(origins: Iterable[Origin]) -> set[str]:
 
 
 def _boards_repeating(outlines: Iterable[tuple[str, Outline | None]]) -> set[str]:
-    """Return the gateways for which a board's reading may occur twice in the batch."""
+    """Return the gateways for which the same reading of a board may occur twice in the batch."""
     runs: defaultdict[tuple[str, str, int], list[Run]] = defaultdict(list)
     for gateway, outline in outlines:
         for run in outline.boards if outline else ():
@@ -135,7 +137,7 @@ def _touch(runs: list[Run]) -> bool:
 
 
 def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
-    """Pair `message_held` and `message_released` of messages for which they are in different files.
+    """Pair `message_held` and `message_released` of messages that have them in different files.
 
     Return the pairs as rows of DELIVERED, and the gateways for which such an event occurs twice.
     """

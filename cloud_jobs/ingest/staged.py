@@ -51,8 +51,10 @@ class Staged:
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files with a non-null `content` column (`malformed`, `events` or
-        `records`)."""
+        """Select the files in which the column `content` is not null.
+
+        `content` is `malformed`, `events` or `records`.
+        """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
             rows = rows.where(~F.col("path").isin([refusal.path for refusal in self.refusals]))
@@ -62,7 +64,7 @@ class Staged:
 
     @property
     def with_malformed(self) -> DataFrame:
-        """Files with malformed lines, for quarantine.refused_lines."""
+        """Staged files that have malformed lines. `quarantine.refused_lines` reads them."""
         of_file = ("reason", "name", "gateway", "boot", "file_sha256", "file_bytes")
         return self.with_content("malformed", *of_file)
 

@@ -133,7 +133,7 @@ def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
 def _contents_part(
     events: pa.RecordBatch | None, header: Header, began: int | None
 ) -> dict[str, Any]:
-    """Derive the columns `records` and `outline` of a staged file from its events."""
+    """Derive the columns `records` and `outline` (a summary) of a staged file from its events."""
     if events is None or began is None:
         return {"records": None, "outline": None}
     of_file = {name: getattr(header, name) for name in ("gateway", "store", "boot", "clock")}

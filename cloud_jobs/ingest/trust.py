@@ -47,7 +47,7 @@ class SignedFile:
 
 @dataclass(frozen=True, slots=True)
 class GatewayKey:
-    """A row of `gateway_keys`, without its batch and time."""
+    """A row of the table `gateway_keys`, without the columns for batch and time."""
 
     gateway: str
     public_key: str
@@ -72,7 +72,7 @@ class Refusal:
 def folder_of(path: str, source: str) -> str:
     """Return the folder of a file relative to the source.
 
-    Both may be written as Spark or a person does.
+    Both paths may be in Spark's form or in the form that a person writes.
     """
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]
@@ -120,7 +120,7 @@ def new_keys(
 
 
 def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[GatewayKey]:
-    """Return rows for the keys of a gateway that differ from the keys file."""
+    """Return the rows of a gateway's keys that have changed because the keys file differs."""
     by_key = {row.public_key: row for row in before}
     after = [
         replace(
@@ -158,8 +158,8 @@ def refusals_of(
 def unvouched(files: Iterable[SignedFile], named: Collection[Named]) -> list[SignedFile]:
     """Return the unsigned files that no valid segment names as its predecessor.
 
-    `named` contains the predecessors of valid segments. An unsigned file is valid if it is in
-    `named`. Its own predecessor is then valid too.
+    `named` contains the predecessors that valid segments name. An unsigned file in `named` is
+    valid, so the predecessor that it names is valid too, and so on.
     """
     known, found = set(named), []
     unsigned = [file for file in files if file.public_key is None]

@@ -78,7 +78,9 @@ def _with_new_keys(known: Queryable, batch: int) -> list[str]:
 def _lent(
     tables: Tables, files: Sequence[SignedFile], batch: int, gateways: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of ingested segments that no valid segment names as its predecessor."""
+    """Return the rows of ingested unsigned segments that no valid segment names as its
+    predecessor.
+    """
     columns = ", ".join(SEGMENTS.fieldNames())
     rows = tables.query(
         f"SELECT {columns} FROM {{segments}} "

@@ -78,7 +78,10 @@ def _compact(tables: Tables, name: str, order: tuple[str, ...]) -> dict[str, int
 
 
 def _days_in_need(tables: Tables, name: str) -> list[str | None]:
-    """Return the partitions with many small files. None means a table without partitions."""
+    """Return the partitions of a table that have many small files.
+
+    For a table without partitions, the result contains None in place of a partition.
+    """
     rows = tables.read(name)
     # The paths come from the table's log. A compacted day has few files, so they are not opened.
     files = Counter(_day_in(path) for path in rows.inputFiles())

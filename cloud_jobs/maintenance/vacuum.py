@@ -20,10 +20,11 @@ NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
 def vacuum(
     tables: Tables, progress: Callable[[str], None], *, keep_days: int, is_dry: bool
 ) -> dict[str, Any]:
-    """Vacuum each table. Return the number of files removed (or to be removed, if `is_dry`) by
+    """Remove the files of each table that no recent version refers to. Return their number by
     table.
 
-    A reader fails if it started on a version that was replaced more than `keep_days` ago.
+    If `is_dry` is True, files are only counted. A reader fails if it started on a version that was
+    replaced more than `keep_days` ago.
     """
     spark, done = tables.spark, {}
     for check in _CHECKS:

@@ -43,8 +43,8 @@ def with_archive(
 ) -> Iterator[Mapping[str, str]]:
     """Yield the settings for a Spark session, with a class archive if one can be used.
 
-    An archive needs a JVM that this process starts alone, our JVM options in `settings`, and jars
-    that exist. Otherwise `settings` is yielded unchanged.
+    An archive can be used only if this process starts the JVM, `settings` has our JVM options, and
+    the jars exist. Otherwise `settings` is yielded unchanged.
     """
     cache = cache_directory(cache_dir)
     jars = [(own_jars or cache / "jars") / name for name in needed.files]
@@ -77,8 +77,8 @@ def archived(
 ) -> Iterator[Mapping[str, str]]:
     """Yield settings with which a JVM uses the archive.
 
-    If there is no archive, the settings make the JVM write one when it exits. After the block, stop
-    the JVM and wait until the archive is complete.
+    If there is no archive yet, the settings make the JVM write one when it exits. In this case,
+    stop the JVM after the block and wait until the archive is complete.
     """
     _remove_unfinished(archive.parent)
     for path in archive.parent.glob(f"{archive.name}-*.jsa"):
@@ -100,7 +100,7 @@ def _name_of(archive: Path, size: int) -> str:
 
 
 def _complete(unfinished: Path, archive: Path) -> None:
-    """Rename a finished archive to its final name, and remove the oldest archives."""
+    """Give a finished archive its final name, and remove the oldest archives."""
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
         size = os.fstat(file.fileno()).st_size

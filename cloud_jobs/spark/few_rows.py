@@ -8,9 +8,9 @@ from cloud_jobs.limits import VALUES_MAX
 
 
 def as_values(rows: DataFrame) -> DataFrame:
-    """Return the rows as values held by the driver, if there are at most VALUES_MAX.
+    """Return rows as values that the driver holds, so that they are not computed again.
 
-    If there are more, return `rows` unchanged.
+    If there are more than VALUES_MAX, return `rows` unchanged.
     """
     found = rows.limit(VALUES_MAX + 1).toArrow()
     if found.num_rows > VALUES_MAX:

@@ -93,7 +93,7 @@ class Needed:
 
 
 def needed_for(places: Iterable[str]) -> Needed:
-    """Return the jars needed to read and write tables and segments at these paths and URLs."""
+    """Return the jars needed to read and write tables and segments at `places` (paths and URLs)."""
     if any(urlsplit(place).scheme in S3_SCHEMES for place in places):
         return Needed((PACKAGE, *s3_jars.PACKAGES), ",".join(s3_jars.EXCLUDES), JARS | s3_jars.JARS)
     return Needed((PACKAGE,), EXCLUDES, JARS)

@@ -24,7 +24,7 @@ def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def is_local(settings: Mapping[str, str]) -> bool:
-    """Return True if Spark runs on this machine alone. Spark's own default is `local[*]`."""
+    """Return True if Spark runs on this machine alone. Without a setting, Spark uses `local[*]`."""
     return settings.get("spark.master", "local").startswith("local")
 
 

@@ -175,8 +175,9 @@ def _submitted() -> SparkSession:
 
 
 def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for Delta Lake. Other extensions that are configured (`there`) are
-    kept."""
+    """Return the settings for Delta Lake, added to the extensions that are configured already
+    (`there`).
+    """
     others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
     added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
     return _DELTA | {_EXTENSIONS: ",".join(added)}

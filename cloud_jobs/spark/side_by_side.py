@@ -1,4 +1,7 @@
-"""Concurrent queries in one Spark session: one is planned while another waits for its tasks."""
+"""Concurrent queries in one Spark session.
+
+While one query waits for its tasks, Spark plans another.
+"""
 
 from __future__ import annotations
 

@@ -120,8 +120,8 @@ class Tables:
     def append(self, name: str, rows: DataFrame, *, batch: int, step: str = "") -> None:
         """Append a batch's rows to a table. Repeated calls have no further effect.
 
-        With a `step` the append shares its transaction with the `merge` of that step. Only one of
-        the two has an effect.
+        If a `step` is given, the append has the same transaction as the `merge` with this step.
+        Then only the first of the two has an effect.
         """
         application = f"{self.application}/{name}/{step}".rstrip("/")
         contract = rows.select(*self.schemas[name].fieldNames())
@@ -151,17 +151,18 @@ class Tables:
         return self.spark.createDataFrame(columns, schema)
 
     def has_written(self, name: str, batch: int) -> bool:
-        """Return True if a batch's write is committed. A write without rows leaves no other trace.
+        """Return True if a batch's write to a table is committed.
 
-        Batches are written in order, so the commit is among the latest ones. Commits that an
-        operator makes (OPTIMIZE, VACUUM) are skipped.
+        The commit is the only trace of a write without rows. Batches are written in order, so only
+        the latest commits are examined. Commits that an operator makes (OPTIMIZE, VACUUM) are
+        skipped.
         """
         path = quoted(self.path(name))
         found = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_LOOKED_AT_MAX}")
         return not found.where(F.col("userMetadata") == self._of_batch(batch)).isEmpty()
 
     def _of_batch(self, batch: int) -> str:
-        """Return the user metadata for a batch's commits."""
+        """Return the user metadata that marks a batch's commits."""
         return f"{self.application} batch {batch}"
 
     def merge(
@@ -176,9 +177,9 @@ class Tables:
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`). Repeated calls have no further effect.
 
-        `on` is the join condition, and `clauses` adds the actions. A MERGE reads its rows twice.
-        Spark therefore stores a copy of the rows, unless each computation returns the same rows
-        (`is_stable`).
+        `on` is the join condition, and `clauses` adds the actions for matching and new rows. A
+        MERGE reads its rows twice, so Spark stores a copy of them first. This is skipped if
+        `is_stable` is True: each computation then returns the same rows.
         """
         contract = rows.select(*self.schemas[name].fieldNames())
 

@@ -1,4 +1,4 @@
-"""SQL queries of a few rows in this process, without Spark's planning time."""
+"""In-memory tables for queries of a few rows, without Spark's planning time."""
 
 from __future__ import annotations
 

@@ -58,9 +58,9 @@ def _create(tables: Tables, name: str) -> None:
 
 
 def remake(tables: Tables) -> None:
-    """Empty all tables and give them the present columns. Their rows have to be computed again.
+    """Empty all tables and give them the present columns. The caller must compute their rows again.
 
-    The next writes must use another `application`; Delta would otherwise skip them as repeated.
+    The next writes must use another `application`. Otherwise Delta would skip them as repeated.
     """
     for name, schema in tables.schemas.items():
         writer = tables.spark.createDataFrame([], schema).write.format("delta")

@@ -1,4 +1,4 @@
-"""SQL queries of Delta tables without Spark, with DataFusion from the library `deltalake`."""
+"""Access to Delta tables with SQL but without Spark: DataFusion, from the library `deltalake`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def first_line_of(failure: Exception) -> str:
 
 
 class QueryEngine:
-    """Tables below one directory or URL, each with its own name in SQL."""
+    """Query engine for the tables below one directory or URL.
+
+    In SQL each table has its own name.
+    """
 
     def __init__(self, root: str, names: Iterable[str]) -> None:
         """Open the tables with these names. Raises READ_FAILURES if a table cannot be read."""

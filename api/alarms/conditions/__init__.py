@@ -1,1 +1,4 @@
-"""Alarm conditions that are true now, derived from the gateway's reports. Pure."""
+"""Alarm conditions that are true now, derived from the gateway's reports.
+
+This module does no I/O.
+"""

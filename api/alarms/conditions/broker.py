@@ -1,4 +1,7 @@
-"""Alarm conditions of the broker, its disk and its clock. Pure."""
+"""Alarm conditions of the broker, its disk and its clock.
+
+This module does no I/O.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,7 +18,7 @@ _LEVELS: Final = {"restart_needed": Level.INFORMATION}
 
 
 def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterator[Condition]:
-    """Yield the present conditions of the broker, its disk and its clock."""
+    """Yield the conditions of the broker, its disk and its clock that are true now."""
     if broker.state != "running":
         yield Condition(
             "broker_state", "broker", Level.ATTENTION,

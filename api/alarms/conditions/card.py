@@ -1,4 +1,7 @@
-"""Alarm conditions of the SD card: unreadable report, failed update, provisioning, wear. Pure."""
+"""Alarm conditions of the SD card: unreadable report, failed update, provisioning, wear.
+
+This module does no I/O.
+"""
 
 from collections.abc import Iterator
 from typing import Final

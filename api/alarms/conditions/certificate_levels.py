@@ -1,6 +1,6 @@
-"""Alarm levels of certificates: information, then warning, then critical. Pure.
+"""Alarm levels of certificates: information, then warning, then critical.
 
-A certificate has a problem from 30 days before it expires.
+A certificate has a problem from 30 days before it expires. This module does no I/O.
 """
 
 from typing import Final
@@ -17,11 +17,11 @@ CRITICAL_DAYS: Final = 1
 
 
 def level_of_certificate(days_left: int, *, is_unused: bool) -> Level:
-    """Return the alarm level of a certificate that has a problem.
+    """Return the alarm level of a certificate that is expired, expires soon, or cannot be replaced.
 
-    Args:
-        days_left: whole days until the certificate expires; negative afterwards.
-        is_unused: newer files exist but cannot be used, which is at least a warning.
+    The level depends on `days_left`, the whole days until the certificate expires, which are
+    negative afterwards. If newer files exist but cannot be used (`is_unused`), the level is at
+    least a warning.
     """
     if days_left < CRITICAL_DAYS:
         return Level.BAD

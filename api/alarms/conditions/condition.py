@@ -1,11 +1,14 @@
-"""A condition that is true now: its identifier, subject, severity, sentence and fix. Pure."""
+"""An alarm condition that is true now: its identifier, subject, severity, sentence and fix.
+
+This module does no I/O.
+"""
 
 from dataclasses import dataclass
 from enum import IntEnum
 
 
 class Level(IntEnum):
-    """Severity of a condition, in rising order."""
+    """Severity of an alarm condition. The members are in rising order of severity."""
 
     GOOD = 0
     INFORMATION = 1
@@ -28,9 +31,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition that is true now.
+    """An alarm condition that is true now.
 
-    `id` is an identifier from `kinds`. `subject` distinguishes conditions with the same identifier.
+    `id` names the kind of the condition, as listed in the module `kinds`. `subject`, such as a port
+    or a client, distinguishes conditions of the same kind.
     """
 
     id: str
@@ -41,5 +45,5 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """Return the condition's sentence, followed by the fix."""
+        """Return one text: what is wrong (the condition's sentence), followed by the fix."""
         return f"{self.sentence} {self.fix}".rstrip()

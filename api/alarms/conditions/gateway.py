@@ -1,4 +1,7 @@
-"""All alarm conditions of a gateway at one moment. Pure."""
+"""All alarm conditions of a gateway that are true at one moment.
+
+This module does no I/O.
+"""
 
 from collections.abc import Iterator
 

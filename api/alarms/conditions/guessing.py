@@ -1,6 +1,7 @@
-"""Detection of password guessing: wrong passwords within the last hour. Pure.
+"""Detection of password guessing: too many wrong passwords within the last hour.
 
-The number is derived from a counter of the broker that only increases.
+The broker only reports a total that increases. The number of the last hour is the difference
+between two of these totals. This module does no I/O.
 """
 
 from collections import deque
@@ -17,16 +18,19 @@ _ERRORS: Final = ("bad_user_name_or_password", "not_authorized")
 
 
 class Guessing:
-    """Failed logins of the last hour. The counts are discarded when the broker has restarted."""
+    """Counter of failed logins within the last hour.
+
+    It starts again when the broker has restarted.
+    """
 
     def __init__(self) -> None:
         self._counts: deque[tuple[float, int]] = deque()
         self._boot: str | None = None
 
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
-        """Record the present count.
+        """Record the broker's total of failed logins, and return at most one alarm condition.
 
-        Return a condition if at least `limit` logins were refused recently.
+        The condition is returned if at least `limit` logins failed within the last hour.
         """
         total = sum(broker.errors.get(name, 0) for name in _ERRORS)
         if broker.boot != self._boot:

@@ -1,4 +1,7 @@
-"""Alarm conditions of the machine: the processor's temperature and its power supply. Pure."""
+"""Alarm conditions of the machine: the processor's temperature and its power supply.
+
+This module does no I/O.
+"""
 
 from collections.abc import Iterator
 
@@ -8,7 +11,10 @@ from api.status.machine import Machine
 
 
 def conditions_of_machine(machine: Machine, thresholds: Thresholds) -> Iterator[Condition]:
-    """Yield the present conditions. A value that the kernel does not report causes no condition."""
+    """Yield the alarm conditions of the machine that are true now.
+
+    A value that the kernel does not report causes no condition.
+    """
     celsius = machine.temperature
     if celsius is not None and celsius >= thresholds.temperature_celsius:
         yield Condition(

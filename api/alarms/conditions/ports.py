@@ -1,4 +1,7 @@
-"""Alarm conditions of a serial port: problems and their fixes. Pure."""
+"""Alarm conditions of a serial port: problems and their fixes.
+
+This module does no I/O.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -129,9 +132,9 @@ def _of_clocks(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _of_failures(port: Port, name: str) -> Iterator[Condition]:
-    """Yield a condition that names polled devices that do not respond.
+    """Yield a condition that names the polled devices on a port that do not respond.
 
-    Devices that are already reported as silent are left out.
+    Devices for which another condition reports that they are silent are left out.
     """
     failing = [
         f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"

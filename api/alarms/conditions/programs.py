@@ -1,4 +1,7 @@
-"""Alarm conditions of the bridge, the uploader and the uplink, from their own reports. Pure."""
+"""Alarm conditions of the bridge, the uploader and the uplink, from their own reports.
+
+This module does no I/O.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -40,9 +43,9 @@ def conditions_of_upload(
 
 
 def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
-    """Yield the present conditions of the uplink.
+    """Yield the alarm conditions of the uplink that are true now.
 
-    Most gateways have no uplink and no conditions.
+    A gateway without an uplink has none.
     """
     if report.problem is None and report.age_seconds is None:
         return

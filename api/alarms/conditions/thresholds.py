@@ -1,4 +1,4 @@
-"""Thresholds of alarms: the keys of `[alarms]` in the configuration."""
+"""Thresholds of alarms: the keys in the `[alarms]` section of the configuration."""
 
 from dataclasses import dataclass
 
