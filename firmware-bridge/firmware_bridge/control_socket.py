@@ -1,7 +1,7 @@
-"""Reports the bridge's status and events on its ports to the broker, over the control socket.
+"""Reports the status of the bridge and events on its ports to the broker's control socket.
 
 The socket does not exist while the broker is not running. Status reports are then skipped, and
-events are queued. Readings are never delayed by this.
+events are queued. Reporting never delays readings.
 """
 
 import asyncio
@@ -56,9 +56,9 @@ class ControlSocket:
         self._wake.set()
 
     async def run(self, status: Callable[[], Status], report_seconds: float) -> None:
-        """Send queued events, and the result of `status` every `report_seconds` seconds.
+        """Send a status report every `report_seconds` seconds, and queued events immediately.
 
-        This runs until it is cancelled.
+        `status` returns the report. This method runs until it is cancelled.
         """
         try:
             while True:
@@ -99,9 +99,9 @@ class ControlSocket:
 
 
 def payloads_of(alarms: object) -> dict[str, bytes]:
-    """Return the payloads of alarms by kind, from the broker's response.
+    """Return the MQTT payloads of alarms by kind of alarm, from the broker's response.
 
-    A payload is JSON, or empty for a kind without a current alarm. Invalid kinds are omitted.
+    A payload is JSON, or empty if no alarm of the kind is active. Invalid kinds are omitted.
     """
     kinds = alarms if isinstance(alarms, dict) else {}
     return {
@@ -114,7 +114,7 @@ def payloads_of(alarms: object) -> dict[str, bytes]:
 def bounded(status: Status) -> Status:
     """Return the status, shortened until it has at most `STATUS_BYTES_MAX` bytes as JSON.
 
-    The time steps of quantities are removed first, then quantities, then all devices.
+    The 5-second statistics of quantities are removed first, then quantities, then all devices.
     """
     for limit in (None, QUANTITIES_MAX, 8, 0):
         if limit is not None:

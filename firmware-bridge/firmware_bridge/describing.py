@@ -67,7 +67,7 @@ class _Descriptions:
     def take_ports(
         self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
     ) -> dict[str, SeenDevice]:
-        """Describe these ports from now on, and return the `devices` that belong to them."""
+        """Describe devices on `ports` from now on. Return those `devices` that are on `ports`."""
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
         return still_there(devices, ports)
@@ -98,7 +98,7 @@ class _Descriptions:
 
 
 def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
-    """Return the description of the gateway by topic, or nothing if it publishes no problems."""
+    """Return the gateway's description by topic. Empty if the gateway publishes no problems."""
     if settings.problem_topic is None:
         return {}
     config = config_of_gateway(

@@ -1,7 +1,8 @@
 """The bridge's composition root: one process with one outbox, and one task for each port.
 
 The bridge stops in this order: reading stops, received readings become durable, and durable
-readings are published for up to a few seconds. The rest is published after the next start.
+readings are published for up to a few seconds. Readings that remain are published after the next
+start.
 """
 
 import asyncio
@@ -199,7 +200,7 @@ def _commanders(settings: BridgeSettings, commands: Commands | None) -> list[Com
 
 
 async def _drain(outbox: Outbox, publisher: Publisher) -> None:
-    """Commit all received readings, then publish until the outbox is empty or the time is up."""
+    """Commit all received readings, then publish until the outbox is empty or time runs out."""
     with contextlib.suppress(TimeoutError):
         # On a full disk this times out. Readings that are not committed were not acknowledged.
         async with asyncio.timeout(DRAIN_SECONDS_MAX):

@@ -45,7 +45,7 @@ class SensorFiles:
 
     Each function raises Refused if it fails, and then nothing has changed. `save`, `remove`,
     `undo` and `read` return all configured ports. `save`, `remove` and `undo` take the name of a
-    port and the version of its file that the operator has seen, or None.
+    port, and the version of its file that the operator has seen. None means any version.
     """
 
     read: Callable[[], Configured]

@@ -252,7 +252,7 @@ class SimulatedBoard:
 
 
 def count_start(path: Path) -> int:
-    """Return the number of this start, counted in a file as a board counts it in its flash."""
+    """Count this start in the file at `path`, and return the count. A board uses its flash."""
     try:
         boot = int(path.read_text()) + 1
     except FileNotFoundError:

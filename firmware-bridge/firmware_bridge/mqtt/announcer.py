@@ -1,4 +1,4 @@
-"""Publisher of device descriptions for Home Assistant; it also removes outdated descriptions.
+"""Publishes descriptions of devices for Home Assistant, and removes outdated descriptions.
 
 It uses an MQTT connection of its own, apart from the connection for readings. The connection
 subscribes to Home Assistant's status topic in a clean session, so that no broker queues status
@@ -95,7 +95,7 @@ class Announcer(Generic[Port]):
         self._fault: str | None = None
 
     def ports_changed(self, ports: Sequence[Port]) -> None:
-        """Use these ports from now on, and remove the descriptions of devices on other ports."""
+        """Describe devices on `ports` from now on, and remove the descriptions of other devices."""
         self.seen.keep(self._still_there(self.seen.devices, ports))
         self._wake.set()
 
@@ -164,7 +164,7 @@ class Announcer(Generic[Port]):
             self._acknowledged.clear()
 
     def _wanted(self) -> dict[str, bytes]:
-        """Return the payload that each topic should have, and record these topics."""
+        """Return the payload that each topic should have, to be published. Record the topics."""
         wanted = dict.fromkeys(self._remembered.topics, _REMOVAL)
         if self._status_topic is not None:
             for topic, config in self._current_configs().items():

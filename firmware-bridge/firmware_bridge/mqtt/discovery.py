@@ -193,7 +193,10 @@ def _platform_of(value: SeenValue) -> str:
 
 
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
-    """Return the template that extracts a value from a payload, or None if payloads lack it."""
+    """Return Home Assistant's template to extract a value from a payload.
+
+    Return None if the payloads do not contain the value.
+    """
     if readings.payload == "senml":
         # A pack that a board kept for some time has several records of a value, the latest last.
         found = (
@@ -215,7 +218,7 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
 
 
 def _paths_to_value(part: object) -> Iterator[str]:
-    """Yield the path, in subscripts, to each string in a template that is only the value."""
+    """Yield the path, such as `["a"][0]`, to each placeholder for the value in a template."""
     if part == _VALUE:
         yield ""
     elif isinstance(part, Mapping):

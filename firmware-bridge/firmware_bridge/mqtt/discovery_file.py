@@ -105,7 +105,7 @@ def _remembered_of(found: Any) -> Remembered:
 
 
 def _is_topic(text: object) -> bool:
-    """Return True if this is the topic of a description. Other topics must not be removed."""
+    """Return True if `text` is the topic of a description. No other topic may be removed."""
     return (
         isinstance(text, str)
         and len(text) <= _TOPIC_CHARACTERS_MAX

@@ -41,7 +41,7 @@ every day.
 
 
 def is_register(name: str) -> bool:
-    """Return True if a value is an energy counter. Home Assistant's energy page needs counters."""
+    """Return True if a value with this name is an energy counter, as the energy page needs it."""
     return _REGISTER.fullmatch(name) is not None
 
 

@@ -1,8 +1,8 @@
-"""Keeper of the bridge's MQTT session: connects, lets the outbox publish, and reconnects.
+"""Keeps the bridge connected to the broker in one MQTT session, in which the outbox publishes.
 
 The session uses MQTT 3.1.1 with clean session 0. The session's name (`session_name.py`) links the
-broker's session to the outbox. With any other session, the broker might still have a packet
-identifier from other readings, and would drop a new reading as a duplicate. If the broker has lost
+broker's session to the outbox. In another session, the broker might still remember packet
+identifiers of other readings, and would drop a new reading as a duplicate. If the broker has lost
 the session, the bridge begins a session with a new name.
 """
 
@@ -53,7 +53,7 @@ class Publisher:
         self.connected = False
 
     def status(self) -> dict[str, object]:
-        """Return the connection's state for the bridge's status."""
+        """Return the state of the connection, which is part of the bridge's status."""
         return {
             "connected": self.connected,
             "address": self._address,
@@ -134,7 +134,7 @@ class Publisher:
         await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon this session. Return the fault at the broker, or None if there is none.
+        """Abandon this session. Return a fault if the broker already had a session of the new name.
 
         If the broker has lost our session, it has created an empty one with the same name. The next
         connection discards the empty session, so that the broker does not keep it without use.

@@ -9,7 +9,7 @@ from gateway.process.mqtt_client.tls import TlsFiles
 class BrokerSettings:
     """Address, login and TLS files for the broker. The session's name begins with `client_id`.
 
-    Raises `ValueError`, with the fix, if the values do not fit together.
+    Raises `ValueError` if `client_id` is empty or `password` is given without `username`.
     """
 
     host: str

@@ -1,5 +1,5 @@
-"""Every reading on disk, from its arrival to PUBCOMP.
+"""The outbox: stores each reading on disk from its arrival until the broker's PUBCOMP.
 
-Why this room exists: a reading that was accepted survives a power cut, and reaches the broker once.
-Only this room decides what is durable, and releases what may be sent after that.
+An accepted reading survives a power cut and reaches the broker exactly once. Only this package
+decides when a reading is durable, and which packets may be sent after that.
 """

@@ -1,31 +1,35 @@
-"""Age of readings in the outbox, in a time that does not depend on the wall clock.
+"""Age of readings in the outbox, measured independently of the wall clock.
 
-The outbox's time counts the seconds in which the bridge runs, from the latest arrival of the run
-before. Otherwise a gateway without a battery-backed clock would consider readings from before its
-clock was set too old, and drop them. Time while the gateway is off does not make readings older.
+The outbox has a clock of its own, which counts the seconds while the bridge runs. At a start it
+continues from the arrival of the newest reading in the previous run. Readings therefore do not age
+while the gateway is off, and a wrong wall clock does not make them seem too old.
 """
 
 import time
 
 
 class Ageing:
-    """`last_arrived` is the latest arrival on disk, in seconds. No `age_max_seconds`: no limit."""
+    """The outbox's clock, and the maximum age of readings.
+
+    `last_arrived` is the arrival of the newest reading on disk, in seconds of the outbox's clock.
+    If `age_max_seconds` is None, the age is unlimited.
+    """
 
     def __init__(self, last_arrived: int, age_max_seconds: float | None) -> None:
         self._begun = time.monotonic() - last_arrived
         self.age_max_seconds = age_max_seconds
         self.oldest: int | None = None
-        """When the oldest reading that waits arrived, as the last commit found it."""
+        """Arrival of the oldest unpublished reading after the last commit, or None without one."""
 
     def now(self) -> int:
-        """Return the outbox's time, in whole seconds."""
+        """Return the time on the outbox's clock, in whole seconds."""
         return int(time.monotonic() - self._begun)
 
     def is_old(self, arrived: int) -> bool:
-        """Return whether a reading is older than readings may become."""
+        """Return True if a reading that arrived at this time exceeds the maximum age."""
         return self.age_max_seconds is not None and self.now() - arrived > self.age_max_seconds
 
     @property
     def oldest_is_old(self) -> bool:
-        """True if one that waits is."""
+        """True if the oldest unpublished reading exceeds the maximum age."""
         return self.oldest is not None and self.is_old(self.oldest)

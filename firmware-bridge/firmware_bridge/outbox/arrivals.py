@@ -1,10 +1,11 @@
-"""Readings that have arrived and are not durable yet.
+"""Collects readings that have arrived into batches, until each batch is durable.
 
 ::
 
-    add, accept -> gathered -> seal -> a batch -> committed -> gone
+    add -> collected -> seal -> sealed batch -> committed -> removed from memory
 
-A batch is sealed when its commit begins. While the disk is full, sealed batches wait in line.
+A batch is sealed when its commit begins, and later readings are collected for the next batch. While
+the disk is full, sealed batches wait in order.
 """
 
 import asyncio
@@ -20,22 +21,22 @@ from firmware_bridge.readings.publications import Publication
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Readings gathered between two commits; `durable` is done when they survive a power cut."""
+    """Readings collected between two commits. `durable` is done when they survive a power cut."""
 
     publications: list[Publication]
     boards: BoardRows
     bytes_count: int
     removable_bytes: int
-    """Those of them that readings have which may give way to later ones."""
+    """Bytes of the readings that may be dropped to make room for newer readings."""
     durable: asyncio.Future[None]
     began: float
-    """When the first reading was gathered (monotonic)."""
+    """Time of the first reading on the monotonic clock, in seconds."""
     kinds: Sequence[tuple[str, str, str, Kind]] = ()
-    """Port, framing, name and kind of quantities that came for the first time."""
+    """Port, protocol, name and kind of the quantities that arrived for the first time."""
 
 
 class Arrivals:
-    """The batch that is being gathered, and those that are sealed."""
+    """The readings that are being collected, and the sealed batches that are not durable yet."""
 
     def __init__(self, boards: Boards) -> None:
         self._boards = boards
@@ -47,39 +48,39 @@ class Arrivals:
         self._sealed: list[Batch] = []
         self._sealed_bytes = 0
         self.durable = _new_future()
-        """Done when what is being gathered is durable."""
+        """Done when the readings that are being collected are durable."""
 
     @property
     def gathered_count(self) -> int:
-        """Readings that no batch has yet."""
+        """The number of collected readings that are not in a sealed batch yet."""
         return len(self._gathered)
 
     @property
     def count(self) -> int:
-        """Readings that are not durable."""
+        """The number of readings that are not durable yet."""
         return len(self._gathered) + count_of(self._sealed)
 
     @property
     def bytes_count(self) -> int:
-        """Their bytes."""
+        """The number of bytes of the readings that are not durable yet."""
         return self._gathered_bytes + self._sealed_bytes
 
     @property
     def removable_bytes(self) -> int:
-        """The bytes of those that may give way to later ones."""
+        """Bytes of the readings not yet durable that may be dropped for newer readings."""
         return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
 
     @property
     def sealed(self) -> Sequence[Batch]:
-        """The batches that a commit has to take, in the order in which they were sealed."""
+        """The batches that must be committed, in the order in which they were sealed."""
         return self._sealed
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False for one board too many: its frames are refused, not acknowledged."""
+        """Return False if frames of this board are refused, because too many boards are known."""
         return self._boards.knows_room_for(device)
 
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
-        """Gather readings; the future is done when they are durable."""
+        """Add readings to the next batch. Return a future that is done when they are durable."""
         if not self._gathered:
             self._began = time.monotonic()
         self._gathered += publications
@@ -90,7 +91,7 @@ class Arrivals:
         return self.durable
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Add the kinds of a port's quantities to the batch."""
+        """Add the kinds (number, text or Boolean) of a port's quantities to the next batch."""
         self._kinds += [(port, framing, name, kind) for name, kind in kinds.items()]
 
     def accept(
@@ -100,31 +101,40 @@ class Arrivals:
         source: str,
         publications_of: Callable[[int], Sequence[Publication]],
     ) -> tuple[Sequence[Publication], Placement]:
-        """Note a board's frame; its readings, none where it was accepted before.
+        """Record a board's frame as accepted. Return its readings and its classification.
+
+        There are no readings if the frame was accepted before. `digest` identifies the contents,
+        and `source` names the port. `publications_of` creates the readings for a boot number.
 
         Raises:
-            TooManyStarts: and nothing is noted.
+            TooManyStarts: the board has restarted too often. Nothing is recorded.
         """
         placement = self._boards.place(identity, digest, source)
         publications = publications_of(placement.published_boot) if placement.is_new else ()
-        # Nothing behind this line can fail: accepted and stored are one step.
+        # Nothing after this line can fail, so an accepted frame is always stored.
         self._boards.accept(placement, identity, digest, source)
         return publications, placement
 
     def durable_without_commit(self) -> asyncio.Future[None] | None:
-        """Return the future of a frame accepted before; None where a later commit has it."""
+        """Return a future that is done when a frame that was accepted before is durable.
+
+        Return None if this needs the commit of the readings that are being collected.
+        """
         if self._gathered:
             return None
         if self._sealed:
-            # What it repeats is being committed, or waits for room on the disk.
+            # The original frame is being committed, or waits for room on the disk.
             return self._sealed[-1].durable
-        # It is durable, and only its acknowledgement has not come to the board.
+        # The original frame is durable. Only its acknowledgement has not reached the board.
         durable = _new_future()
         durable.set_result(None)
         return durable
 
     def seal(self) -> Batch:
-        """End the batch and begin another; it waits in line while the disk has no room for it."""
+        """End the current batch, return it, and begin another.
+
+        A batch with contents is in `sealed` until `committed` is called.
+        """
         batch = Batch(
             self._gathered,
             self._boards.take_changes(),
@@ -143,25 +153,25 @@ class Arrivals:
         return batch
 
     def committed(self, batches: Sequence[Batch]) -> None:
-        """Complete the futures of the oldest sealed batches, which are durable now."""
+        """Remove the oldest sealed batches, and complete their futures: they are durable now."""
         for batch in batches:
             self._sealed_bytes -= batch.bytes_count
             batch.durable.set_result(None)
         del self._sealed[: len(batches)]
 
     def complete_empty(self, batch: Batch) -> None:
-        """Complete the future of a batch with nothing in it; one that still waits stays open."""
+        """Complete the future of a batch without contents. Other batches are not changed."""
         if batch not in self._sealed and not batch.durable.done():
             batch.durable.set_result(None)
 
 
 def count_of(batches: Sequence[Batch]) -> int:
-    """Return how many readings batches have."""
+    """Return the number of readings in batches."""
     return sum(len(each.publications) for each in batches)
 
 
 def bytes_of(batches: Sequence[Batch]) -> int:
-    """Return the bytes of their readings."""
+    """Return the number of bytes of the readings in batches."""
     return sum(each.bytes_count for each in batches)
 
 

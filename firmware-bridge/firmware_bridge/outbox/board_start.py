@@ -1,6 +1,7 @@
-"""One start of one board: which of its latest frames have been accepted, and with which contents.
+"""Record of the frames that a board has sent since one of its starts, and that were accepted.
 
-Kept in blocks of 64 frames, each a row of the outbox, so that a frame costs one small row::
+The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row of the outbox,
+so that a new frame only changes one small row::
 
     digest of frame 64 * block (8 bytes) | digest of the next | ...     zeros: not accepted
 """
@@ -27,7 +28,10 @@ UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
 
 
 class BoardStart:
-    """`repeat` is 0, or which start with the same boot number it is; `source` names its port."""
+    """The accepted frames of one start of a board.
+
+    `repeat` numbers the starts with the same boot number, from 0. `source` names the port.
+    """
 
     def __init__(self, boot: int, repeat: int, source: str | None = None) -> None:
         self.boot = boot
@@ -39,36 +43,40 @@ class BoardStart:
 
     @property
     def block_count(self) -> int:
-        """Number of blocks that are kept."""
+        """The number of blocks in memory."""
         return len(self._blocks)
 
     def blocks(self) -> list[int]:
-        """Return their numbers."""
+        """Return the numbers of the blocks in memory."""
         return list(self._blocks)
 
     def load(self, block: int, digests: bytes) -> None:
-        """Take over a row of the outbox; `digests` has `BLOCK_BYTES` bytes."""
+        """Load a block from a row of the outbox. `digests` has `BLOCK_BYTES` bytes."""
         self._blocks[block] = bytearray(digests)
         for index in range(FRAMES_PER_BLOCK):
             if digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES] != NOT_ACCEPTED:
                 self.latest = max(self.latest, block * FRAMES_PER_BLOCK + index)
 
     def digests_of(self, block: int) -> bytes:
-        """Return a block as a row of the outbox has it."""
+        """Return the digests of a block, as they are stored in a row of the outbox."""
         return bytes(self._blocks[block])
 
     def is_resent(self, sequence: int, digest: bytes) -> bool:
-        """Return True for a frame accepted with these contents that may still be on the line."""
+        """Return True if a frame is a repeat: its number was accepted with these contents.
+
+        More than `RESENDS_MAX` different frames in a row are not repeats, because a board cannot
+        have that many unacknowledged frames.
+        """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False
         return sequence in self._resent or len(self._resent) < RESENDS_MAX
 
     def holds(self, sequence: int, digest: bytes) -> bool:
-        """Return True for a frame that is known to have been accepted with these contents."""
+        """Return True if the frame with this number was accepted with these contents."""
         return self._digest_of(sequence) == digest
 
     def knows(self, digest: bytes) -> bool:
-        """Return True when any frame that is remembered has these contents."""
+        """Return True if any recorded frame has these contents."""
         return any(
             digest == digests[at : at + DIGEST_BYTES]
             for digests in self._blocks.values()
@@ -76,7 +84,7 @@ class BoardStart:
         )
 
     def is_free(self, sequence: int) -> bool:
-        """Return True where this number is certain not to have been accepted."""
+        """Return True if certainly no frame with this number was accepted."""
         if sequence > self.latest:
             return True
         return sequence > self.latest - FRAMES_REMEMBERED and (
@@ -84,15 +92,18 @@ class BoardStart:
         )
 
     def is_next(self, sequence: int) -> bool:
-        """Return True for a free number that this board may send now: a gap, or one of the next."""
+        """Return True if a new frame may have this number: it fills a gap or is one of the next."""
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:
-        """Count a frame that came again since the latest new one."""
+        """Record that a frame was repeated since the latest new frame."""
         self._resent.add(sequence)
 
     def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:
-        """Note a frame that is free; the block it went into, and the blocks forgotten for it."""
+        """Record a new frame as accepted. Its number must be free.
+
+        Return the block that was changed, and the blocks that were removed because they are old.
+        """
         assert self.is_free(sequence), f"frame {sequence} of {self.boot} + {self.repeat} is taken"
         self._resent.clear()
         self.latest = max(self.latest, sequence)

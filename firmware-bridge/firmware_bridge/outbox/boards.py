@@ -1,12 +1,12 @@
-"""Frames of boards that have been accepted, across restarts of either side. Pure.
+"""Records which frames of boards were accepted, across restarts of a board and of the bridge.
 
-A board counts its starts and its frames; one that was flashed again or replaced counts from the
-beginning. So a frame is a resend only when its number *and* its contents are known
-(docs/formats/board-frame.md). The same number with other contents is another start of that board,
-whose readings are published under a boot number of their own: `boot + 2**32 * repeat`.
+A board counts its starts and its frames. A board that was flashed again or replaced counts from the
+beginning. A frame is therefore a repeat only if its number *and* its contents are known
+(docs/formats/board-frame.md). The same number with other contents means another start of that
+board, whose readings are published with a boot number of their own: `boot + 2**32 * repeat`.
 
-Remembered also when readings have long left the outbox: a board that missed an acknowledgement
-sends the frame again, whenever that is.
+Frames are remembered after their readings have left the outbox, because a board that missed an
+acknowledgement may repeat the frame at any later time. This module does no I/O.
 """
 
 from collections import OrderedDict
@@ -30,15 +30,18 @@ REPEATS_MAX = 2**20
 BOOTS = 2**32
 
 StartKey = tuple[int, int, int]
-"""device, boot, repeat"""
+"""Key of a start: device, boot number and repeat."""
 
 BootKey = tuple[int, int]
-"""device, boot"""
+"""Key of a boot number: device and boot number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Classification of a frame. `is_new`: it must be stored; `begins`: it is a start's first."""
+    """Classification of a frame: the start of the board to which the frame belongs.
+
+    `is_new` is True if the frame must be stored. `begins` is True if it is the first of its start.
+    """
 
     start: BoardStart
     is_new: bool
@@ -46,15 +49,18 @@ class Placement:
 
     @property
     def published_boot(self) -> int:
-        """The boot number under which the frame's readings are published."""
+        """The boot number with which the frame's readings are published."""
         return self.start.boot + BOOTS * self.start.repeat
 
 
 @dataclass
 class BoardRows:
-    """Stored state of boards, or its changes since the last call. `blocks` is a key,
-    a block's number, its digests and an order of use; `counts` is the number of starts with this
-    boot; `floors` is, for a device, (boot, starts): no boot up to that one had more starts."""
+    """Rows of the outbox about boards: all stored rows, or the changes since the last commit.
+
+    `blocks` has the key of a start, a block's number, its digests and the order of use. `counts`
+    has the number of starts with a boot number. `floors` has, for a device, a pair (boot, starts):
+    no boot number up to `boot` had more than `starts` starts.
+    """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
     counts: list[tuple[BootKey, int]] = field(default_factory=list)
@@ -67,14 +73,18 @@ class BoardRows:
 
 
 class TooManyStarts(Exception):
-    """A board has begun again too often under one boot number."""
+    """A board has started too often with the same boot number, so its frame is refused."""
 
 
 class Boards:
-    """`place` looks, `accept` notes: between the two a frame may still be refused."""
+    """The accepted frames of all boards.
+
+    `place` classifies a frame without recording it, and `accept` records the frame. A caller may
+    refuse the frame in between.
+    """
 
     def __init__(self, rows: BoardRows | None = None) -> None:
-        """Load `rows` as the outbox has them, in their order of use."""
+        """Load the rows that the outbox has stored, in their order of use."""
         # In the order of use, the latest last.
         self._starts: OrderedDict[StartKey, BoardStart] = OrderedDict()
         self._of_device: dict[int, list[StartKey]] = {}
@@ -103,11 +113,15 @@ class Boards:
             self._used = max(self._used, used)
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False for one device too many: its frames are refused, not acknowledged."""
+        """Return False if too many devices are known, so that frames of this one are refused."""
         return device in self._of_device or len(self._of_device) < DEVICES_MAX
 
     def place(self, identity: BoardIdentity, digest: bytes, source: str) -> Placement:
-        """Find where a frame that came over this port belongs. Raises `TooManyStarts`."""
+        """Classify a frame from the port `source`. `digest` identifies the frame's contents.
+
+        Raises:
+            TooManyStarts: the board has started too often with this boot number.
+        """
         starts = self._starts_of(identity, source)
         sequence = identity.sequence
         if starts:
@@ -133,7 +147,7 @@ class Boards:
     def accept(
         self, placement: Placement, identity: BoardIdentity, digest: bytes, source: str
     ) -> None:
-        """Note where `place` has put the same frame."""
+        """Record a frame as accepted, with the placement that `place` returned for it."""
         start = placement.start
         key = (identity.device, identity.boot, start.repeat)
         if placement.begins:
@@ -154,7 +168,7 @@ class Boards:
             self._forget(next(iter(self._starts)))
 
     def take_changes(self) -> BoardRows:
-        """Return what has changed since the last call."""
+        """Return the rows that have changed since the last call, to be stored in the outbox."""
         changes, self._changes = self._changes, BoardRows()
         for key, block in self._changed:
             self._used += 1
@@ -170,7 +184,10 @@ class Boards:
         return changes
 
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
-        """Return those of this boot number: this port's own first, then the latest used first."""
+        """Return the starts with the frame's boot number.
+
+        Starts on the port `source` come first, then the most recently used.
+        """
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot
         ]
@@ -197,7 +214,7 @@ class Boards:
             keys.append(key)
 
     def _forget(self, key: StartKey) -> None:
-        """Forget its contents; that its boot number was used stays counted."""
+        """Forget the frames of a start. The count of starts with its boot number is kept."""
         start = self._starts.pop(key)
         keys = self._of_device[key[0]]
         keys.remove(key)

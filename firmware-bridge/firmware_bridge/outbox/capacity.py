@@ -1,4 +1,4 @@
-"""True if the outbox takes readings: its own limits in bytes and age, and the room on the disk."""
+"""Decides whether the outbox is full: by its size, by the age of readings, or by the disk."""
 
 import asyncio
 import logging
@@ -11,11 +11,14 @@ _ROOM_SHARE = 0.9
 
 
 FullBy = Literal["bytes", "age", "disk"]
-"""Why the outbox is full: `outbox_max`, `outbox_max_age`, or the disk."""
+"""The reason why the outbox is full: the limit `outbox_max` or `outbox_max_age`, or the disk."""
 
 
 class Capacity:
-    """`disk_full` is what the last look found."""
+    """The state of the outbox: accepting readings, or full.
+
+    `disk_full` is True if the disk had no room at the last check.
+    """
 
     def __init__(self, bytes_max: int) -> None:
         self.disk_full = False
@@ -26,26 +29,26 @@ class Capacity:
 
     @property
     def full(self) -> bool:
-        """True if ports have to wait, or to drop what they read."""
+        """True if the outbox is full: ports must wait, or drop readings."""
         return not self._room.is_set()
 
     @property
     def full_by(self) -> FullBy | None:
-        """Return why it is full; None: it takes readings."""
+        """The reason why the outbox is full, or None if it accepts readings."""
         if not self.full:
             return None
         return "disk" if self.disk_full else self._full_by or "bytes"
 
     async def wait_for_room(self) -> None:
-        """Wait until readings are taken again."""
+        """Wait until the outbox accepts readings."""
         await self._room.wait()
 
     def update(self, held_bytes: int, *, oldest_is_old: bool = False) -> None:
-        """Compare with the limits.
+        """Compare the outbox with its limits, and log if it has become full or has room again.
 
         Args:
-            held_bytes: of the readings on disk and on their way there that give way to no others.
-            oldest_is_old: one that waits is older than `outbox_max_age`.
+            held_bytes: bytes of all readings, stored or not, that may not be dropped for others.
+            oldest_is_old: True if an unpublished reading is older than `outbox_max_age`.
         """
         if held_bytes >= self._bytes_max:
             self._note_full("bytes", f"{held_bytes} bytes", "outbox_max")
@@ -68,9 +71,9 @@ class Capacity:
             )
 
     def note_disk(self, *, has_room: bool) -> bool:
-        """Record a measurement of the disk; return True if the state has changed.
+        """Record whether the disk has room. Return True if this has changed.
 
-        While the disk is full, new readings wait; stored ones are still published.
+        While the disk is full, new readings are not stored. Stored readings are still published.
         """
         if has_room != self.disk_full:
             return False

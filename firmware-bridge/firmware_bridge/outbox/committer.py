@@ -1,4 +1,7 @@
-"""Commits of the outbox. What is durable before what is sent: `QueueCommitter`."""
+"""Commits the outbox's readings, and the exchanges with the broker, batch by batch.
+
+`QueueCommitter` defines what must be durable before a packet is sent.
+"""
 
 import asyncio
 import logging
@@ -24,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer(QueueCommitter[Signal]):
-    """The one writer of an outbox's store, and what its transactions are made of."""
+    """The only writer of the outbox's database, which decides what each transaction contains."""
 
     def __init__(
         self,
@@ -48,7 +51,7 @@ class Committer(QueueCommitter[Signal]):
         self.session = Session(store)
         self._settlement = Settlement(self.queue.exchanges, None)
         self._batches: list[Batch] = []
-        """Those that the commit stores."""
+        """The batches that the current commit stores."""
         self._dropped = Dropped([], Counter())
         ageing = Ageing(store.readings.last_arrived(), age_max_seconds)
         self.giving_way = GivingWay(store.readings, bytes_max, ageing, self.wake)
@@ -59,7 +62,10 @@ class Committer(QueueCommitter[Signal]):
     # What the outbox does
 
     def note_arrival(self) -> None:
-        """Commit what has been added to `arrivals`, when the batch is due."""
+        """Start a commit after readings were added to `arrivals`.
+
+        The commit is immediate if more readings wait than can be published together.
+        """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:
             self.hurry()  # more than can be published together
@@ -67,7 +73,7 @@ class Committer(QueueCommitter[Signal]):
         self.wake()
 
     def signal(self, signal: Signal) -> None:
-        """Settle with the next batch what the MQTT client received."""
+        """Queue an event from the MQTT client, such as a PUBREC, for the next commit."""
         super().signal(signal)
         if self.queue.waiting:
             self.hurry()  # for its place in the window
@@ -79,11 +85,11 @@ class Committer(QueueCommitter[Signal]):
 
     @property
     def bytes_held(self) -> int:
-        """Bytes of the readings on disk and on their way there."""
+        """The number of bytes of all readings, whether already stored on disk or not."""
         return self.queue.bytes_held + self.arrivals.bytes_count
 
     async def wait_until_empty(self) -> None:
-        """Prepare for the end: from now on no commit waits for more."""
+        """Wait until all readings are published. From now on, commits are not delayed."""
         self._commit_delay_seconds = 0.0
         self.hurry()
         await self._empty.wait()
@@ -102,7 +108,7 @@ class Committer(QueueCommitter[Signal]):
         self.arrivals.complete_empty(sealed)
         ageing = self.giving_way.ageing
         if ageing.age_max_seconds is not None:
-            # Between two commits: a query would wait for one that is under way.
+            # This query runs between two commits, because it would wait for a running commit.
             ageing.oldest = self._store.readings.arrival_after(self.queue.last_started)
         self._update_room()
         self._update_empty()
@@ -119,7 +125,7 @@ class Committer(QueueCommitter[Signal]):
         self.queue.settle(settlement)
         self.delivery_times.completed(settlement.completed)
         if settlement.returned:
-            # The broker has none of our exchanges; the readings are still ours to deliver.
+            # The broker has lost our exchanges, but their readings must still be delivered.
             logger.warning(
                 "the broker has lost our session: %d readings in flight are published again",
                 len(settlement.returned),
@@ -173,7 +179,7 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _count_start(store: OutboxStore) -> int:
-    """Store and return the number of this start of the bridge on this outbox."""
+    """Increment the number of starts of the bridge with this outbox, and return it."""
     number = int(store.property("starts") or 0) + 1
     store.begin()
     store.set_property("starts", str(number))

@@ -1,4 +1,4 @@
-"""Time from a reading's last byte to the broker's PUBCOMP."""
+"""Measures the time from the arrival of a reading to the broker's PUBCOMP."""
 
 import time
 from collections import deque
@@ -11,20 +11,23 @@ from firmware_bridge.readings.steps import Steps
 from gateway.process.mqtt_client.exchanges import Exchange
 
 BATCHES_MAX: Final = 4096
-"""Batches whose time is kept; the readings of the others have none. A commit each 10 ms makes 40
-seconds of them; with a longer backlog the mean is that of the oldest readings."""
+"""Maximum number of batches whose arrival time is kept.
+
+With a commit every 10 ms, these cover 40 seconds. In a longer backlog, only the readings in the
+oldest batches are measured.
+"""
 
 
 class DeliveryTimes:
-    """Delivery times of readings that this run has read."""
+    """Delivery times of the readings that arrived since the start."""
 
     def __init__(self) -> None:
         self._batches: deque[tuple[int, int, float]] = deque()
-        """First and last row of a batch, and when its first reading arrived (monotonic)."""
+        """First and last row of a batch, and its first arrival on the monotonic clock."""
         self._steps = Steps()
 
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:
-        """Note the rows of batches that are on disk; the last of them is `last_number`."""
+        """Record the arrival times of batches that were stored. Their last row is `last_number`."""
         first = last_number + 1 - sum(len(each.publications) for each in batches)
         for batch in batches:
             count = len(batch.publications)
@@ -33,7 +36,7 @@ class DeliveryTimes:
             first += count
 
     def completed(self, exchanges: Sequence[Exchange[Publication]]) -> None:
-        """Measure exchanges whose PUBCOMP has come."""
+        """Measure the delivery times of readings whose PUBCOMP was received."""
         if not exchanges:
             return
         now, wall = time.monotonic(), time.time()
@@ -44,6 +47,9 @@ class DeliveryTimes:
                 self._steps.add(wall, now - self._batches[0][2])
 
     def mean_seconds(self) -> float | None:
-        """Return the mean of the latest 5 seconds with a reading; None if that was long ago."""
+        """Return the mean delivery time, in seconds, of the latest 5 seconds with a delivery.
+
+        Return None if there was no delivery recently.
+        """
         mean = self._steps.latest_mean(time.time())
         return None if mean is None else round(mean, 6)

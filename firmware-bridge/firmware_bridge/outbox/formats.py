@@ -1,6 +1,6 @@
-"""Formats of an outbox that are understood, and the contents of earlier ones.
+"""The known formats of the outbox's database, and the conversion of board rows from version 1.
 
-A format is the list of the migrations that were applied to the file (`schema.py`).
+A format is the list of the migrations that were applied to the database (`schema.py`).
 """
 
 from firmware_bridge.outbox.board_start import (
@@ -22,9 +22,9 @@ MIGRATIONS_KNOWN = (
 
 
 def blocks_of_ranges(accepted: str) -> dict[int, bytes]:
-    """Convert what version 1 kept of a start ("1-5,7-9") to blocks with unknown contents.
+    """Convert accepted frame numbers from version 1, such as "1-5,7-9", to blocks of digests.
 
-    Raises `ValueError` for other text.
+    The digests are `UNKNOWN_CONTENTS`. Raises `ValueError` if the text is not valid.
     """
     texts = [part.partition("-") for part in accepted.split(",")] if accepted else []
     ranges = [(int(first), int(last)) for first, _, last in texts]

@@ -1,9 +1,9 @@
-"""Decision whether a board's frame may wait for others before its commit. Pure.
+"""Decides whether the commit of a board's frame may be delayed, so that it includes later frames.
 
-Each commit costs a card some ten kilobytes, however little is in it. A board keeps its frames until
-they are acknowledged, so `commit_delay` may hold their commit back, unless that would hold the
-board back: one that sends its next frame only after the acknowledgement, or one that soon has on
-the line all that it may.
+Each commit writes some ten kilobytes to the SD card, even for one frame. A board keeps its frames
+until they are acknowledged, so their commit may wait for up to `commit_delay`. It must not wait if
+the delay would stop the board: if the board sends its next frame only after an acknowledgement, or
+if it has nearly as many unacknowledged frames as it may have. This module does no I/O.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PROMPT_SECONDS = 0.2
 
 @dataclass(slots=True)
 class _Board:
-    """`waiting`: frames taken and not acknowledged; `answered`: those of the batch before."""
+    """Number of a board's unacknowledged frames, and of frames acknowledged in its last batch."""
 
     waiting: int = 0
     answered: int = 0
@@ -28,8 +28,11 @@ class _Board:
 
 
 class Gathering:
-    """One port's boards, at most DEVICES_MAX beside those that wait. Times are of a monotonic
-    clock."""
+    """The boards on one port, with their unacknowledged frames.
+
+    Beyond `DEVICES_MAX` boards, only boards with unacknowledged frames are kept. Times are seconds
+    of the monotonic clock.
+    """
 
     def __init__(self) -> None:
         self._boards: dict[int, _Board] = {}
@@ -38,7 +41,7 @@ class Gathering:
         return len(self._boards)
 
     def take(self, device: int, now_seconds: float) -> bool:
-        """Note a new frame; whether it may wait for others."""
+        """Record a new frame. Return True if its commit may wait for later frames."""
         board = self._boards.get(device)
         if board is None:
             if len(self._boards) >= DEVICES_MAX:
@@ -53,15 +56,15 @@ class Gathering:
         return not waits_for_each and board.waiting < FRAMES_GATHERED_MAX
 
     def acknowledge(self, device: int, now_seconds: float) -> None:
-        """Note that the acknowledgement of a frame taken has left."""
+        """Record that a frame of this board was acknowledged."""
         board = self._boards[device]
         board.waiting -= 1
         board.answered += 1
         board.answered_at_seconds = now_seconds
 
     def _forget_the_answered(self) -> None:
-        """Forget the boards that have no frame unacknowledged; the outbox's limits bound the rest.
+        """Forget the boards without unacknowledged frames. The outbox limits how many others exist.
 
-        The next frame of a forgotten board may wait for a commit as a first one does.
+        The next frame of a forgotten board is treated like a board's first frame.
         """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

@@ -1,7 +1,8 @@
-"""Drops the oldest readings of ports with `when_full = "drop_oldest"`, where it is too full.
+"""Drops the oldest readings of ports with `when_full = "drop_oldest"` while the outbox is full.
 
-Only readings that were never started: one with a packet identifier may be at the broker already.
-What boards have had accepted is kept apart from readings, so that nothing changes for them.
+A reading is not dropped once its publication has begun, because the broker may already have it. The
+record of accepted board frames is separate from the readings. Dropping a reading therefore does not
+make a board's repeated frame count as new.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from gateway.process.mqtt_client.exchanges import Exchange
 
 FULL_BY_BYTES = "outbox_full"
 FULL_BY_AGE = "outbox_age"
-"""Reasons for which readings are dropped, as they are counted."""
+"""The reasons for dropping readings, as they are named in the port's counters."""
 
 # Rows that are read together.
 _PAGE_ROWS = 256
@@ -28,7 +29,11 @@ _ROOM_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Callbacks of a port: readings were dropped, and dropping has ended."""
+    """Callbacks of a port.
+
+    `dropped` is called with the reason and the number of readings that were dropped. `over` is
+    called when the outbox has room again.
+    """
 
     dropped: Callable[[str, int], None]
     over: Callable[[], None]
@@ -36,15 +41,18 @@ class Port:
 
 @dataclass
 class Dropped:
-    """Rows that a transaction drops, by reason."""
+    """The readings that a transaction drops, and their counts by port and reason."""
 
     rows: list[Removable]
     counts: Counter[tuple[str, str]]
 
 
 class GivingWay:
-    """`removable_bytes` are those on disk that may be dropped now; `due`: an age has to be looked
-    at, for which `wake` is called."""
+    """Chooses which readings to drop.
+
+    `removable_bytes` is the size of the stored readings that may be dropped now. `due` is True if
+    the ages of readings must be checked by a commit, which `wake` starts.
+    """
 
     def __init__(
         self, readings: Readings, bytes_max: int, ageing: Ageing, wake: Callable[[], None]
@@ -55,7 +63,7 @@ class GivingWay:
         self._wake = wake
         self._ports: dict[str, Port] = {}
         self._looked_to = 0
-        """No row up to this number may be dropped."""
+        """No row up to this number can be dropped."""
         self._dropping: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
         self.removable_bytes = 0
@@ -68,16 +76,20 @@ class GivingWay:
         self.removable_bytes += self._readings.removable_bytes_after(last_started, name)
 
     def started(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Note readings that cannot be dropped any more."""
+        """Record that readings can no longer be dropped, because their publication has begun."""
         self.removable_bytes -= self._bytes_of(exchanges)
 
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Note readings that wait again."""
+        """Record that readings may be dropped again, because the broker has lost the session."""
         self.removable_bytes += self._bytes_of(exchanges)
         self._looked_to = 0
 
     def drop(self, held_bytes: int, last_started: int) -> Dropped:
-        """Drop what is too much or too old, within the store's transaction."""
+        """Drop readings that exceed the size limit or the age limit, and return them.
+
+        This is part of the current transaction. `held_bytes` is the size of all stored readings,
+        and readings up to the row `last_started` are being published.
+        """
         dropped = Dropped([], Counter())
         number = max(self._looked_to, last_started)
         excess = held_bytes - self._bytes_max
@@ -100,7 +112,10 @@ class GivingWay:
         return dropped
 
     def committed(self, dropped: Dropped, held_bytes: int) -> None:
-        """Count what was dropped, and report where no more has to be."""
+        """Report dropped readings to their ports after the commit.
+
+        If none were dropped and the outbox has room again, report the end of dropping.
+        """
         self.due = False
         self.removable_bytes -= sum(row.bytes_count for row in dropped.rows)
         if dropped.rows:
@@ -114,7 +129,7 @@ class GivingWay:
             self._dropping.clear()
 
     def cancel(self) -> None:
-        """End the timer."""
+        """Stop the periodic check of ages."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,7 +1,7 @@
-"""The durable outbox: every reading is here before anything else, and leaves at PUBCOMP.
+"""The interface of the outbox for ports, the MQTT client and the composition root.
 
-This is what ports, MQTT client and composition root use; `committer.py` decides what is durable
-and what may be sent after that.
+Each reading is stored in the outbox before it is used in any other way, and is removed at PUBCOMP.
+`committer.py` decides what is durable and which packets may be sent after that.
 """
 
 import asyncio
@@ -45,7 +45,11 @@ class OutboxStatus(TypedDict):
 
 
 class Outbox:
-    """One writer: `run` commits; all others submit and wait for the batch's future."""
+    """The durable queue of readings for the broker.
+
+    Only `run` writes to the database. Ports submit readings and wait for a future, which is done
+    when the readings are durable.
+    """
 
     def __init__(
         self,
@@ -69,15 +73,15 @@ class Outbox:
         self._session = self._committer.session
         self._counters = self._committer.queue.counters
         self.start_number = self._committer.start_number
-        """Number of this start of the bridge on this outbox."""
+        """The number of times that the bridge was started with this outbox."""
 
     # What ports do
 
     def submit(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
-        """Take readings of a sensor that keeps none, and commit without delay; the future is done
-        when they would survive a power cut.
+        """Submit readings of a sensor that cannot repeat them, and commit without delay.
 
-        It belongs to all of the batch: wait for it through `asyncio.shield`, or by callback.
+        Return a future that is done when the readings survive a power cut. All readings of a batch
+        share the future. Use `asyncio.shield` or a callback, so that it is not cancelled.
         """
         self._committer.hurry()
         return self._take(publications)
@@ -89,16 +93,20 @@ class Outbox:
         source: str,
         publications_of: Callable[[int], Sequence[Publication]],
     ) -> tuple[asyncio.Future[None], Placement]:
-        """Submit as `submit`, for a frame of a board that came over the port `source`.
+        """Submit the readings of a board's frame that was received on the port `source`.
 
-        One that was accepted before is not stored again, only waited for. The commit waits for
-        others, `commit_delay` long: see `commit_now`.
+        Return a future that is done when the frame is durable, and the frame's classification. A
+        repeated frame is not stored again. The commit is delayed by up to `commit_delay`, unless
+        `commit_now` is called.
 
         Args:
-            publications_of: makes the readings for the boot number under which they are published.
+            identity: board, boot number and frame number.
+            digest: identifies the contents of the frame.
+            source: name of the port.
+            publications_of: creates the readings with a given boot number.
 
         Raises:
-            TooManyStarts: and nothing is taken.
+            TooManyStarts: the board has started too often. Nothing is stored.
         """
         publications, placement = self._arrivals.accept(identity, digest, source, publications_of)
         if not placement.is_new:
@@ -108,50 +116,53 @@ class Outbox:
         return self._take(publications), placement
 
     def kinds_of(self, port: str, framing: str) -> Mapping[str, Kind]:
-        """Return the stored kinds of a port's quantities. Call it before `run`."""
+        """Return the stored kinds (number, text or Boolean) of a port's quantities by name.
+
+        Must be called before `run`. `framing` is the name of the protocol.
+        """
         return self._store.kinds_of(port, framing)
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Store kinds of a port's quantities, in the transaction of the readings to come."""
+        """Store the kinds of a port's quantities in the same transaction as the next readings."""
         self._arrivals.note_kinds(port, framing, kinds)
 
     def commit_now(self) -> None:
-        """Wait for nothing more: what has come is the next batch."""
+        """Commit all submitted readings without further delay."""
         self._committer.hurry()
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False for one board too many: its frames are refused, not acknowledged."""
+        """Return False if frames of this board are refused, because too many boards are known."""
         return self._arrivals.knows_room_for(device)
 
     def give_way(
         self, port: str, dropped: Callable[[str, int], None], over: Callable[[], None]
     ) -> None:
-        """Drop the oldest readings of a port while the outbox is full.
+        """Allow the outbox to drop the oldest readings of a port while it is full.
 
         Args:
-            port: its name, as its publications have it in `gives_way_of`.
-            dropped: called with the reason and how many were dropped.
-            over: called when none have to be dropped any more.
+            port: name of the port, as in `gives_way_of` of its publications.
+            dropped: called with the reason and the number of dropped readings.
+            over: called when the outbox has room again.
         """
         committer = self._committer
         committer.giving_way.watch(port, Port(dropped, over), committer.queue.last_started)
 
     @property
     def full_by(self) -> FullBy | None:
-        """Return why ports have to wait, or to drop what they read; None: there is room."""
+        """The reason why the outbox is full, or None if it accepts readings."""
         return self._capacity.full_by
 
     @property
     def behind(self) -> bool:
-        """More waits for the disk than a reader should add to."""
+        """True if too many bytes wait for a commit, so that ports should not be read now."""
         return self._arrivals.bytes_count > UNCOMMITTED_BYTES_MAX
 
     async def wait_for_room(self) -> None:
-        """Wait until readings are taken again."""
+        """Wait until the outbox accepts readings."""
         await self._capacity.wait_for_room()
 
     async def wait_for_commit(self) -> None:
-        """Wait until what has been submitted so far is durable."""
+        """Wait until all readings that were submitted so far are durable."""
         self._committer.hurry()
         self._committer.wake()
         await asyncio.shield(self._arrivals.durable)
@@ -160,49 +171,57 @@ class Outbox:
 
     @property
     def session(self) -> str | None:
-        """The name of our session at the broker."""
+        """The name of the bridge's session at the broker, or None if there is no session."""
         return self._session.name
 
     def receive_pubrec(self, packet_id: int) -> None:
-        """Note a PUBREC; its PUBREL is sent when that is durable."""
+        """Process a PUBREC. The PUBREL is sent when the receipt of the PUBREC is durable."""
         self._committer.signal(Pubrec(packet_id))
 
     def receive_pubcomp(self, packet_id: int) -> None:
-        """Note a PUBCOMP; its reading goes with the next commit."""
+        """Process a PUBCOMP. The next commit removes the reading from the outbox."""
         self._committer.signal(Pubcomp(packet_id))
 
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
-        """Send packets with `send` from now on; what was in flight is sent again.
+        """Send packets with `send` from now on, and repeat the unacknowledged packets.
 
-        A session that has just begun is ours from the commit on that its first PUBLISH waits for.
+        If `session_present` is False, the broker has just created the session. Its name is stored
+        before the first PUBLISH is sent, and readings that were in flight are published again.
         """
         self._session.begin(session)
         self._committer.hurry()
         self._committer.signal(Connected(send, session_present))
 
     def receive_disconnected(self, send: Send) -> None:
-        """Send no more packets with `send`."""
+        """Stop sending packets with `send`, because its connection has ended."""
         self._committer.signal(Disconnected(send))
 
     async def lose_session(self) -> None:
-        """Give up the session and every exchange in it: durable when this returns."""
+        """Abandon the session and all its exchanges, and wait until this is durable.
+
+        Their readings will be published again in a new session.
+        """
         self._session.give_up()
         self._committer.hurry()
         self._committer.signal(SessionLost())
-        # Not for readings, which may wait for room on the disk.
+        # This does not wait for new readings, which may wait for room on the disk.
         await self._committer.settle()
 
     def choose_session(self, client_id: str, machine: str) -> None:
-        """Keep the session of the run before, or leave it where that costs nothing."""
+        """Continue the session of the previous run, or begin a new one if no exchange is open.
+
+        A new session is needed if the client id or the machine has changed.
+        """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 
     # What the composition root does
 
     async def run(self) -> None:
-        """Commit batches until `stop`.
+        """Commit batches until `stop` is called.
 
         Raises:
-            QueueError: the disk refuses; nothing untrue has been sent, so that a restart is safe.
+            QueueError: writing to the disk failed. Nothing that depends on the failed commit was
+                sent, so a restart is safe.
         """
         await self._committer.run()
 
@@ -211,26 +230,26 @@ class Outbox:
         self._committer.stop()
 
     async def wait_until_empty(self) -> None:
-        """Prepare for the end: from now on no commit waits for more."""
+        """Wait until all readings are published. From now on, commits are not delayed."""
         await self._committer.wait_until_empty()
 
     async def close(self) -> None:
-        """Close the store, behind a COMMIT that may still run."""
+        """Close the database, after any COMMIT that is still running."""
         await self._committer.close()
 
     @property
     def commits(self) -> CommitThread:
-        """Readings that wait for the disk."""
+        """The thread that commits transactions. It measures how long a running commit takes."""
         return self._committer.commits
 
     @property
     def republished(self) -> int:
-        """Readings that went out again because the broker had lost the session."""
+        """The number of readings published again because the broker had lost the session."""
         return self._counters["republished"]
 
     @property
     def unexpected_pubcomps(self) -> int:
-        """PUBCOMP that completed no exchange."""
+        """The number of PUBCOMP packets that did not belong to an open exchange."""
         return self._counters["unexpected_answers"]
 
     def status(self) -> OutboxStatus:

@@ -1,8 +1,8 @@
-"""Opening the outbox, whatever state its file is in.
+"""Opens the outbox's database, and recovers readings from a damaged one.
 
-Of a damaged one readings and boards are taken along. Which exchanges the broker still has is then
-uncertain, so their readings wait again and the broker's session is given up: a reading may come
-twice, none that is readable is lost.
+Readings and board rows that can be read are copied from a damaged database to a new one. It is then
+uncertain which exchanges the broker still has. The session is therefore abandoned, and all readings
+are published in a new one: a reading may be published twice, but no readable one is lost.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from gateway.process.files.salvage import ReadableRows
 
 logger = logging.getLogger(__name__)
 
-# Starts of one outbox before a number reaches 2**32, where those of boards that begin again are.
+# Maximum starts of the bridge with one outbox. Boot numbers from 2**32 are those of boards.
 _STARTS_MAX = 2**24
 
 
@@ -32,23 +32,28 @@ NAMES: Final = QueueNames("the outbox", "bridge", "readings")
 
 
 def open_outbox_store(path: Path) -> OutboxStore:
-    """Open the outbox; a damaged or missing one is replaced by a new file, with what can be read.
+    """Open the outbox's database. If it is missing or damaged, create a new one.
+
+    The new database has the readings that could be read from the damaged one.
 
     Raises:
         NoRoom: the disk is full.
-        QueueError: not even a new file can be made.
+        QueueError: a new database cannot be created either.
     """
     return open_queue(path, NAMES, OutboxStore, _fill)
 
 
 def _fill(store: OutboxStore, damaged: sqlite3.Connection | None) -> int:
-    """Write an outbox's first rows, with what can be read of another; how many readings."""
+    """Write the first rows of a new outbox, and return the number of readings.
+
+    If `damaged` is not None, its readable rows are copied.
+    """
     count = 0
     if damaged is not None:
         count = _salvage_readings(damaged, store)
         _salvage_boards(damaged, store)
-    # Numbers that a lost outbox gave must not come again, whatever the time is: 1 in 2**31 for
-    # each of its starts. Above the times of day with which earlier versions began.
+    # Start numbers of a lost outbox must not be used again. A random number is one of them with a
+    # probability of 1 in 2**31 per start. It is larger than the Unix times of earlier versions.
     first = secrets.randbelow(2**31 - _STARTS_MAX) + 2**31
     store.set_property("starts", str(first))
     return count
@@ -56,7 +61,7 @@ def _fill(store: OutboxStore, damaged: sqlite3.Connection | None) -> int:
 
 def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
     count = torn = highest = 0
-    # The tables of earlier versions, and those whose description is damaged, do not have it.
+    # Tables of earlier versions, and tables with a damaged schema, do not have this column.
     columns = {row[1] for row in _readable(damaged, "PRAGMA table_info(readings)")}
     retain = "retain" if "retain" in columns else "0"
     # From both ends: a broken page in the middle hides neither the oldest nor the newest rows.
@@ -82,9 +87,9 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 
 
 def _is_whole(topic: object, payload: object) -> bool:
-    """Return False for a damaged row, as a page that ends in zeros leaves them.
+    """Return False if a row is damaged, for example by a disk page that ends in zeros.
 
-    What can be checked depends on the form: SenML names the device of its topic once more.
+    In a SenML payload, the device must also be the device in the topic.
     """
     if not (isinstance(topic, str) and isinstance(payload, bytes)) or b"\0" in payload:
         return False
@@ -98,7 +103,10 @@ def _is_whole(topic: object, payload: object) -> bool:
 
 
 def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
-    """Copy the rows of boards, damaged ones left out: repeats of their frames count as new."""
+    """Copy the board rows that are not damaged.
+
+    A frame whose row is not copied counts as new if the board repeats it.
+    """
     tables = {name for (name,) in _readable(damaged, "SELECT name FROM sqlite_master")}
     found = BoardRows()
     if "boards" in tables:
@@ -123,7 +131,7 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows up to the first that cannot be read, which is logged."""
+    """Yield the rows of a query up to the first unreadable row. Log the error, if any."""
     rows = ReadableRows(damaged, query)
     yield from rows
     if rows.error is not None:

@@ -1,23 +1,23 @@
-"""The outbox's tables, created and migrated by sqlite-utils; tools read them the same way.
+"""Creates and migrates the tables of the outbox, with sqlite-utils.
 
 | table | row |
 |---|---|
 | readings | one publication: `number` in order of arrival, `packet_id` once an exchange has begun,
-  `released` 1 once PUBREC has come, `retain` 1 if its PUBLISH carries RETAIN, `arrived` in seconds
-  of the outbox's time (`ageing.py`), `gives_way_of` the port whose oldest readings may be dropped;
-  gone at PUBCOMP |
+  `released` 1 after PUBREC, `retain` 1 if the PUBLISH is retained, `arrived` in seconds of the
+  outbox's clock (`ageing.py`), `gives_way_of` the port whose oldest readings may be dropped; the
+  row is deleted after PUBCOMP |
 | board_frames | digests of 64 frames of one start of one board (`board_start.py`); `used` rises
-  with use. What is older than a start's latest 1,024 frames goes |
-| board_starts | how many starts of a board had this boot number |
+  with each use; rows older than the latest 1,024 frames of a start are deleted |
+| board_starts | the number of starts of a board with this boot number |
 | board_floors | no boot number of this device up to `boot` had more than `starts` starts |
-| kinds | whether a quantity of a port is a number, a text or a boolean; `number` rises in the order
-  of their first values, and the oldest of more than 8,192 rows goes |
-| properties | `starts` (of the bridge on this database), `session` (the name of ours at the
-  broker), `machine` (on which that was begun) |
+| kinds | whether a quantity of a port is a number, a text or a Boolean; `number` rises in the order
+  of first values, and only the newest 8,192 rows are kept |
+| properties | `starts` (of the bridge with this database), `session` (the name of its session at
+  the broker), `machine` (where the session began) |
 
-A released migration is never changed: a new version of the tables appends one, and adds its file to
-tests/bridge/golden, and its name to `formats.py`. Only a start that has something to migrate
-loads this module: sqlite-utils takes three MB of memory.
+A released migration is never changed. A new version of the tables appends a migration, adds a
+database to tests/bridge/golden, and adds the migration's name to `formats.py`. This module is only
+loaded if a database must be migrated, because sqlite-utils takes three MB of memory.
 """
 
 import sqlite3
@@ -51,7 +51,7 @@ def m001_readings_boards_properties(database: Database) -> None:
 
 @MIGRATIONS()
 def m002_boards_with_digests(database: Database) -> None:
-    """Add the digests by which frames are recognised, in addition to their numbers."""
+    """Add digests of frames, because a frame's number alone does not identify a repeat."""
     database.table("board_frames").create(
         {
             "device": int,
@@ -90,7 +90,7 @@ def m002_boards_with_digests(database: Database) -> None:
 
 @MIGRATIONS()
 def m003_session_without_address(database: Database) -> None:
-    """Identify a session by its name alone."""
+    """Remove the broker's address from the session, which the name alone identifies."""
     rows = database.execute("SELECT value FROM properties WHERE name = 'session'").fetchall()
     for (value,) in rows:
         name = value.rpartition("@")[0] or value
@@ -99,13 +99,13 @@ def m003_session_without_address(database: Database) -> None:
 
 @MIGRATIONS()
 def m004_readings_that_are_retained(database: Database) -> None:
-    """Add RETAIN to readings; those that wait are published without it."""
+    """Add the RETAIN flag to readings. Stored readings are published without the flag."""
     database.table("readings").add_column("retain", int, not_null_default=0)
 
 
 @MIGRATIONS()
 def m005_readings_that_give_way(database: Database) -> None:
-    """Add age and port to readings; those that wait count as new, and are not dropped."""
+    """Add arrival time and port to readings. Stored readings count as new and are not dropped."""
     readings = database.table("readings")
     readings.add_column("arrived", int, not_null_default=0)
     readings.add_column("gives_way_of", str)
@@ -113,7 +113,7 @@ def m005_readings_that_give_way(database: Database) -> None:
 
 @MIGRATIONS()
 def m006_kinds_of_quantities(database: Database) -> None:
-    """Add the kinds of the quantities of each port."""
+    """Add the table of kinds (number, text or Boolean) of each port's quantities."""
     database.table("kinds").create(
         {"number": int, "port": str, "framing": str, "name": str, "kind": str},
         pk="number",
@@ -124,5 +124,5 @@ def m006_kinds_of_quantities(database: Database) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date."""
+    """Apply the migrations that the database lacks."""
     MIGRATIONS.apply(Database(connection))

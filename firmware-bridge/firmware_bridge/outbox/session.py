@@ -1,6 +1,6 @@
-"""The name of the bridge's session at the broker, kept with the readings in flight within it.
+"""Stores the name of the bridge's MQTT session together with the readings in flight.
 
-Exchanges and session belong together: a packet identifier means nothing in another session
+A packet identifier is only valid in the session in which its exchange began
 (docs/decisions/0061-the-session-s-name-is-its-proof.md).
 """
 
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 class Session:
-    """`name` is None where there is none."""
+    """The MQTT session at the broker. `name` is None if there is no session."""
 
     def __init__(self, store: OutboxStore) -> None:
         self._store = store
@@ -21,24 +21,27 @@ class Session:
         self._unwritten: str | None = None
 
     def begin(self, name: str) -> None:
-        """Take a session's name; a new one is written with the next commit."""
+        """Use the session with this name. The next commit stores a new name."""
         if name != self.name:
             self.name = self._unwritten = name
 
     def give_up(self) -> None:
-        """Forget the session, with the next commit."""
+        """Abandon the session. The next commit removes its name."""
         self.name, self._unwritten = None, ""
 
     def take_unwritten(self) -> str | None:
-        """Take what the next commit has to write; None where that is nothing."""
+        """Return and clear the name that the next commit must store.
+
+        "" means no session, and None means that nothing has changed.
+        """
         unwritten, self._unwritten = self._unwritten, None
         return unwritten
 
     def choose(self, client_id: str, machine: str, *, in_flight: int) -> None:
-        """Keep the session of the run before, or leave it where that costs nothing.
+        """Continue the session of the previous run, or begin a new one if no exchange is open.
 
-        With nothing in flight there is nothing to resume, so that an operator may give it another
-        name, and a copy of this outbox on another machine gets a session of its own.
+        A new session is needed if the client id has changed, or if the outbox was copied to
+        another machine. While `in_flight` exchanges are open, the session is continued even then.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

@@ -1,4 +1,7 @@
-"""Signals of the MQTT client since the last batch, and their combined result. Pure."""
+"""Combines events from the MQTT client into changes to the outbox and packets to send.
+
+This module does no I/O.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,21 +20,24 @@ _MQTT_3_1_1: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Pubrec:
-    """PUBREC came."""
+    """The broker has sent a PUBREC."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pubcomp:
-    """PUBCOMP came."""
+    """The broker has sent a PUBCOMP."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """False for `session_present`: the session has just begun."""
+    """A connection was established. `send` sends packets over it.
+
+    If `session_present` is False, the broker has just created the session.
+    """
 
     send: Send
     session_present: bool
@@ -39,12 +45,12 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """Lost session: the broker does not have it, and its exchanges end."""
+    """The broker no longer has the session, so all exchanges have ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The connection of `send` has ended."""
+    """The connection over which `send` sends packets has ended."""
 
     send: Send
 
@@ -53,7 +59,10 @@ Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 
 
 class Settlement(ExchangeSettlement[Publication]):
-    """`send` is the connection's function, None without a connection."""
+    """Results of the MQTT client's events since the last batch.
+
+    `send` sends a packet over the current connection, or is None without a connection.
+    """
 
     def __init__(self, exchanges: Exchanges[Publication], send: Send | None) -> None:
         super().__init__(exchanges)
@@ -61,7 +70,7 @@ class Settlement(ExchangeSettlement[Publication]):
         self._replay = False
 
     def settle(self, signal: Signal) -> None:
-        """Take in the next signal."""
+        """Process the next event from the MQTT client."""
         match signal:
             case Pubrec(packet_id):
                 self.receive_pubrec(packet_id, pubrel(packet_id))
@@ -83,7 +92,10 @@ class Settlement(ExchangeSettlement[Publication]):
                 assert_never(signal)
 
     def send_durable(self, started: list[Exchange[Publication]]) -> None:
-        """Send what the commit has made true; `started` go out for the first time."""
+        """Send the packets that the commit allows, if there is a connection.
+
+        `started` are the exchanges whose PUBLISH is sent for the first time.
+        """
         if self.send is None:
             return
         if self._replay:
@@ -93,7 +105,10 @@ class Settlement(ExchangeSettlement[Publication]):
 
 
 def packet_of(exchange: Exchange[Publication], *, again: bool) -> bytes:
-    """Return the packet to send now. `again`: the broker may have received it before."""
+    """Return the packet to send for an exchange: a PUBLISH, or a PUBREL after PUBREC.
+
+    `again` is True if the broker may have received the PUBLISH before.
+    """
     if exchange.released:
         return pubrel(exchange.packet_id)
     publication = exchange.message

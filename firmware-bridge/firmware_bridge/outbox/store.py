@@ -1,4 +1,4 @@
-"""The outbox on disk: its tables, in addition to those of every queue."""
+"""The outbox's database: readings, kinds of quantities, and accepted frames of boards."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from firmware_bridge.readings.kinds import KINDS, KINDS_KEPT_MAX, Kind
 from firmware_bridge.readings.publications import ROW_OVERHEAD_BYTES, Publication
 from gateway.process.durable_queue.table import QueueTable, TableDatabase
 
-# Quantities of a port whose kinds a start loads, at most: the newest. A line of noise makes up
-# names, and half of a decoder's memory stays free for those that come after the start.
+# Maximum number of kinds that are loaded for a port at a start: the newest. Noise on a line may
+# look like new names, so half of a decoder's memory stays free for names after the start.
 KINDS_REMEMBERED_MAX = KINDS_KEPT_MAX // 2
 # Rows for all ports, at most: 16 ports with as many quantities, about 1 MB.
 KINDS_STORED_MAX = 16 * KINDS_REMEMBERED_MAX
@@ -27,7 +27,7 @@ class Removable:
 
 
 class Readings(QueueTable[Publication]):
-    """Readings that wait for the broker."""
+    """The table of readings that were not acknowledged with PUBCOMP yet."""
 
     message_type = Publication
     columns = ("topic", "payload", "retain", "gives_way_of")
@@ -35,7 +35,7 @@ class Readings(QueueTable[Publication]):
     bytes_of_row = f"LENGTH(topic) + LENGTH(payload) + {ROW_OVERHEAD_BYTES}"
 
     def restore(self, number: int, publication: Publication) -> bool:
-        """Store a reading of a damaged outbox under its number; return False if that is taken."""
+        """Store a reading from a damaged outbox with its number. Return False if it is in use."""
         inserted = self._connection.execute(
             "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
             (number, publication.topic, publication.payload, publication.retain),
@@ -43,14 +43,17 @@ class Readings(QueueTable[Publication]):
         return inserted.rowcount == 1
 
     def last_arrived(self) -> int:
-        """Return when the newest reading arrived; 0 if there is none."""
+        """Return the arrival of the newest reading on the outbox's clock, or 0 if there is none."""
         row = self._connection.execute(
             "SELECT arrived FROM readings ORDER BY number DESC LIMIT 1"
         ).fetchone()
         return 0 if row is None else int(row[0])
 
     def arrival_after(self, number: int) -> int | None:
-        """Return when the next reading in order of arrival came; None: there is none."""
+        """Return the arrival of the first unpublished reading after row `number`, or None.
+
+        The time is in seconds of the outbox's clock (`ageing.py`).
+        """
         row = self._connection.execute(
             "SELECT arrived FROM readings WHERE number > ? AND packet_id IS NULL "
             "ORDER BY number LIMIT 1",
@@ -59,7 +62,7 @@ class Readings(QueueTable[Publication]):
         return None if row is None else int(row[0])
 
     def removable_after(self, number: int, limit: int) -> list[Removable]:
-        """Return the next waiting readings that give way to others, in order of arrival."""
+        """Return unpublished readings after row `number` that may be dropped, the oldest first."""
         rows = self._connection.execute(
             f"SELECT number, gives_way_of, {self.bytes_of_row}, arrived "
             "FROM readings WHERE number > ? AND gives_way_of IS NOT NULL AND packet_id IS NULL "
@@ -69,7 +72,7 @@ class Readings(QueueTable[Publication]):
         return [Removable(*row) for row in rows]
 
     def removable_bytes_after(self, number: int, port: str) -> int:
-        """Return the bytes of those of one port."""
+        """Return the bytes of a port's unpublished, removable readings after row `number`."""
         row = self._connection.execute(
             f"SELECT SUM({self.bytes_of_row}) FROM readings "
             "WHERE number > ? AND gives_way_of = ? AND packet_id IS NULL",
@@ -78,7 +81,7 @@ class Readings(QueueTable[Publication]):
         return row[0] or 0
 
     def drop(self, dropped: Iterable[Removable]) -> None:
-        """Forget readings that were never published."""
+        """Delete dropped readings. A reading whose publication has begun is kept."""
         self._connection.executemany(
             "DELETE FROM readings WHERE number = ? AND packet_id IS NULL",
             [(each.number,) for each in dropped],
@@ -86,7 +89,7 @@ class Readings(QueueTable[Publication]):
 
 
 class OutboxStore(TableDatabase):
-    """The file at `path`: see `QueueDatabase` for what it raises."""
+    """The database of the outbox at `path`. `QueueDatabase` describes the errors it raises."""
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN
@@ -101,7 +104,10 @@ class OutboxStore(TableDatabase):
         self.queue_tables = (self.readings,)
 
     def kinds_of(self, port: str, framing: str) -> dict[str, Kind]:
-        """Return the kinds of a port's quantities, by name: those that were noted last."""
+        """Return the kinds (number, text or Boolean) of a port's newest quantities, by name.
+
+        `framing` is the name of the protocol.
+        """
         rows = self._connection.execute(
             "SELECT name, kind FROM kinds WHERE port = ? AND framing = ? "
             "ORDER BY number DESC LIMIT ?",
@@ -110,7 +116,7 @@ class OutboxStore(TableDatabase):
         return {name: kind for name, kind in rows if kind in KINDS}
 
     def save_kinds(self, kinds: Iterable[tuple[str, str, str, Kind]]) -> None:
-        """Store port, framing, name and kind of quantities. The oldest rows make room for them."""
+        """Store port, protocol, name and kind of quantities. Delete the oldest rows if too many."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO kinds (port, framing, name, kind) VALUES (?, ?, ?, ?)", kinds
         )
@@ -120,7 +126,7 @@ class OutboxStore(TableDatabase):
         )
 
     def boards(self) -> BoardRows:
-        """Load all of them, in their order of use."""
+        """Load all rows about boards, in their order of use."""
         execute = self._connection.execute
         return BoardRows(
             blocks=[
@@ -143,7 +149,7 @@ class OutboxStore(TableDatabase):
         )
 
     def save_boards(self, changes: BoardRows) -> None:
-        """Write what has changed of boards."""
+        """Store the changed rows about boards, and delete the removed rows."""
         execute_many = self._connection.executemany
         execute_many(
             "DELETE FROM board_frames WHERE device = ? AND boot = ? AND repeat = ? AND block = ?",
@@ -152,7 +158,7 @@ class OutboxStore(TableDatabase):
         execute_many(
             "INSERT INTO board_frames (device, boot, repeat, block, digests, used) "
             "VALUES (?, ?, ?, ?, ?, ?) "
-            # A replaced row would be another one, in another page, and its index entry as well.
+            # Replacing a row would move it and its index entry to other disk pages.
             "ON CONFLICT DO UPDATE SET digests = excluded.digests, used = excluded.used",
             [(*key, block, digests, used) for key, block, digests, used in changes.blocks],
         )

@@ -120,7 +120,7 @@ class AskingPoller(Poller):
         self._read_bytes = 0
 
     def read(self, answer: bytes) -> Outcome | None:
-        """Feed new response bytes to the decoder. The first complete frame is the outcome."""
+        """Feed new response bytes to the decoder. Return the first complete frame, or None."""
         data, self._read_bytes = answer[self._read_bytes :], len(answer)
         return self._frame_in(self._decoder.feed(data))
 

@@ -37,7 +37,8 @@ class BoardDecoder(DelimitedDecoder):
 
     Each frame carries its `identity` and the acknowledgement to send back.
 
-    If opening the port cuts a frame, the rest fails its CRC check. Only this frame is discarded.
+    If opening the port cuts a frame, the remaining bytes fail the CRC check, and only this frame is
+    discarded.
     """
 
     def __init__(self) -> None:

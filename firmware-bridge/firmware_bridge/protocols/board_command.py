@@ -26,7 +26,7 @@ day is longer than the interval of any board.
 
 
 def command_of(name: str) -> BoardCommand | None:
-    """Return the command that a topic calls `name`, or None if there is no such command."""
+    """Return the command whose name in topics is `name`, or None if there is no such command."""
     return next((each for each in BoardCommand if each.name.lower() == name), None)
 
 

@@ -3,7 +3,7 @@
 Each item begins with one byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes. The
 major types are::
 
-    0 unsigned | 1 negative | 2 bytes | 3 text | 4 array | 5 map | 6 tag | 7 the rest
+    0 unsigned | 1 negative | 2 bytes | 3 text | 4 array | 5 map | 6 tag | 7 floats, simple
 
 For tags, a CBOR library creates dates, sets, regular expressions, integers of any length, and
 values that contain themselves. A pack only needs tag 4, a decimal fraction of two integers.

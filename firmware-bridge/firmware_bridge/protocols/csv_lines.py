@@ -75,7 +75,7 @@ class CellReader:
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of a line.
 
-        The heading, which loggers repeat at a restart, has none.
+        A heading line, which loggers repeat at a restart, has no measurements.
 
         Raises:
             Damaged: the line is invalid. The reason is "columns" for a wrong number of columns,

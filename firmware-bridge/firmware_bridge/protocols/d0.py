@@ -5,10 +5,10 @@ r"""Polling of meters by IEC 62056-21 (D0), over an optical head, a current loop
     ACK 0 5 0 CR LF                         only in mode C: accepts the baud rate
     STX 1.8.0(000123.4*kWh) CR LF ... ! CR LF ETX BCC       at the new baud rate
 
-The character is a digit in mode C. It is a letter in mode B, where the meter changes its baud rate
-without an ACK. Any other character means mode A, which has a single baud rate. The BCC is the XOR
-of all bytes after STX up to and including ETX. For meters that send unprompted, use protocol `dsmr`
-with `crc = false`.
+The character for the baud rate is a digit in mode C. It is a letter in mode B, where the meter
+changes its baud rate without an ACK. Any other character means mode A, which has a single baud
+rate. The BCC is the XOR of all bytes after STX up to and including ETX. For meters that send
+unprompted, use protocol `dsmr` with `crc = false`.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Numbers at fixed positions in bytes: fields of declared frames, registers of Modbus devices."""
+"""Decodes numbers at fixed positions: fields of declared frames, registers of Modbus devices."""
 
 import math
 import struct

@@ -27,7 +27,7 @@ class DelimitedDecoder(Decoder):
         self._skipping = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Return the frames that these bytes complete, in order."""
+        """Process received bytes. Return the frames that are now complete, in order."""
         frames: list[Frame] = []
         pieces = self._delimiter.split(data)
         for piece in pieces[:-1]:

@@ -56,7 +56,7 @@ class Dlms(MeterKeys):
 class DlmsDecoder(ScanningDecoder):
     """Decoder of DLMS messages.
 
-    A message that lacks a part is damaged; the next one is read again.
+    A message that lacks a part counts as damaged. The next message is not affected.
     """
 
     fillers: ClassVar = b"\x7e"
@@ -77,9 +77,9 @@ class DlmsDecoder(ScanningDecoder):
         super().begin(mid_line=mid_line)
 
     def flush(self) -> list[Frame]:
-        """Find frames after bytes that seemed to begin a longer frame.
+        """Decode the buffered bytes at a pause, because a longer frame was not completed.
 
-        A lone flag byte is dropped.
+        Flag bytes without a frame are dropped.
         """
         self._drop_flags()
         return super().flush()

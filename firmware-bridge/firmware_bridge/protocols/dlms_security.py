@@ -88,7 +88,7 @@ def ciphered_bytes(data: bytes) -> int | None:
 def length_at(data: bytes, at: int) -> tuple[int, int] | None:
     """Parse a length field.
 
-    Return the length and the end of the field, or None if it is incomplete.
+    Return the length and the position after the field, or None if the field is incomplete.
 
     Raises:
         Damaged: "dlms" if the length has more than 2 bytes.
@@ -154,7 +154,7 @@ def _checked(content: bytes, tag: bytes, key: bytes, nonce: bytes, covered: byte
 def _unchecked(content: bytes, key: bytes, nonce: bytes) -> bytes:
     """Decrypt the content without checking its tag.
 
-    AES-GCM counts blocks from 2, which is the same as CTR mode with this first counter.
+    AES-GCM encrypts like AES-CTR whose block counter begins with 2.
     """
     from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: PLC0415
     from cryptography.hazmat.primitives.ciphers.algorithms import AES  # noqa: PLC0415

@@ -102,7 +102,7 @@ def _with_codes(data: list[Data]) -> Iterator[_Object]:
 
 
 def _scale_of(data: Data) -> tuple[int | None, int | None]:
-    """Return the power of ten and the unit in a structure of the two, or two times None."""
+    """Return the power of ten and the unit in a structure of both, or a pair of None if invalid."""
     if isinstance(data, list) and len(data) == 2:
         power, unit = data
         if isinstance(unit, Enumerated) and isinstance(power, int):
@@ -114,7 +114,7 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
 def _of_kamstrup(found: _Object) -> _Object:
-    """Return the object with the scale and unit of Kamstrup's list: 0.01 A, V, W, 10 Wh."""
+    """Return the object with the scale and unit that Kamstrup meters use: 0.01 A, V, W or 10 Wh."""
     c, d = int(found.code.c), found.code.d
     if found.code.a != "1" or not isinstance(found.value, int):
         return found
@@ -182,7 +182,7 @@ def _is_list_of_objects(data: Data) -> bool:
 def _of_landis(data: list[Data]) -> Iterator[_Object]:
     """Yield the values that follow a list of objects.
 
-    Its first entry may describe the list itself.
+    The first entry of the list may describe the list itself, and then has no value.
     """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"

@@ -86,7 +86,7 @@ class DsmrDecoder(ScanningDecoder):
         self._settings = settings
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the line with '!', or None if it has not arrived."""
+        """Return the end of the line that begins with '!', or None if it has not arrived."""
         head = buffer[position : position + _HEAD_BYTES]
         if len(head) < _HEAD_BYTES and (len(head) == 1 or head[1:].isalpha()):
             return None
@@ -141,8 +141,8 @@ class EncryptedDecoder(ScanningDecoder):
     def read_frame(self, data: bytes) -> Frame | None:
         """Decrypt a message and parse the telegram inside.
 
-        Raises `Damaged` with "key" if the key is wrong, or with a telegram's reason if that is
-        invalid.
+        Raises `Damaged` with "key" if the key is wrong, or with a reason of `DsmrDecoder` if the
+        telegram is invalid.
         """
         settings = self._settings
         telegram = decrypted(data, settings.key, settings.authentication_key)
@@ -152,7 +152,7 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram with its optional ETX and BCC, or None if more must arrive."""
+    """Return the end of a telegram with its optional ETX and BCC, or None if bytes are missing."""
     if _STX not in buffer[position:end]:
         return end
     while buffer[end : end + 1] in (b"\r", b"\n"):

@@ -45,8 +45,8 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
     """Parse a telegram up to its '!'. `utc_offset_hours` is the offset in winter.
 
     `left_out` counts skipped objects by reason: "text" if a line has other characters than ASCII,
-    "syntax" if a line is not an object, "type" if a number is expected but not found, and "time",
-    "value" or "not_measured".
+    "syntax" if a line is not an object, "type" if a number is expected but not found, "time" or
+    "value" if a time or value is invalid, and "not_measured" if an object is empty.
     """
     objects = _named(_objects_in(_LINE_END.split(head)[1:], left_out))
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
@@ -66,7 +66,7 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
 
 
 def is_mixture(quantities: Quantities) -> bool:
-    """Return True if a number occurs twice with different values, except in a log.
+    """Return True if a numeric quantity occurs twice with different values, except in a log.
 
     Without a checksum, this is the only sign that the end of one telegram and the beginning of the
     next were lost.
@@ -106,10 +106,10 @@ def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Co
 
 
 def _is_continued(code: Code, groups: list[str], line: str) -> bool:
-    """Return True if `line` may continue this object.
+    """Return True if `line` may continue the object that has this code and these groups.
 
-    An object that already is a complete number has no continuation: the line then belongs to an
-    object whose beginning was lost.
+    If the object already is a complete number, the line belongs to another object whose beginning
+    was lost.
     """
     return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 
@@ -150,7 +150,7 @@ def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
 def _measurements_of(
     found: _Object, utc_offset_hours: int, left_out: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the measurements of an object. A meter may leave an object empty.
+    """Yield the measurements of an object. An empty object may have none.
 
     If an object has several values, unreadable ones are counted in `left_out`.
 
@@ -206,7 +206,7 @@ def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> li
     """Return the entries of a log: (count)(code of a column)...(time)(value)(time)(value)...
 
     The monthly peaks of Belgian meters have two times per entry: the month, and the time of the
-    peak. The latest entry comes last, as in a pack of readings.
+    peak. The entries are sorted by time, the latest entry last.
     """
     name, time = found.name, ""
     entries: list[Measurement] = []
@@ -226,9 +226,9 @@ def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> li
 
 
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
-    """Return the value and unit in `text`, the only parentheses of an object.
+    """Return the value and unit in `text`, the content of an object's only parentheses.
 
-    The value may be "".
+    The unit is None if there is none. The value is "" if a string is empty.
     """
     number, unit = _split(text)
     if not is_number and (unit is None or number_of(number) is None):
@@ -238,7 +238,7 @@ def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
 
 
 def _is_quantity(group: str) -> bool:
-    """Return True if the group has a value with a unit."""
+    """Return True if a group, the content of parentheses, is a value with a unit."""
     return "*" in group
 
 

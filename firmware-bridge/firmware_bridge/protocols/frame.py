@@ -77,11 +77,11 @@ def checked_time(seconds: float) -> float:
 class Frame:
     """One frame from a serial line.
 
-    `device` names the sensor if several share the line. None means the port's own device. `part` is
-    the number or word of a part of the port's own device. A sensor repeats a frame with an
-    `identity` until it receives `acknowledgement`. A frame with an `answer_code` is a board's
-    answer to a command, and the identity's `sequence` is then the number of the request. `left_out`
-    has the quantities for which the device gave no value, with the reason.
+    `device` names the sensor if several share the line. None means the port's own device. `part`
+    is appended to the name of the port's own device, such as the number of a node. A sensor repeats
+    a frame with an `identity` until it receives `acknowledgement`. A frame with an `answer_code` is
+    a board's answer to a command, and the identity's `sequence` is then the number of the request.
+    `left_out` has the quantities for which the device gave no value, with the reason.
     """
 
     quantities: Quantities
@@ -120,7 +120,7 @@ class Tally:
     refused: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, object]:
-        """Return the counts for a port's status."""
+        """Return the counts by reason, as JSON for the port's status."""
         return {
             "damaged": dict(self.damaged),
             "foreign": dict(self.foreign),

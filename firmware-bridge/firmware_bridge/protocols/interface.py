@@ -39,10 +39,10 @@ class Decoder(ABC):
 
     @abstractmethod
     def feed(self, data: bytes) -> list[Frame]:
-        """Return the frames that these bytes complete, in order."""
+        """Process received bytes. Return the frames that are now complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """Return the frames that a pause on the line completes: no more bytes are expected."""
+        """Return the frames that are complete because no more bytes arrived before a pause."""
         return []
 
 

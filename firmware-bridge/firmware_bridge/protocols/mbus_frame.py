@@ -26,7 +26,7 @@ _SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))
 
 
 def initialisation(address: int) -> bytes:
-    """Return the frame SND_NKE, which makes a meter start with its first telegram."""
+    """Return the frame SND_NKE, which resets a meter so that it sends its first telegram next."""
     return _short(_SND_NKE, address)
 
 

@@ -66,7 +66,7 @@ class Modbus(PollerSettings):
 
     @property
     def resolved_devices(self) -> tuple[Device, ...]:
-        """The devices, with the defaults of device and port filled into their registers."""
+        """The devices. Their registers have the defaults of device and port as settings."""
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
             for each in self.devices

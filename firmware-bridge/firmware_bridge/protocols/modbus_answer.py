@@ -136,7 +136,7 @@ def blocks_of(
 
 
 def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
-    """Decode a complete response without its RTU or TCP framing."""
+    """Decode a complete response to the request for `block`. `answer` has no RTU or TCP framing."""
     if len(answer) == _EXCEPTION_BYTES and answer[0] == block.function | EXCEPTION:
         return Refused(exception_of(answer[1]))
     if answer[:_HEAD_BYTES] != bytes((block.function, block.value_bytes)):

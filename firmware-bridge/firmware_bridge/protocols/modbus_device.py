@@ -53,7 +53,7 @@ class Device(Section):
         return completed_device(written)
 
     def check(self) -> None:
-        """Reject two quantities with the same name, and a number too large for one request."""
+        """Reject two quantities of the same name, and one with too many registers for a request."""
         if self.quantities is not None and self.device is None:
             raise refusal("device with quantities: they are chosen from its description")
         if not self.registers:
@@ -73,7 +73,7 @@ class Device(Section):
                 )
 
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
-        """Return the device, with the defaults of device and port filled into its registers."""
+        """Return a copy in which each register has the defaults of the device and the port."""
         return replace(
             self,
             registers=tuple(

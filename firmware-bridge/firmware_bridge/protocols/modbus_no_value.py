@@ -19,7 +19,10 @@ NoValues = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class NoValue(Quantity):
-    """One number or a list of numbers: integers, floats, or strings such as `"0x8000"`."""
+    """Type of the setting `no_value`: one number or a list of numbers.
+
+    A number is an integer, a float, or a string such as `"0x8000"`.
+    """
 
     @property
     def allowed(self) -> str:
@@ -97,7 +100,8 @@ def _float_of(raw: bytes) -> float:
 def _bits_of_f32(number: float) -> bytes | None:
     """Return the bytes of the nearest 32-bit float, or None if the number is too large.
 
-    The comparison needs bytes because a limit such as -3.4028235e38 is not exact in 64 bits.
+    Bytes are compared because a value such as -3.4028235e38 in the configuration is a 64-bit float,
+    which differs slightly from the 32-bit float that the device sends.
     """
     try:
         return struct.pack(">f", number)

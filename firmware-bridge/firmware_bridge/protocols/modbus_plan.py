@@ -5,7 +5,7 @@ together. The block is halved until each part gets a response or has only one qu
 
 ::
 
-    refused -> halves -> ... -> some answered, some refused: those are unreadable, the rest is fine
+    refused -> halves -> ... -> some answered, some refused: only the refused ones are unreadable
                              -> all answered: the block was too large, or crossed a border
                              -> all refused: the block is unreadable
 
@@ -219,7 +219,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record the outcome of a part of a refused block. A `reason` of None means a response."""
+        """Record the outcome of a part of a refused block. `reason` is None if it responded."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""
@@ -277,7 +277,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End a search at a silent part. If it was for silence, all open parts count as refused."""
+        """End a search in which a part is silent, and return a sentence for the log, or ""."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:
@@ -286,7 +286,7 @@ class Plan:
         return self._conclude(search, now_seconds)
 
     def _abandon_search_of(self, block: Block) -> list[Block]:
-        """Abandon the search to which a block belongs. Return its parts that have no outcome."""
+        """Abandon the search to which a block belongs. Return the parts without an outcome."""
         search = self._searches.get(block)
         parts = (
             []

@@ -1,4 +1,4 @@
-"""Settings of one quantity of a Modbus device: its registers, and how to decode their number."""
+"""Settings of one quantity of a Modbus device: its registers and the form of their number."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal

@@ -43,7 +43,7 @@ class MessageStream:
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> bytes:
-        """Return the messages that these bytes complete, concatenated.
+        """Process received bytes. Return the messages that are now complete, concatenated.
 
         Raises:
             NotModbusTcp: the bytes are invalid, so the start of the next message is unknown.

@@ -75,7 +75,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A possible interpretation of bytes: the length of the message, and if it is a response."""
+    """A possible interpretation of bytes: length of a message, and whether it is a response."""
 
     length: int
     is_answer: bool
@@ -94,7 +94,7 @@ class ModbusTraffic:
         self._in_noise = True
 
     def feed(self, data: bytes) -> list[Message | Damage]:
-        """Return the messages that these bytes complete, and the damage between them, in order."""
+        """Process received bytes. Return the complete messages and any damage, in order."""
         self._buffer += data
         return self._scan(idle=False)
 
@@ -151,7 +151,7 @@ class ModbusTraffic:
         return forms is None or any(each.length > rest for each in forms)
 
     def _forms_at(self, position: int) -> list[_Form] | None:
-        """Return the messages that may begin here, or None if that is not known yet.
+        """Return the messages that may begin at this position, or None if more bytes are needed.
 
         Shorter and likelier messages come first.
         """

@@ -113,7 +113,10 @@ def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | Non
 
 
 def _kind_of_type(kind: int) -> Kind | None:
-    """Return the kind of a type's values, or None if each node decides."""
+    """Return "text" or "number" for a MySensors value type, or None if each node decides.
+
+    `kind` is the code of the type.
+    """
     if kind in _TEXTS:
         return "text"
     return "number" if kind in _NUMBERS else None

@@ -60,7 +60,7 @@ class Nmea(DecoderSettings):
 class NmeaDecoder(Decoder):
     """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
 
-    Without `checksum_required`, a complete line without a checksum is also a sentence. If earlier
+    Without `checksum_required`, a complete line without a checksum is also accepted. If earlier
     sentences with the same address had a checksum, the line has lost its end and is damaged.
     """
 
@@ -80,7 +80,7 @@ class NmeaDecoder(Decoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard bytes from before the port was opened.
 
-        A cut sentence fails its checksum later.
+        If opening the port cut a sentence, its remaining bytes fail the checksum.
         """
         if self._buffer:
             self._count("truncated")
@@ -88,12 +88,12 @@ class NmeaDecoder(Decoder):
         self._line_counted = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Return the sentences that these bytes complete, in order."""
+        """Process received bytes. Return the sentences that are now complete, in order."""
         self._buffer += data
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Find sentences after bytes that seemed to begin a longer frame."""
+        """Decode the buffered bytes at a pause, because a longer frame was not completed."""
         return self._scan(idle=True) if self._buffer else []
 
     def _scan(self, *, idle: bool) -> list[Frame]:

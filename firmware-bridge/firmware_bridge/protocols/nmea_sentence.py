@@ -88,7 +88,7 @@ def _unit_of(name: str, value: Value) -> str | None:
 
 
 def _quantity_of(text: str) -> str:
-    """Return the sentence formatter in lower case.
+    """Return the quantity for a sentence: its type in lower case, such as `gga` for `GPGGA`.
 
     For a proprietary sentence, the whole address is returned.
     """

@@ -110,9 +110,10 @@ def has_nested_repeats(pattern: str) -> bool:
 
 
 def _repeats_in(part: Any, *, within: bool) -> bool:
-    """Search a parsed expression, which consists of operations and arguments in lists and tuples.
+    """Return True if matching this part of a parsed expression may take exponential time.
 
-    `within` is True inside a repetition. Return True if matching may take exponential time.
+    A part consists of operations and arguments in lists and tuples. `within` is True if the part
+    is inside a repetition.
     """
     if isinstance(part, tuple) and part and str(part[0]) in _REPEATS:
         least, most, inner = part[1]

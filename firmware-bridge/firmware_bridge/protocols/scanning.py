@@ -38,12 +38,12 @@ class ScanningDecoder(Decoder):
         self._in_noise = mid_line
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Return the frames that these bytes complete, in order."""
+        """Process received bytes. Return the frames that are now complete, in order."""
         self._buffer += data
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Find frames after bytes that seemed to begin a longer frame."""
+        """Decode the buffered bytes at a pause, because a longer frame was not completed."""
         return self._scan(idle=True) if self._buffer else []
 
     def find_start(self, buffer: bytes, position: int) -> int:

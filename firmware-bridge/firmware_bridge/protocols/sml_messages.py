@@ -3,7 +3,7 @@
 Each element begins with its type and length. If the first bit is set, another byte with 4 bits of
 length follows::
 
-    1 more | type, 3 bits: 0 bytes, 4 truth, 5 integer, 6 unsigned, 7 list | length, 4 bits
+    1 more | type, 3 bits: 0 bytes, 4 Boolean, 5 integer, 6 unsigned, 7 list | length, 4 bits
 
 A length includes these first bytes. The length of a list is its number of elements. 0x00 ends a
 message.

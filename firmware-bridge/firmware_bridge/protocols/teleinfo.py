@@ -34,7 +34,10 @@ _CLOCK = "DATE"
 
 
 class Label(NamedTuple):
-    """The name, unit and kind of a label's values. Values with a unit are numbers."""
+    """The name of the quantity that a meter's label identifies, with its unit and kind.
+
+    Values with a unit are numbers.
+    """
 
     name: str
     unit: str | None = None
@@ -72,7 +75,10 @@ _NUMBERS: Final = {
 
 
 def _numbers_of_series() -> dict[str, tuple[str, str]]:
-    """Return name and unit for each label with the number of a tariff, quadrant or phase."""
+    """Return the labels that contain the number of a tariff, quadrant or phase.
+
+    Each label has the name and the unit of its quantity.
+    """
     found: dict[str, tuple[str, str]] = {}
     for number in range(1, 11):
         found[f"EASF{number:02}"] = (f"energy_import_t{number}", "Wh")
@@ -100,7 +106,7 @@ _LABELS: Final[dict[str, Label]] = {
         for label, (name, unit) in (_NUMBERS | _numbers_of_series()).items()
     },
 }
-"""The labels of both modes."""
+"""The labels of standard and historic mode."""
 
 
 @dataclass(frozen=True, kw_only=True)

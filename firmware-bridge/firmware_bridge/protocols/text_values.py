@@ -60,7 +60,10 @@ TYPES_DESCRIPTION: Final = (
 
 
 class LineValues:
-    """Collects the measurements of one line. Kinds are only recorded in `finish`."""
+    """Collects the measurements of one line.
+
+    The kinds of new quantities are recorded only in `finish`, so a damaged line sets no kinds.
+    """
 
     def __init__(self, kinds: Kinds, left_out: Counter[str]) -> None:
         self._kinds = kinds
@@ -103,7 +106,10 @@ class LineValues:
 
     @property
     def is_prose(self) -> bool:
-        """True if every value is a string, and no quantity has a kind yet."""
+        """True if every value is a string, and no quantity has a kind (such as number) yet.
+
+        Such a line is probably prose, for example a boot message.
+        """
         return bool(self._values) and all(
             isinstance(value, str) and self._kinds.of(name) is None
             for name, value in self._values.items()

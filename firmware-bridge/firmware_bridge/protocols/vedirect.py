@@ -98,7 +98,7 @@ class VeDirect(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Number of blocks that identify the protocol: 1, by its field names and checksum."""
+        """Number of blocks that identify the protocol: 1, because a block has a checksum."""
         return 1
 
     def decoder(self) -> "VeDirectDecoder":
@@ -109,7 +109,7 @@ class VeDirect(DecoderSettings):
 class VeDirectDecoder(Decoder):
     """Decoder of blocks.
 
-    A block with a wrong sum is damaged. The next begins after its checksum.
+    A block with a wrong checksum counts as damaged. The next block begins after the checksum.
     """
 
     frame_bytes_max = BLOCK_BYTES_MAX
@@ -127,7 +127,7 @@ class VeDirectDecoder(Decoder):
         self._damage = "truncated" if mid_line else "checksum"
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Return the blocks that these bytes complete, in order."""
+        """Process received bytes. Return the blocks that are now complete, in order."""
         frames: list[Frame] = []
         self._buffer += data
         position = 0

@@ -1,7 +1,8 @@
-"""Check of times from devices whose clock may be wrong: 2000 after a power failure, a year ahead.
+"""Check of times from devices whose clock may be wrong, for example after a power failure.
 
-An implausible time is not used. The reading gets the time of its arrival, and the device's time is
-published as a value of its own. The gateway's clock is the reference, unless it has not been set.
+A reading with an implausible time gets the time of its arrival instead. The device's time is then
+published as a value of its own. Times are compared with the gateway's clock. If the gateway's own
+clock has not been set, all times are accepted.
 """
 
 from dataclasses import replace

@@ -17,18 +17,21 @@ KINDS_KEPT_MAX: Final = 1024
 
 
 class Kinds:
-    """The kinds of the quantities on one line. Declared kinds are fixed from the start."""
+    """The kind (number, text or Boolean) of each quantity on one line.
+
+    The kinds in `declared` come from the configuration and never change.
+    """
 
     def __init__(self, declared: Mapping[str, Kind] | None = None) -> None:
         self._kinds: dict[str, Kind] = dict(declared or {})
         self._new: dict[str, Kind] = {}
 
     def of(self, name: str) -> Kind | None:
-        """Return the kind of a quantity, or None if it has no kind yet."""
+        """Return the kind of the quantity `name`, or None if it has no kind yet."""
         return self._kinds.get(name)
 
     def note(self, name: str, value: Value) -> None:
-        """Record the kind of a published value if its quantity has no kind yet."""
+        """Record the kind of `value` as the kind of the quantity `name`, if it has none yet."""
         if name not in self._kinds and len(self._kinds) < KINDS_KEPT_MAX:
             self._kinds[name] = self._new[name] = kind_of(value)
 
@@ -42,16 +45,16 @@ class Kinds:
                 self._kinds.setdefault(name, kind)
 
     def take_new(self) -> Mapping[str, Kind]:
-        """Return the kinds recorded since the last call, by quantity."""
+        """Return the kinds of quantities that are new since the last call, by name."""
         new, self._new = self._new, {}
         return new
 
     def known(self) -> Mapping[str, Kind]:
-        """Return all known kinds by quantity."""
+        """Return the kinds of all known quantities, by name."""
         return dict(self._kinds)
 
     def keep(self, quantities: Quantities) -> int:
-        """Remove values whose kind has changed, and record the kinds of new quantities.
+        """Remove the values whose kind is not that of their quantity. Record new quantities.
 
         Return the number of removed values.
         """
@@ -71,7 +74,7 @@ class Kinds:
 
 
 def kind_of(value: Value) -> Kind:
-    """Return the kind of a value. Bytes count as text."""
+    """Return the kind (number, text or Boolean) of a value. Bytes count as text."""
     if isinstance(value, bool):
         return "boolean"
     return "text" if isinstance(value, str | bytes) else "number"

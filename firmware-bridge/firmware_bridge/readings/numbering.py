@@ -27,7 +27,10 @@ class BoardIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """Identity of a frame's readings. Each record in their payloads includes these three fields."""
+    """Device, boot number and sequence number, which identify the readings of a frame.
+
+    The payload of each reading includes these three fields.
+    """
 
     device: str
     boot: int

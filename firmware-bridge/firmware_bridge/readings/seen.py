@@ -129,7 +129,7 @@ class Seen:
 
 
 def is_fact(name: str) -> bool:
-    """Return True if strings with this name describe the device. There are few such names."""
+    """Return True if a string with this name describes the device, such as its manufacturer."""
     return name in _FACTS or (name.startswith("mbus_") and name.endswith("_type"))
 
 

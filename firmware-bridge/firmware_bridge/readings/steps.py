@@ -16,7 +16,7 @@ OFTEN_SECONDS: Final = 10.0
 
 
 class Steps:
-    """The latest steps of one quantity. A step covers 5 seconds."""
+    """Statistics of one quantity in the latest steps. A step is an interval of 5 seconds."""
 
     __slots__ = (
         "_count",
@@ -54,7 +54,9 @@ class Steps:
         self._last = value
 
     def whole(self, seconds: float) -> list[dict[str, float]]:
-        """Return the steps that are complete at a time (seconds since 1970), oldest first.
+        """Return the statistics of the steps that are complete at a time, oldest first.
+
+        `seconds` is the time since 1970. A step is an interval of 5 seconds.
 
         The list is empty if values arrive rarely.
         """
@@ -66,7 +68,7 @@ class Steps:
         return self._whole
 
     def latest_mean(self, seconds: float) -> float | None:
-        """Return the mean of the latest complete step, or None if that step is too old."""
+        """Return the mean of the latest complete 5-second interval, or None if it is too old."""
         self.whole(seconds)
         if not self._whole or seconds - self._latest > OFTEN_SECONDS:
             return None

@@ -38,7 +38,7 @@ _CHECK: Final = {
 
 
 class Answers:
-    """Log and counters of the responses from the devices on one port."""
+    """Logs and counts the responses from the polled devices on one port."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status
@@ -46,9 +46,9 @@ class Answers:
         self._left_out: Counter[tuple[str, str, str]] = Counter()
 
     def note(self, outcome: Outcome, name: str, text: str) -> None:
-        """Count the outcome of a request to the device `name`, and log it if it is notable.
+        """Count the outcome of a request to the device `name`, which `text` describes.
 
-        `text` describes the request for the log.
+        Log the 1st, 2nd, 4th, 8th failure and so on, and the first response after failures.
         """
         device = self._status.device(name)
         if isinstance(outcome, Damage):

@@ -74,7 +74,7 @@ class DamageShare:
         }
 
     def _window_before(self, now: _Sample) -> _Sample:
-        """Return the sample at which the window begins."""
+        """Return the earlier sample at which the window that ends with `now` begins."""
         for each in reversed(self._samples):
             count = now.frames - each.frames + now.damaged - each.damaged
             if now.at - each.at >= WINDOW_SECONDS and count >= FRAMES_MIN:

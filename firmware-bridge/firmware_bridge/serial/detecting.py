@@ -1,8 +1,8 @@
 """Detection of a port's baud rate, line settings and protocol.
 
-Each line setting is tried with each protocol, and the frames that decode are counted. Only
-protocols are tried whose sensors send by themselves and that need no settings of their own, and
-CSV lines, whose columns are named by their position. The confidence of a guess is the share of
+Each line setting is tried with each protocol, and the frames that decode are counted. A
+protocol is only tried if its sensors send by themselves and it needs no settings. The exception is
+CSV, whose columns are named by their position. The confidence of a guess is the share of
 good frames among all frames. It is lower if there are only a few frames, because noise sometimes
 looks like a frame of a protocol with weak checks.
 """
@@ -109,7 +109,7 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
 def _settings_tried(
     protocol: type[DecoderSettings], pieces: Sequence[bytes]
 ) -> Iterator[tuple[DecoderSettings, str]]:
-    """Yield the settings to try for a protocol, each with its lines of TOML."""
+    """Yield the settings to try for a protocol, each with the lines of TOML that select them."""
     if protocol is CsvLines:
         if columns := columns_of(b"".join(pieces)):
             names = ", ".join(f'"{column}"' for column in columns)
@@ -127,7 +127,8 @@ def _settings_tried(
 def columns_of(data: bytes) -> tuple[str, ...]:
     """Return names for the columns of CSV lines of numbers: `column_1`, `column_2` and so on.
 
-    The most frequent number of columns counts. The result is empty if there are no such lines.
+    There are as many names as most lines have columns. The result is empty if there are no such
+    lines.
     """
     counts: Counter[int] = Counter()
     # The first and the last line may be incomplete.

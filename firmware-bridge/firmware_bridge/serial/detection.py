@@ -54,7 +54,7 @@ def selection_of(port: str) -> dict[str, str]:
 
 
 def settings_of(port: str) -> PortSettings:
-    """Return settings to open a port with, whose protocol is only a placeholder.
+    """Return settings that are only used to open a port. Their protocol is a placeholder.
 
     Raises Refused if `port` is neither a path nor a USB identity.
     """

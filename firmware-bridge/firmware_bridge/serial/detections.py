@@ -103,7 +103,7 @@ class Detections:
             await asyncio.gather(found[1], return_exceptions=True)
 
     async def end_on(self, settings: Sequence[PortSettings]) -> None:
-        """Stop the detections on the given ports, because the bridge starts to read these."""
+        """Stop the detections on the given ports, because the bridge will read these ports."""
         for port in list(self._running):
             if await asyncio.to_thread(reader_of, port, settings) is not None:
                 await self.end(port)

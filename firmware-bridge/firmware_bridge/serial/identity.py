@@ -65,7 +65,7 @@ def _number(port: ListPortInfo) -> str | None:
 
 
 def _distinguished(devices: Sequence[str], numbers: Sequence[str | None]) -> str:
-    """Return a sentence for the operator: how to select one of several devices with one identity.
+    """Return a sentence that explains how to select one of several devices with the same identity.
 
     `numbers` are the serial numbers of the devices, or None for a device that has none.
     """

@@ -72,9 +72,9 @@ class Intake:
             outbox.give_way(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
     def use_kinds(self, kinds: Kinds) -> None:
-        """Use another object for the value types of the port's quantities.
+        """Take the value types of the port's quantities from `kinds` from now on.
 
-        The types that become known from now on are stored in the outbox.
+        Types of new quantities are stored in the outbox.
         """
         self._kinds = kinds
 
@@ -86,8 +86,8 @@ class Intake:
     async def wait_until_taken(self) -> None:
         """Wait until the port may be read again.
 
-        This waits for commits that are behind, and for room in the outbox if this port must not
-        be read while the outbox is full.
+        This waits while many readings are not committed yet. If this port must not be read while
+        the outbox is full, it also waits for room in the outbox.
         """
         if self._outbox.behind:
             await self._outbox.wait_for_commit()

@@ -1,4 +1,4 @@
-"""Open serial ports: reading and writing bytes, with one exception when the port is lost.
+"""Reads and writes the bytes of a serial port that is open. A lost port raises `PortLost`.
 
 `Link` waits for bytes on any file descriptor. `SerialLink` is a device file or a pseudo-terminal
 that pyserial opens exclusively, because two readers would each get only a part of the bytes.
@@ -115,7 +115,7 @@ class Link(ABC):
         if the port was lost."""
 
     def _is_gone(self) -> bool:
-        """Return True if the descriptor is readable and there are no bytes."""
+        """Return True if the descriptor is readable without bytes, so the port is lost."""
         return False
 
     async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -1,9 +1,9 @@
 """Logs the losses of a port (damaged frames, omitted values, dropped readings) without flooding.
 
-For each reason, the 1st, 2nd, 4th, 8th and so on are logged. A full outbox is logged when it
-starts to cost readings, and when it no longer does. When the port is lost, and when the bridge
-stops, a summary line is logged with the counts since the last summary. All losses are counted in
-the port's status.
+For each reason, the 1st, 2nd, 4th, 8th loss and so on are logged. A full outbox is logged when the
+port begins to drop readings, and when readings are accepted again. When the port is lost, and when
+the bridge stops, a summary line is logged with the counts since the last summary. All losses are
+counted in the port's status.
 """
 
 import logging

@@ -107,7 +107,7 @@ class Rfc2217Link(TcpLink):
         return not self._telnet.suspended and super().write(self._telnet.escape(data))
 
     def set_baud_rate(self, baud_rate: int) -> None:
-        """Request another baud rate from the server. Raises PortLost if it cannot be sent."""
+        """Request another baud rate from the server. Raises PortLost if sending fails."""
         self._telnet.change_baud_rate(baud_rate)
         self._reply()
 
@@ -146,7 +146,8 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
     """Connect to `tcp://HOST:PORT`, `rtu+tcp://`, `modbus+tcp://` or `rfc2217://`.
 
     Raises:
-        PortLost: if no server answers within `OPEN_SECONDS_MAX`, or it does not support RFC 2217.
+        PortLost: if no server answers within `OPEN_SECONDS_MAX`, or the server does not support
+            RFC 2217.
     """
     parts = urlsplit(address)
     assert parts.hostname is not None, "the configuration checks addresses"

@@ -47,7 +47,7 @@ class Overhearing:
         self.damaged = 0
 
     def read(self, data: bytes) -> list[str]:
-        """Return a text for each message that these bytes complete, and for each damaged frame."""
+        """Process received bytes. Return a text for each complete message or damaged frame."""
         return [self._text_of(each) for each in self._traffic.feed(data)]
 
     def read_silence(self) -> list[str]:

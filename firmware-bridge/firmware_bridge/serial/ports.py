@@ -32,7 +32,7 @@ class Ports:
         return next((each for each in self if each.name == name), None)
 
     async def replace(self, settings: Sequence[PortSettings]) -> None:
-        """Stop and start ports until exactly these are read.
+        """Stop and start ports so that exactly the ports in `settings` are read.
 
         A port whose settings have not changed is not interrupted.
         """

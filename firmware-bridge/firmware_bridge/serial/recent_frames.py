@@ -34,9 +34,10 @@ _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
 
 
 class _Entry:
-    """An entry: bytes from the line, and the result of decoding them.
+    """One of the latest frames: bytes from the line, and the result of decoding them.
 
-    `data` has the first of the `size_bytes` bytes. `text` adds reasons or describes a request.
+    `size_bytes` is the number of bytes, and `data` has the first of them. `text` has the reasons
+    for damage, or describes a request.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class _Entry:
         self.text = text
 
     def as_json(self, units: Mapping[str, str]) -> dict[str, Any]:
-        """Return the entry as JSON. The values are formatted here, not when the entry is made."""
+        """Return this frame as JSON. Formatting happens here, because few frames are ever shown."""
         texts = [] if self.frame is None else [text_of(self.frame, units)]
         texts.append(self.text)
         if self.others > 0:
@@ -75,7 +76,7 @@ def _shortened(frame: Frame) -> Frame:
 
 
 class RecentFrames:
-    """The latest entries of one port, and the bytes received for the next entry."""
+    """A list of one port's latest frames, and the bytes received for the next entry of the list."""
 
     def __init__(self) -> None:
         self._entries: deque[_Entry] = deque(maxlen=FRAMES_KEPT)
@@ -85,17 +86,17 @@ class RecentFrames:
         self._foreign: Counter[str] = Counter()
 
     def begin(self) -> None:
-        """Discard the bytes of an unfinished entry."""
+        """Discard received bytes that were not part of a complete frame."""
         self._start, self._size_bytes = b"", 0
 
     def received(self, data: bytes) -> None:
-        """Add received bytes to the next entry."""
+        """Collect received bytes for the next entry of the list."""
         if len(self._start) < FRAME_BYTES_KEPT:
             self._start += data[: FRAME_BYTES_KEPT - len(self._start)]
         self._size_bytes += len(data)
 
     def decoded(self, frames: Sequence[Frame], tally: Tally) -> None:
-        """Finish the entry if the bytes completed frames or were counted as damaged or foreign."""
+        """Add an entry if the bytes completed frames, or were counted as damaged or foreign."""
         damaged = self._reasons(tally.damaged, self._damaged)
         foreign = self._reasons(tally.foreign, self._foreign)
         if frames or damaged or foreign:
@@ -103,7 +104,7 @@ class RecentFrames:
             self._end(state, frames, ", ".join((*damaged, *foreign)))
 
     def asked(self, data: bytes, text: str) -> None:
-        """Add an entry for a request that was sent, described by `text`.
+        """Add an entry for a request that was just sent. `text` describes the request.
 
         Bytes that were received before the request become an entry of their own.
         """
@@ -112,7 +113,7 @@ class RecentFrames:
         self._entries.append(_Entry(data[:FRAME_BYTES_KEPT], len(data), _REQUEST, (), text))
 
     def answered(self, outcome: Outcome) -> None:
-        """Finish the entry of a response with the outcome of its request."""
+        """Add an entry with the bytes of a response and the outcome of its request."""
         match outcome:
             case Frame():
                 self._end(_SOUND, (outcome,), "")
@@ -122,7 +123,7 @@ class RecentFrames:
                 self._end(_REFUSED, (), outcome.reason)
 
     def as_json(self, units: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Return the entries as JSON, the newest first.
+        """Return the latest frames as JSON, the newest first.
 
         `units` are the units that the port's configuration sets, by quantity.
         """

@@ -63,7 +63,7 @@ class DeviceStatus:
             self._steps.setdefault(name, Steps()).add(arrival_seconds, value)
 
     def _quantities_with_steps(self) -> list[dict[str, object]]:
-        """Return the quantities as JSON, with time steps for those that are measured often."""
+        """Return the quantities as JSON, with 5-second statistics if measured often."""
         now = time.time()
         shown = []
         for name, quantity in self.quantities.items():
@@ -84,7 +84,7 @@ class DeviceStatus:
     def as_json(
         self, silent_seconds: float | None, unread: Sequence[Unread] = ()
     ) -> dict[str, object]:
-        """Return the device's part of the port's status.
+        """Return the device's part of the port's status as JSON.
 
         `unread` has the quantities without a value, of all devices on the port.
         """
@@ -112,12 +112,12 @@ class PortStatus:
     """The state of one port, and its counters since the start of the bridge.
 
     `fault` is a sentence about why the port is not open. `opened` counts all openings, and `resets`
-    those because of silence. `failures` counts internal errors of the bridge. `resyncs` counts
-    recoveries after damaged data. `dropped` counts lost readings and acknowledgements by reason.
-    `line_errors` are counted by the driver or the server. `quiet_since` is the time of the latest
-    byte on the monotonic clock. `held` is True while the port is not read because the outbox is
-    full. `dropping` is the reason why readings are dropped now, or None. `units` replace the units
-    of the sensor.
+    counts openings because of silence. `failures` counts internal errors of the bridge. `resyncs`
+    counts recoveries after damaged data. `dropped` counts lost readings and acknowledgements by
+    reason. `line_errors` are counted by the driver or the server. `quiet_since` is the time of the
+    latest byte on the monotonic clock. `held` is True while the port is not read because the outbox
+    is full. `dropping` is the reason why readings are dropped now, or None. `units` replace the
+    units of the sensor.
     """
 
     name: str

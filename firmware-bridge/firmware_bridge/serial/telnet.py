@@ -1,4 +1,4 @@
-"""The client side of RFC 2217, the Telnet option for serial ports. Works on bytes without I/O.
+"""The client side of RFC 2217, the Telnet option for serial ports. This module does no I/O.
 
 ::
 
@@ -90,7 +90,7 @@ class Telnet:
         return data.replace(b"\xff", b"\xff\xff")
 
     def feed(self, data: bytes) -> bytes:
-        """Process bytes received in arbitrary pieces, and return those from the serial line.
+        """Process bytes received in arbitrary pieces, and return the serial line's data.
 
         Raises:
             NotRfc2217: if the server does not support RFC 2217, or refuses a line setting.

@@ -64,7 +64,7 @@ class Reading:
         return self._decoder.tally.damaged.total()
 
     def read(self, data: bytes) -> list[str]:
-        """Return a text for each frame that these bytes complete, and for each kind of damage."""
+        """Process received bytes. Return a text for each complete frame and each kind of damage."""
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:

@@ -122,7 +122,9 @@ class _Installation:
 
 
 def _address_of(source: str) -> str:
-    """Return the bundle's absolute path or URL. rauc's service has another working directory.
+    """Return the bundle's absolute path or URL.
+
+    A relative path would not work, because rauc's service has another working directory.
 
     Raises RefusedError if `source` is neither an existing file nor an https:// address.
     """
@@ -177,7 +179,8 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    Raises RefusedError if that is not accepted, or if the new version could not read the data.
+    Raises RefusedError if the operator has not accepted this, or if the new version could not read
+    the data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

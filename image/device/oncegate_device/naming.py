@@ -1,4 +1,4 @@
-"""The card's name on the network. It differs from the host name if the latter is already taken."""
+"""The card's name on the network. It differs from the host name if another machine uses that."""
 
 import re
 

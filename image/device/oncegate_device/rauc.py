@@ -60,7 +60,7 @@ def bundle_in(text: str) -> Bundle:
     """Parse a bundle's manifest, which is JSON printed by rauc.
 
     Raises:
-        ValueError, TypeError, KeyError: if it is not the manifest of a bundle of this gateway.
+        ValueError, TypeError, KeyError: if this is not the manifest of a bundle for this gateway.
     """
     manifest = json.loads(text)
     compatible, version = manifest["compatible"], manifest["version"]

@@ -10,7 +10,10 @@ from oncegate_device.start import KEPT_TRIES
 
 
 def is_on_trial(slot: str) -> bool:
-    """Return True if U-Boot counts the tries of a slot, False if not or if this is unreadable."""
+    """Return True if U-Boot counts the remaining tries of a slot.
+
+    Return False if it does not, or if its environment cannot be read.
+    """
     name = f"BOOT_{slot}_LEFT"
     asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)
     left = asked.stdout.strip()
@@ -18,9 +21,10 @@ def is_on_trial(slot: str) -> bool:
 
 
 def secure(boot: Path) -> None:
-    """Create the backup of U-Boot's environment, in case a power cut during an update damages it.
+    """Back up U-Boot's environment, in case a power cut during an update damages it.
 
-    A damaged environment is restored from the backup instead. Raises OSError if both are damaged.
+    If the environment is already damaged, restore it from the backup. Raises OSError if both are
+    damaged.
     """
     environment, copy = boot / "uboot.env", boot / "uboot.bak"
     whole = environment.read_bytes()
