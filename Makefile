@@ -42,6 +42,9 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 OBJECT_STORE := $(VENV)/object-store
+# Programs of others that run beside the gateway in `make real-programs`.
+HOME_ASSISTANT := build/real-programs/home-assistant
+NODE_RED := build/real-programs/node-red
 BIN := $(VENV)/bin
 SECOND := $(VENV)/second-python
 # uv lives apart from what it installs. It must use the Python it is given, never fetch one.
@@ -102,7 +105,7 @@ OF_THE_DAY = $(if $(ALL_DAYS)$(NAMED),,--day $(DAY))
 .PHONY: docs help run test collected test-of-the-day test-compiled test-image test-plain test-quiet test-second-python
 .PHONY: test-spark test-long check wheel ingest format clean distclean
 .PHONY: requirements deb deb-test packages-deb
-.PHONY: machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
+.PHONY: real-programs machines packages-machines conformance conformance-write fill fuzz fuzz-board kill kill-board powercut simulate uplink-kill
 .PHONY: image image-card image-twice bundle image-test image-chain container container-test
 .PHONY: packages-run packages-test packages-cloud packages-bench packages-all-tests packages-all-image-tests
 .PHONY: cloud cloud-dist static bench bench-cloud bench-serial bench-turns scale year hostile soak
@@ -138,6 +141,10 @@ test-spark:
 
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
+
+# Home Assistant and Node-RED, as they are released, beside the gateway.
+real-programs: packages-test $(VENV)/.ready-test $(HOME_ASSISTANT)/.ready $(NODE_RED)/.ready
+	@exec $(BIN)/python -m pytest tests/real_programs/with_*.py $(ARGUMENTS)
 
 test-image:
 	@MAKE="$(MAKE)" VENV="$(VENV)" exec tests/image/first-boot
@@ -354,6 +361,16 @@ $(OBJECT_STORE)/.ready: tests/cloud_jobs/object_store/requirements.txt | $(VENV)
 	@$(ALONE); echo "Installing the tests' object store ..."; \
 	$(UV) venv -q --allow-existing -p $(BIN)/python $(OBJECT_STORE); \
 	$(UV) pip install -q -p $(OBJECT_STORE)/bin/python --require-hashes -r $<; \
+	touch $@
+
+$(HOME_ASSISTANT)/.ready: tests/real_programs/home_assistant.txt | $(VENV)/.ready-run
+	@$(ALONE); tests/real_programs/install-home-assistant "$(UV)" $(HOME_ASSISTANT); touch $@
+
+$(NODE_RED)/.ready: tests/real_programs/node_red/package-lock.json | $(VENV)/.ready-test
+	@$(ALONE); mkdir -p $(NODE_RED); cp tests/real_programs/node_red/package*.json $(NODE_RED); \
+	echo "Installing Node-RED (about 60 MB, once) ..."; \
+	$(BIN)/npm --prefix $(NODE_RED) ci --ignore-scripts >/dev/null || { \
+		echo "Node-RED could not be installed: see above which package, and whether the registry has it" >&2; exit 1; }; \
 	touch $@
 
 $(SECOND)/.ready: requirements/build.txt requirements/runtime.txt requirements/dev.txt pyproject.toml

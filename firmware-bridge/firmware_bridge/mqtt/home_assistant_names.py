@@ -34,7 +34,9 @@ _MEDIA_OF_OBIS: Final[Mapping[str, str]] = {
 }
 """Media by the first number of an OBIS code (IEC 62056-61)."""
 _METERED = re.compile(r"(?:.+_)?(gas|water)_(?:meter|total|reading|consumption|volume)")
-_REGISTER = re.compile(r"(?:energy|yield)_(?:import|export|total|today)(?:_.+)?")
+_REGISTER = re.compile(
+    r"(?:(?:reactive_|apparent_)?energy|yield)_(?:import|export|total|today)(?:_.+)?"
+)
 """Names of energy counters in meters and inverters, in any protocol. A counter of "today" restarts
 every day.
 """

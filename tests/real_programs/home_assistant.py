@@ -1,0 +1,133 @@
+"""A real Home Assistant, configured as by a user who has added MQTT, in a process of its own."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.system.broker_process import free_port
+
+HERE = Path(__file__).parent
+PLACE = HERE.parents[1] / "build" / "real-programs" / "home-assistant"
+START_SECONDS_MAX = 180.0
+DEADLINE_SECONDS = 60.0
+# Of the machine and of the test's own component: no library for photographs, no quick compression.
+EXPECTED = ("custom integration witness", "[aiohttp_fast_zlib]", "Error loading libturbojpeg")
+
+
+class HomeAssistant:
+    """A Home Assistant whose MQTT integration uses the broker on `broker_port`."""
+
+    def __init__(self, directory: Path, broker_port: int) -> None:
+        self._directory = directory
+        directory.mkdir()
+        shutil.copytree(HERE / "witness", directory / "custom_components" / "witness")
+        (directory / "configuration.yaml").write_text(
+            # Without codes for a second factor, whose packages it would fetch.
+            "homeassistant:\n  auth_mfa_modules: []\n"
+            "logger:\n  default: warning\n"
+            f"http:\n  server_host: 127.0.0.1\n  server_port: {free_port()}\n"
+            "recorder:\n  commit_interval: 1\nenergy:\nwitness:\n"
+        )
+        entry = {
+            "data": {"broker": "127.0.0.1", "port": broker_port, "discovery": True},
+            "disabled_by": None,
+            "domain": "mqtt",
+            "entry_id": "0" * 26,
+            "minor_version": 1,
+            "options": {},
+            "pref_disable_new_entities": False,
+            "pref_disable_polling": False,
+            "source": "user",
+            "title": "gateway",
+            "unique_id": None,
+            "version": 1,
+        }
+        storage = directory / ".storage"
+        storage.mkdir()
+        (storage / "core.config_entries").write_text(
+            json.dumps(
+                {
+                    "version": 1,
+                    "minor_version": 1,
+                    "key": "core.config_entries",
+                    "data": {"entries": [entry]},
+                }
+            )
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it has started."""
+        (self._directory / "shown.json").unlink(missing_ok=True)
+        with (self._directory / "output").open("ab") as output:
+            self._process = subprocess.Popen(
+                [str(PLACE / "bin" / "hass"), "--config", str(self._directory)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self._directory,
+                env={
+                    "PATH": f"{PLACE / 'bin'}:{os.environ['PATH']}",
+                    "HOME": str(self._directory),
+                    "LANG": "C.UTF-8",
+                    "UV_OFFLINE": "1",  # what is not installed would be fetched
+                },
+            )
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not (self._directory / "shown.json").exists():
+            assert self._process.poll() is None, self.output()
+            assert time.monotonic() < deadline, self.output()
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Stop it as a service manager does."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(DEADLINE_SECONDS)
+            self._process = None
+
+    def output(self) -> str:
+        """Return everything printed so far."""
+        return (self._directory / "output").read_text(errors="replace")
+
+    def warnings(self) -> list[str]:
+        """Return the warnings and errors in its log, except the expected ones."""
+        return [
+            line
+            for line in self.output().splitlines()
+            if any(level in line for level in (" WARNING ", " ERROR ", " CRITICAL "))
+            and not any(each in line for each in EXPECTED)
+        ]
+
+    def shown(self) -> dict[str, Any]:
+        """Return its MQTT entities by their unique id."""
+        found: dict[str, Any] = json.loads((self._directory / "shown.json").read_text())
+        return found
+
+    def wait_until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Wait until its entities fulfil the condition, and return them."""
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not condition(shown := self.shown()):
+            assert time.monotonic() < deadline, json.dumps(shown, indent=1)
+            time.sleep(0.2)
+        return shown
+
+    def energy_page(self, preferences: dict[str, Any]) -> dict[str, Any]:
+        """Configure the energy page, and return the issues that it reports."""
+        answered = self._directory / "energy.answered.json"
+        answered.unlink(missing_ok=True)
+        part = self._directory / "energy.asked.part"
+        part.write_text(json.dumps(preferences))
+        part.rename(self._directory / "energy.asked.json")
+        deadline = time.monotonic() + DEADLINE_SECONDS
+        while not answered.exists():
+            assert time.monotonic() < deadline, self.output()
+            time.sleep(0.2)
+        found: dict[str, Any] = json.loads(answered.read_text())
+        return found
