@@ -1,4 +1,4 @@
-"""A large SUBSCRIBE is processed in slices, and acknowledged when all is found."""
+"""A large SUBSCRIBE is processed in slices, and acknowledged after the last slice."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ class SlowDisk:
         self._commit = store.fsync_commit
         self._let_go = threading.Event()
         self.waiting = threading.Event()
-        """Set when a commit was requested and waits."""
+        """An event that is set once a commit waits for the permission of the test."""
         monkeypatch.setattr(store, "fsync_commit", self._commit_slowly)
 
     def _commit_slowly(self) -> float:

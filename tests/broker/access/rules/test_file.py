@@ -1,4 +1,4 @@
-"""The file of access rules: its contents, and each mistake with its line and its fix."""
+"""The parser of the file of access rules: valid lines, and mistakes with line number and fix."""
 
 from pathlib import Path
 

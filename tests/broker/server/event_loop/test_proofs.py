@@ -63,7 +63,7 @@ def connection_of(username: str) -> Connection:
 
 
 async def swept(source: Rows, usernames: list[str]) -> list[tuple[str | None, bool]]:
-    """Check one connection of each user again, accepted for the row b"1"; return the ended ones."""
+    """Check one connection of each user again, whose row was b"1"; return the ended users."""
     ended: list[tuple[str | None, bool]] = []
     proofs = Proofs(lambda connection, gone: ended.append((connection.username, gone)))
     for username in usernames:

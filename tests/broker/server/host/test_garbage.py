@@ -24,7 +24,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 async def come_and_go(
     broker: Broker, protocol: str, goodbye: bytes, site: Site | None = None
 ) -> None:
-    """Connect, receive a message and leave; `goodbye` is a DISCONNECT, a mistake or empty."""
+    """Connect, receive a message, send the bytes of `goodbye`, and close the connection."""
     client = await broker.open(1, None if site is None else site.client())
     if protocol == "websocket":
         await client.connect_in_frames("client")

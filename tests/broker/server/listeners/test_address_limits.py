@@ -1,4 +1,4 @@
-"""Limits for connections, and for new connections per second, from one address; no sockets."""
+"""Limits per address for open connections and for the rate of new ones, without sockets."""
 
 from ipaddress import ip_network
 

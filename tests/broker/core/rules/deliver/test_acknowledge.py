@@ -1,4 +1,4 @@
-"""PUBACK, PUBREC and PUBCOMP from subscribers; a wrong one leaves its exchange unchanged."""
+"""PUBACK, PUBREC and PUBCOMP from subscribers; a wrong packet does not change its exchange."""
 
 import pytest
 
