@@ -1,5 +1,6 @@
 """`oncegate api`: the settings of the page follow from the configuration and the options."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from api.alarms.conditions.thresholds import Thresholds
 from api.login.roles import Role
 from gateway.cli.application import execute
 from gateway.cli.services.prepared import PreparedApi
+from gateway.tools.backup.archive import ArchiveReader
+from tests.cli.installation.gateway import gateway_in
 
 
 def prepared(*options: str) -> PreparedApi:
@@ -65,3 +68,21 @@ def test_users_tokens_names_and_the_certificate_are_the_configured_ones(
 
 def test_the_thresholds_of_alarms_have_one_default(tmp_path: Path) -> None:
     assert prepared("--data-dir", str(tmp_path)).settings.thresholds == Thresholds()
+
+
+async def test_the_command_for_backups_makes_one_of_this_gateway(tmp_path: Path) -> None:
+    config = gateway_in(tmp_path)
+    backup = prepared("--config", str(config), "--data-dir", str(tmp_path / "var")).settings.backup
+    assert backup is not None
+    assert backup.is_possible
+    manifest = ArchiveReader(io.BytesIO(await backup.run())).manifest
+    assert (manifest.gateway, manifest.has_data) == ("gw-1", False)
+    (tmp_path / "etc/users").unlink()
+    assert not backup.is_possible
+
+
+def test_the_page_of_a_tenant_makes_no_backup(tmp_path: Path) -> None:
+    config = tmp_path / "gateway.toml"
+    config.write_text("[[tenants.acme.listeners]]\nport = 1999\n")
+    settings = prepared("--config", str(config), "--tenant", "acme").settings
+    assert settings.backup is None
