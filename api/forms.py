@@ -1,4 +1,4 @@
-"""Parsing of forms that browsers send, with limits, and only from our own pages.
+"""Parsing of forms that browsers send. The forms have limits, and must come from our own pages.
 
 A form is accepted if its ``Origin`` is this page and it contains the token that this page put into
 the form. Either check alone would stop forms on other sites, as would the cookie's ``SameSite``.

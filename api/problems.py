@@ -58,7 +58,7 @@ _MEND_OF_CODE: Final = {
 
 
 class ProblemDetail(BaseModel):
-    """Problem details of RFC 9457, with one additional member."""
+    """Problem details of RFC 9457, with the fix as an additional member (`mend`)."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -104,7 +104,9 @@ ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def message_of(fault: Mapping[str, Any]) -> str:
-    """Return Pydantic's error message, without Pydantic's prefix before our own messages."""
+    """Return Pydantic's error message, without the prefix that Pydantic adds to our own
+    messages.
+    """
     return str(fault["msg"]).removeprefix("Value error, ")
 
 

@@ -138,9 +138,9 @@ def clock_of(milliseconds: int) -> str:
 
 
 def moment_of(milliseconds: int) -> str:
-    """Format a time as ``11-21 09:14:03.250`` in UTC.
+    """Format a time as ``11-21 09:14:03.250`` in UTC, for lines of a log.
 
-    Milliseconds are needed to order lines of a log.
+    Lines of a log are often only milliseconds apart.
     """
     return time_of(milliseconds).strftime("%m-%d %H:%M:%S.%f")[:-3]
 
@@ -151,9 +151,7 @@ def count_of(number: int | None) -> str:
 
 
 def share_of(share: float) -> str:
-    """Format a fraction as a percentage: 0.254 is ``25 %``, and below half a percent ``below
-    1 %``.
-    """
+    """Format a fraction as a percentage, such as ``25 %`` for 0.254, or ``below 1 %`` for 0.004."""
     return _unbroken("below 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %")
 
 

@@ -1,4 +1,4 @@
-"""Package the job for spark-submit (`make cloud-dist`).
+"""Packaging of the job for spark-submit (`make cloud-dist`).
 
 Three files are written: a .zip of this package, the script that spark-submit starts, and a
 properties file that names the jars to download.

@@ -89,9 +89,10 @@ def _opened(tables: Path) -> QueryEngine | None:
 
 
 def _files_below(directory: Path) -> Iterator[str]:
-    """Yield the paths of files as Spark names and lists them.
+    """Yield the paths of all files below a directory, written as Spark writes them.
 
-    Raises ValueError for a symbolic link, because Spark may follow it.
+    Files that Spark does not list are left out. Raises ValueError for a symbolic link, because
+    Spark may follow it.
     """
     with os.scandir(directory) as entries:
         for entry in entries:

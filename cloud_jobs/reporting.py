@@ -44,7 +44,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
 def report_without_spark(
     engine: QueryEngine, settings: IngestSettings, run: Run, *, began: float
 ) -> IngestReport:
-    """Return the report of local tables, without Spark. Raises READ_FAILURES if reading fails."""
+    """Return the report of local tables, without Spark. May raise the exceptions READ_FAILURES."""
     with InMemory() as memory:
         memory.add("segments", engine.table(f"SELECT {', '.join(_OF_SEGMENTS)} FROM segments"))
         found = _found_in(memory, engine, _refused(engine), _repeated_starts(engine))
@@ -167,7 +167,7 @@ def _truncations_of(tables: Queryable, gateways: list[str]) -> pa.Table:
 
 
 def _of_many(tables: Tables) -> _Found:
-    """Run all queries with Spark, several of them concurrently."""
+    """Run all queries for the report with Spark, several of them concurrently."""
     with _segments_held(tables) as held, side_by_side() as submit:
         gaps = submit(_gaps, held)
         gateways = submit(_gateways, held, tables)
@@ -180,7 +180,7 @@ def _of_many(tables: Tables) -> _Found:
 
 
 def _refused(tables: Queryable) -> _Refused:
-    """Return the number of refusals by kind and reason, and the number of rows of `quarantine`."""
+    """Return the refusals by kind and reason, and the total number of rows in `quarantine`."""
     found = tables.query(
         "SELECT kind, reason, sum(coalesce(refused, 1)) AS refused, count(*) AS number "
         "FROM {quarantine} GROUP BY kind, reason"

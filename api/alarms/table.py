@@ -35,7 +35,7 @@ class AlarmTable:
     """
 
     def __init__(self, alarms: Iterable[Alarm] = ()) -> None:
-        """Load the active alarms of an earlier run."""
+        """Create the table with the active alarms of an earlier run."""
         self._alarms = {alarm.key: alarm for alarm in alarms}
         self._absent_since: dict[Key, float] = {}
         self.not_listed = 0
@@ -53,7 +53,7 @@ class AlarmTable:
         )
 
     def update(self, conditions: Sequence[Condition], *, now: float, now_ms: int) -> list[Alarm]:
-        """Update the table to the conditions that are true now.
+        """Update the alarms to match the conditions that are true now.
 
         Return the alarms that changed or were cleared.
         """

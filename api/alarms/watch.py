@@ -1,8 +1,8 @@
-"""The watch: examines the gateway every few seconds and updates the table of alarms.
+"""The watch: it examines the gateway every few seconds and updates the table of alarms.
 
 Changes are written to disk, and sent through the broker to the bridge, which publishes them. While
-the broker does not respond, the state of the other processes is unknown, and their alarms stay as
-they were.
+the broker does not respond, the state of the other processes is unknown. The alarms of these
+processes then stay as they were.
 """
 
 import asyncio

@@ -24,7 +24,10 @@ _USE_HTTPS: Final = (
 
 
 class TlsConnection(TlsTransport[asyncio.Protocol]):
-    """One TLS connection. Until the handshake is complete it can only be closed, not written to."""
+    """A visitor's TLS connection.
+
+    Until the handshake is complete, HTTP cannot write to the connection, but only close it.
+    """
 
     def __init__(self, http: asyncio.Protocol, certificate: ServedCertificate) -> None:
         super().__init__(http)

@@ -35,7 +35,7 @@ class _Place:
 
 
 class Visitors:
-    """All connections of a server. Times are seconds of one monotonic clock."""
+    """All visitors' connections to a server. Times are seconds of one monotonic clock."""
 
     def __init__(self) -> None:
         self._network: Final[dict[Visitor, _Place]] = {}
@@ -97,9 +97,9 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key by which connections from an address are counted, and True for loopback.
+    """Return the key by which connections from an address are counted.
 
-    The key of an IPv6 address is its /64 network.
+    The key of an IPv6 address is its /64 network. The second result is True for a loopback address.
     """
     try:
         address = ipaddress.ip_address(host)

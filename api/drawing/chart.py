@@ -106,7 +106,7 @@ _SPANS: Final = {"hour": "hour", "day": "day", "month": "31 days"}
 
 
 def _with_prefix(points: list[Point], unit: str) -> tuple[list[Point], str]:
-    """Scale bytes to kB, MB, GB or TB. Values in other units are returned unchanged."""
+    """Scale points in bytes to kB, MB, GB or TB. Points in other units are returned unchanged."""
     if unit not in {"B", "B/s"}:
         return points, unit_of(unit)
     highest = max(each.high for each in points)
@@ -141,7 +141,10 @@ class _Scale:
 
 
 def _round_step(rough: float) -> float:
-    """Return the smallest of 1, 2 or 5 times a power of ten that is at least `rough`."""
+    """Return the smallest round number that is at least `rough`.
+
+    Round numbers are 1, 2 and 5 times a power of ten.
+    """
     power = 10.0 ** math.floor(math.log10(rough))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= rough * 0.999)
 

@@ -71,12 +71,17 @@ def _shown(
 
 
 def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
-    """Return a device with its port by the device's name, or None if there is none."""
+    """Return the device with a name, and the device's port.
+
+    Return None if there is no such device.
+    """
     return next((each for each in devices_of(bridge) if each[1].device == name), None)
 
 
 def topic_filter_of(port: Port, device: Device) -> str | None:
-    """Return a topic filter that matches only this device's readings, or None if there is none."""
+    """Return a topic filter that matches only a device's readings, or None if no such filter
+    exists.
+    """
     if port.topic is None or "{device}" not in port.topic:
         return None
     levels = port.topic.replace("{device}", device.device).split("/")

@@ -135,7 +135,10 @@ class EventLine:
 
 
 def title_of(name: str) -> str:
-    """Return the title of an event by its name. An unknown name is shown with spaces."""
+    """Return the title of an event for people, by the event's name.
+
+    An unknown name is its own title, with spaces in place of underscores.
+    """
     return _TITLES.get(name, quantity_name_of(name))
 
 

@@ -18,7 +18,7 @@ CurveOf = Callable[[str], Curve]
 
 @dataclass(frozen=True)
 class Line:
-    """A summary line on the overview."""
+    """A summary line on the overview page, about one part of the gateway."""
 
     name: str
     address: str

@@ -186,7 +186,10 @@ def points_in(
 
 
 def _points_of(planes: bytes, begin: int, plane_bytes: int, chunk: Chunk) -> list[Point]:
-    """Return the points of one series, whose bytes begin at offset `begin` in each byte plane."""
+    """Return the points of one series, whose bytes begin at offset `begin` in each byte plane.
+
+    A byte plane has the bytes at one position of all values: the first bytes, or the second bytes.
+    """
     steps = chunk.steps
     raw = bytearray(8 * _COLUMNS * steps)
     for byte in range(8):

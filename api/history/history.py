@@ -124,7 +124,7 @@ class History:
 
     @property
     def bytes_written(self) -> int:
-        """Bytes of chunks written since the start."""
+        """Number of bytes in the chunks that were written since the process started."""
         return sum(files.bytes_written for files in self._files.values())
 
     def add(self, now_ms: int, readings: Iterable[Reading]) -> None:
@@ -244,7 +244,7 @@ class History:
                 series.tracks[ring.name].forget_before(before)
 
     def _resume(self, name: str, unit: str, points: list[Point]) -> None:
-        """Add points of an earlier run, sorted by step, to the last hour of a series."""
+        """Add an earlier run's points, in rising order of their steps, to a series' last hour."""
         series = self._series.get(name)
         if series is None:
             if len(self._series) >= limits.SERIES_MAX:

@@ -47,7 +47,7 @@ class Summary:
 
 
 class Track:
-    """Points of one series in rising order of their steps. A point takes 40 bytes."""
+    """Points of one series in rising order of their steps. Each point takes 40 bytes of memory."""
 
     __slots__ = ("_columns", "_steps")
 

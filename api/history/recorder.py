@@ -1,4 +1,4 @@
-"""The task that records the history: it queries the observer every 5 seconds."""
+"""The task that records the history: it queries the state of the gateway every 5 seconds."""
 
 import asyncio
 import logging

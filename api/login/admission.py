@@ -88,7 +88,7 @@ class Caller:
 
 @dataclass(kw_only=True)
 class Gate:
-    """Check of callers: it holds the users, logins and tokens that are accepted.
+    """Access check of callers, with the users, logins and tokens that are accepted.
 
     Use it from one event loop.
     """

@@ -68,7 +68,7 @@ class Reload(Given):
 
 
 class Restart(Given):
-    """Arguments of a restart: none, `{}`."""
+    """Arguments of a restart: an empty object, `{}`."""
 
 
 class Kicked(Reported):
@@ -89,7 +89,10 @@ class Lifted(Reported):
 
 
 class Reloaded(Reported):
-    """Result of a reload. Each key is given as `section.key`."""
+    """Result of a reload of the configuration.
+
+    Keys of the configuration are named `section.key`.
+    """
 
     changed: list[str]
     """Keys whose new values are already in effect."""

@@ -12,7 +12,7 @@ State = Literal["active", "cleared"]
 
 
 class AlarmReport(Reported):
-    """An alarm. Times are from the gateway's clock."""
+    """An alarm, as the REST interface returns it. Times are from the gateway's clock."""
 
     id: str
     """Kind of the alarm: `disk_low`, `port_lost`, `messages_dropped`, ..."""

@@ -51,7 +51,9 @@ class CountPerQos(Reported):
 
 
 class RecentCount(Reported):
-    """Messages dropped, or requests denied, for one client and reason within the last hour."""
+    """Number of messages dropped, or requests denied, for a client and a reason within the last
+    hour.
+    """
 
     client_id: str
     """Client identifier; empty if a message was dropped before it was assigned to a receiver."""

@@ -7,7 +7,7 @@ from api.models.values import Milliseconds, Reported, Seconds
 
 
 class KeptReport(Reported):
-    """A report as stored by the broker. ``status`` is not validated."""
+    """A report as the broker stores it. The broker does not validate ``status``."""
 
     time_ms: Milliseconds
     age_seconds: Seconds

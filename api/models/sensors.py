@@ -94,7 +94,7 @@ class FoundProtocol(Reported):
 class Detection(Reported):
     """The progress of a protocol detection.
 
-    The detection stops 20 seconds after the last request.
+    The detection stops 20 seconds after its progress was last requested.
     """
 
     port: str
@@ -144,7 +144,7 @@ class ChangedSensors(Reported):
 
 
 class ListPorts(Given):
-    """Arguments of a request for the list of ports: none."""
+    """Arguments of a request for the list of ports: an empty object, `{}`."""
 
 
 class DetectPort(Given):

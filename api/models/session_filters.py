@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class State(StrEnum):
-    """Filter of the sessions that are listed."""
+    """Filter for a list of sessions: all sessions, or only those in a certain state."""
 
     ALL = "all"
     CONNECTED = "connected"

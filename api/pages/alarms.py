@@ -21,7 +21,10 @@ alarms_page = APIRouter(include_in_schema=False, default_response_class=HTMLResp
 async def alarms(
     request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] = None
 ) -> Response:
-    """Show the active alarms and one page of the history."""
+    """Show the active alarms, and a page of cleared alarms.
+
+    If `before` is given, the page begins with the cleared alarms below this row number.
+    """
     return await _shown(request, before)
 
 

@@ -33,7 +33,7 @@ async def clients(
     user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
     sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
 ) -> Response:
-    """List the matching sessions. ``after`` is the `next` of the previous page."""
+    """List the matching sessions. ``after`` is the value `next` of the previous page."""
     observer = observer_of(request)
     wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
     try:
@@ -88,9 +88,9 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return a client's latest handshakes, and the broker restarts between them.
+    """Return a client's latest handshakes as steps, with the broker restarts between them.
 
-    If they cannot be read, return no steps and the reason.
+    The second result is None, or the reason why the events cannot be read.
     """
     try:
         own = await observer.events(

@@ -52,7 +52,7 @@ async def show(
     request: Request,
     onward: Annotated[str, Query(alias="next", max_length=limits.NEXT_CHARACTERS_MAX)] = "/",
 ) -> Response:
-    """Show the login form."""
+    """Show the login form. After the login, the browser is redirected to `onward`."""
     if gate_of(request).is_open:
         return RedirectResponse("/", status_code=303)
     return _form(request, onward)
@@ -138,7 +138,10 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> t
 
 
 async def _checked(gate: Gate, request: Request, fields: Mapping[str, str]) -> Account | None:
-    """Return the user, or None if name and password do not match."""
+    """Check the name and password in a login form.
+
+    Return the user, or None if name and password do not match.
+    """
     username, password = fields.get("username", ""), fields.get("password", "")
     if not 0 < len(username.encode()) <= limits.USERNAME_BYTES_MAX:
         return None

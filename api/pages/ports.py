@@ -206,7 +206,8 @@ def _other(
 async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int]:
     """Request the ports and sensors from the bridge.
 
-    Return them and None, or None and an error message. The third result is the HTTP status code.
+    The first result is the ports and sensors, or None if the request failed. The second is the
+    error message, or None. The third is the HTTP status code.
     """
     return await _tried(asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts))
 
@@ -214,7 +215,8 @@ async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int
 async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
     """Request the progress of a detection on a port from the bridge.
 
-    Return it and None, or None and an error message. The third result is the HTTP status code.
+    The first result is the progress, or None if the request failed. The second is the error
+    message, or None. The third is the HTTP status code.
     """
     given = AskedPort(port=port)
     return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))

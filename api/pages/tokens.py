@@ -52,7 +52,7 @@ async def do_add(request: Request) -> Response:
 
 @tokens_page.post("/tokens/remove", dependencies=[Depends(ADMINISTRATORS)])
 async def do_remove(request: Request) -> Response:
-    """Remove a token, and show the others."""
+    """Remove a token, and show the remaining tokens."""
     name = ""
     try:
         fields = await form_of(request, request.app.state.hosts)

@@ -79,7 +79,7 @@ async def do_remove(request: Request) -> Response:
 
 
 def _password_in(fields: Mapping[str, str]) -> SetPassword:
-    """Return the command's arguments for setting a password, from the fields of a form.
+    """Return the broker command's arguments for setting a password, from the fields of a form.
 
     Raises FormRefused if the two passwords differ, or ValidationError if a value is invalid.
     """
@@ -90,7 +90,7 @@ def _password_in(fields: Mapping[str, str]) -> SetPassword:
 
 
 def _removal_in(fields: Mapping[str, str]) -> RemoveUser:
-    """Return the command's arguments for removing a user, from the fields of a form.
+    """Return the broker command's arguments for removing a user, from the fields of a form.
 
     Raises ValidationError if a value is invalid.
     """

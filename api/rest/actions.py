@@ -54,14 +54,20 @@ def caller_of(request: Request) -> Caller:
 async def carried_out(
     request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Execute a command on the broker on behalf of a request's caller, and return the result."""
+    """Execute a broker command for the caller of a request, and return the broker's result.
+
+    `given` contains the arguments of the command, and `answer` is the type of the result.
+    """
     return await carried_out_by(operator_of(request), request, command, given, answer)
 
 
 async def carried_out_by(
     operator: Operator, request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Execute a command with the given operator, which executes one command at a time."""
+    """Execute a broker command with the given operator, which executes one command at a time.
+
+    `given` contains the arguments of the command, and `answer` is the type of the result.
+    """
     caller = caller_of(request)
     return await operator.carry_out(command, given, caller, host_of(request), answer)
 

@@ -148,7 +148,9 @@ async def stream(
 async def _texts(
     observer: Observer, wanted: dict[str, object], after: int | None
 ) -> AsyncIterator[str]:
-    """Yield events after sequence number `after` as server-sent text, until the time limit."""
+    """Yield events after sequence number `after`, as text of server-sent events, until the time
+    limit.
+    """
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"
     while time.monotonic() < ends_at:

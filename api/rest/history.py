@@ -125,7 +125,7 @@ async def history(
 async def curves_of(
     history: History, names: list[str], ring: Ring, *, from_ms: int, to_ms: int
 ) -> list[Curve]:
-    """Return the curve of each named series once.
+    """Return the curve of each named series. A series that is named twice is returned once.
 
     Raises HTTPException if a series does not exist.
     """

@@ -67,5 +67,5 @@ def by(label: str, values: Mapping[str, float | None]) -> Samples:
 
 
 def first(values: Mapping[str, float | None]) -> list[tuple[str, float | None]]:
-    """Return the first METRIC_REASONS_MAX of the values by name, sorted by name."""
+    """Sort values by name, and return at most the first METRIC_REASONS_MAX of them."""
     return sorted(values.items())[: limits.METRIC_REASONS_MAX]

@@ -2,7 +2,8 @@
 
 The values come from the same overview as those of the REST interface, with the same access rules.
 There are no series per client, topic or device. The number of series depends only on the
-configuration, apart from reasons: at most `METRIC_REASONS_MAX` reasons have a series each.
+configuration, except for metrics by reason, which have one series for each of at most
+`METRIC_REASONS_MAX` reasons.
 """
 
 from collections import Counter

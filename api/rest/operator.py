@@ -35,6 +35,8 @@ class Operator:
     ) -> _Model:
         """Execute a command for a caller at the address `host`, and return the broker's result.
 
+        `given` contains the arguments of the command, and `answer` is the type of the result.
+
         Raises:
             BrokerProblem: the broker gave no usable response, or too many actions are waiting.
             Refused: the broker refused the command.

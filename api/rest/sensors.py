@@ -47,7 +47,10 @@ sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
 async def asked_of_bridge(
     request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Send a command to the bridge for a request's caller, and return the bridge's response."""
+    """Send a command to the bridge for the caller of a request, and return the bridge's response.
+
+    `given` contains the arguments of the command, and `answer` is the type of the response.
+    """
     operator = request.app.state.sensor_operator
     assert isinstance(operator, Operator)
     return await carried_out_by(operator, request, command, given, answer)

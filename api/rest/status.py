@@ -148,7 +148,7 @@ async def session_by_query(
 ) -> SessionDetail:
     """Return a session like `/api/v1/sessions/{client_id}`, also for ids such as `.` and `..`.
 
-    A path cannot contain these ids.
+    Here the id is a query parameter, because a path cannot contain these ids.
     """
     return await observer_of(request).session(client_id)
 

@@ -1,4 +1,4 @@
-"""REST routes for topics: listing, and publishing and clearing by operators."""
+"""REST routes for topics: a list of topics and, for operators, publishing and clearing."""
 
 from typing import Annotated, Final
 
@@ -68,7 +68,7 @@ async def topics(
     "/publish", summary="Publish a test message", **takes(OPERATORS, PublishMessage, 409)
 )
 async def publish(request: Request) -> Published:
-    """Publish a message as the operator. For operators.
+    """Publish a message in the name of the caller. For operators.
 
     The message is durable when the response is sent. The access rules of the user and of the
     listener `@page` apply.

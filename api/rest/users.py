@@ -1,6 +1,6 @@
-"""Users and tokens for administrators, who list and change them.
+"""REST routes for users and tokens, for administrators, who list and change them.
 
-The broker changes the files. The page's process can write neither of them.
+The broker changes the files of users and tokens, because the page's process cannot write to them.
 """
 
 import time

@@ -17,7 +17,7 @@ _PREFIX: Final = "/api/v1/"
 class ConditionalGet:
     """ASGI middleware that adds an ETag, and sends status 304 in place of an unchanged response.
 
-    It runs below compression, so that the ETag depends on the uncompressed body.
+    It handles the response before compression does, so the ETag depends on the uncompressed body.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,4 @@
-"""Backups for the page: it runs `oncegate backup` as a separate process.
+"""Backups for the page, created by `oncegate backup` in a separate process.
 
 The page's own process does not read the files of the gateway. The program that starts the page
 provides the command, and lists the files that the command reads. A download is offered only if this

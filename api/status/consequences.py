@@ -48,7 +48,7 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield the gateway's own clients: a name for people, and the client identifier.
+    """Yield a name for people and the client identifier of each of the gateway's own clients.
 
     The bridge and the uplink report their identifiers themselves.
     """

@@ -35,7 +35,10 @@ class BrokerProblem(Exception):
         self.status_code = status_code
 
     def again(self) -> "BrokerProblem":
-        """Return a copy to raise for another caller. Each caller needs its own exception object."""
+        """Return a copy of the exception, to raise for another caller.
+
+        Each caller needs its own exception object.
+        """
         return BrokerProblem(self.reason, self.mend, self.status_code)
 
 

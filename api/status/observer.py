@@ -85,7 +85,7 @@ class Observer:
     async def sessions(
         self, *, after: str | None, limit: int, chosen: Mapping[str, str] | None = None
     ) -> SessionPage:
-        """Return a page of sessions. `after` is the `next` of the previous page.
+        """Return a page of sessions. `after` is the value `next` of the previous page.
 
         `chosen` adds members to the broker's command `sessions`, such as filters.
         """
@@ -125,7 +125,7 @@ class Observer:
         return await self._page_of("topics", wanted, TopicPage)
 
     async def configuration(self) -> ShownConfiguration:
-        """Return the configuration that the broker currently uses."""
+        """Return the configuration that the broker uses at present."""
         return await self._asked_once(
             "configuration", lambda: self._ask({"command": "configuration"}, ShownConfiguration)
         )

@@ -17,11 +17,11 @@ RUN = (*STORE, "released_at")
 
 
 def releases_of(events: DataFrame) -> DataFrame:
-    """Return one row for each release of a message, which is the moment it is passed to
-    subscribers.
+    """Return one row for each release of a message.
 
-    At QoS 2 this is the event `message_released`, otherwise `message_published`. The columns are
-    STORE, `released_at`, `message`, `time`, `topic`, `message_qos`, `matched` and `publisher`.
+    A message is released when it is passed on to its subscribers: by the event `message_released`
+    at QoS 2, otherwise by `message_published`. The columns are `gateway`, `store`, `released_at`,
+    `message`, `time`, `topic`, `message_qos`, `matched` and `publisher`.
     """
     contents = (
         events.where(is_event("message_held"))
@@ -93,10 +93,10 @@ def _pattern() -> Column:
 
 
 def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the interval of sequences, from `sequence` to `until`, in which each subscription was
-    valid.
+    """Return the interval in which each subscription was in force, as sequences of events.
 
-    The columns are SESSION, `filter`, `sequence`, `until` and `granted`.
+    The columns are `gateway`, `store`, `session`, `filter`, `sequence` (the first event of the
+    interval), `until` (the end of the interval) and `granted`.
     """
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
@@ -181,9 +181,9 @@ def wrong_runs(
 
 
 def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find persistent sessions that have no queue entry for a release (passing on) of a message.
+    """Find sessions that have no queue entry for a message that was released (passed on).
 
-    Only sessions with a subscription at QoS 1 or 2 that matches the message are considered.
+    Only persistent sessions with a matching subscription at QoS 1 or 2 are considered.
     """
     due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
     due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
@@ -203,7 +203,7 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions with more queue entries for one release of a message than matching
+    """Find sessions that have more queue entries for a released message than matching
     subscriptions.
     """
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
@@ -231,10 +231,11 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 
 
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Find queue entries that were added later than the release of their message without a reason.
+    """Find queue entries that were added after the release of their message, without a known
+    reason.
 
-    There is a reason if the message is retained, or if it was moved from another session of a
-    shared subscription that ended.
+    Known reasons: the message is retained, or it was moved from another session of a shared
+    subscription that ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

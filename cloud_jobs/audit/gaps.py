@@ -87,6 +87,6 @@ ingested ones). `truncations` are the `log_truncated` events."""
 
 
 def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
-    """Run GAPS with Spark, and return one row per gap."""
+    """Run the query GAPS with Spark, and return one row per gap."""
     chosen = truncations.select("gateway", "from_sequence", "to_sequence")
     return segments.sparkSession.sql(GAPS, segments=segments, truncations=chosen)

@@ -28,7 +28,7 @@ def positions(events: DataFrame) -> DataFrame:
 def wrong_positions(places: DataFrame) -> DataFrame:
     """Return findings of `delivery` about queue positions.
 
-    A position was used twice, out of order, or for two messages.
+    Each finding is a position that was used twice, out of order, or for two messages.
     """
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))

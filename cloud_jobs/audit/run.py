@@ -87,7 +87,7 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
 
 
 def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
-    """Find the gaps of the log. The columns are STORE, `at` and `detail`.
+    """Find the gaps of the log. The columns are `gateway`, `store`, `at` and `detail`.
 
     `at` is the first sequence after a gap.
     """
@@ -132,7 +132,7 @@ def findings_of(
 ) -> DataFrame:
     """Find all contradictions between events, as if the log were complete.
 
-    `keep` caches rows that several checks need, and returns them.
+    `keep` is a function that caches rows that several checks need, and returns the rows.
     """
     used = keep(identifiers.uses_of(events))
     places = keep(queues.positions(events))

@@ -37,8 +37,8 @@ def signatures_of(tables: Tables) -> list[dict[str, Any]]:
 def unvouched(tables: Tables) -> DataFrame | None:
     """Find ingested segments for which no key of their gateway vouches.
 
-    The columns are the same as those of `lacks_of`. Return None if the tables have no table
-    `gateway_keys`.
+    The columns are the same as those of `lacks_of`. Return None if the table `gateway_keys` does
+    not exist.
     """
     if not tables.has("gateway_keys"):
         return None

@@ -78,7 +78,7 @@ def curves_of(
 ) -> dict[str, Packed]:
     """Return the curves by gateway, for the scripts of their pages.
 
-    Raises READ_FAILURES if a query fails.
+    Raises one of the exceptions in READ_FAILURES if a query fails.
     """
     if not series:
         return {}
@@ -121,8 +121,10 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first slot with a value in any of the series, and the number of slots up to
-        the last."""
+        """Return the first slot with a value in any of the series.
+
+        The second result is the number of slots from there to the last slot with a value.
+        """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
         if not shown:

@@ -1,4 +1,7 @@
-"""The HTML document around each page, which loads no other files, and safe forms of names."""
+"""The HTML document around each page, which loads no other files.
+
+Names of gateways and sensors are made safe for use in HTML, in file names and in links.
+"""
 
 from __future__ import annotations
 

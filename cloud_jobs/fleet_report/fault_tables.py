@@ -111,8 +111,8 @@ def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
 
 
 def _segment(segment: int | None) -> Cell:
-    """Return the table cell that names the segment after a gap.
+    """Return the table cell with the number of the segment after a gap.
 
-    It is a dash for a gap in a sensor's own numbers.
+    The cell contains a dash for a gap in a sensor's own numbers.
     """
     return ("-", -1) if segment is None else (f"{segment:,}", segment)

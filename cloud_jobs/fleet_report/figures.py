@@ -126,7 +126,7 @@ def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
 def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures:
     """Return the fleet's data for the last `days` days up to `now` (UTC).
 
-    Raises READ_FAILURES of cloud_jobs.tables.query_engine if a query fails.
+    Raises one of the exceptions in `query_engine.READ_FAILURES` if a query fails.
     """
     tables = opened.engine
     shown = _days_shown(tables, days, now)
@@ -177,7 +177,7 @@ def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
 def _gateways(
     tables: QueryEngine, cells: str, troubled: list[str], now: datetime.datetime
 ) -> list[Row]:
-    """Return the shown gateways, worst first.
+    """Return the gateways to show, worst first.
 
     `troubled` lists gateways that are silent or have a sensor with a problem.
     """

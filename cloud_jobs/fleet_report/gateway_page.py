@@ -105,7 +105,7 @@ def _line(page: GatewayPage, line: Line) -> str:
 
 
 def sentence(plain: str) -> str:
-    """Return plain text as HTML that begins with a capital letter."""
+    """Return plain text as HTML, with a capital first letter."""
     return text(plain[:1].upper() + plain[1:], LINE_CHARACTERS_MAX)
 
 

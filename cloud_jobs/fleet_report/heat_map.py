@@ -75,11 +75,11 @@ def heat_maps(
     cells: Sequence[Row],
     names: Sequence[str],
 ) -> str:
-    """Return one heat map per measure and the data for its tooltip. One map is shown at a time.
+    """Return the HTML of one heat map per measure, with tooltips. One map is shown at a time.
 
     Args:
         gateways: ids of the gateways, one per row; `days` are the columns.
-        cells: rows of `gateway_health` with the joined columns.
+        cells: rows of `gateway_health`, joined with the columns of other gold tables.
         names: the operator's names of the gateways.
     """
     place = {name: index for index, name in enumerate(gateways)}
@@ -117,7 +117,10 @@ def _values(
     place: Mapping[str, int],
     column: Mapping[datetime.date, int],
 ) -> dict[int, float]:
-    """Return the values of a measure by cell number, for the cells with a value."""
+    """Return the values of a measure by the number of the cell.
+
+    Cells without a value are omitted.
+    """
     values: dict[int, float] = {}
     for row in cells:
         # A day without gaps has no value in this column.

@@ -31,7 +31,7 @@ class OpenTables:
 def open_tables(root: str) -> OpenTables:
     """Open the gold tables. If an earlier version wrote them, there may be no tables of sensors.
 
-    Raises READ_FAILURES if a table cannot be read.
+    Raises one of the exceptions in READ_FAILURES if a table cannot be read.
     """
     try:
         return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)

@@ -123,9 +123,8 @@ def _tiles(figures: Figures) -> str:
 
 
 def _lost(figures: Figures) -> float:
-    """Return the number of messages that were not delivered to sessions.
-
-    Expired ones do not count.
+    """Return the number of messages that were not delivered to sessions, without expired
+    messages.
     """
     return _total(figures, "messages_dropped") + figures.discarded_count
 

@@ -106,7 +106,7 @@ def _row(cells: Sequence[Cell]) -> str:
 
 
 def _whole(name: str) -> str:
-    """Return an attribute that shows a long name in full as a tooltip."""
+    """Return an HTML attribute that shows a long name in full as a tooltip."""
     return f' title="{name}"' if "<" not in name and len(name) > NAME_CHARACTERS_WIDE else ""
 
 

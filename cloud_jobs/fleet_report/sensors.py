@@ -145,7 +145,7 @@ class SensorReader:
     def faults(self) -> SensorFaults:
         """Return the fleet's sensors with problems, worst first.
 
-        Raises READ_FAILURES if a query fails.
+        Raises one of the exceptions in READ_FAILURES if a query fails.
         """
         quiet = self._now - datetime.timedelta(seconds=SILENT_SECONDS)
         # Sensors of a silent gateway are not reported, because the gateway is the cause.

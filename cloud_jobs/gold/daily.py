@@ -43,8 +43,8 @@ class Changes(NamedTuple):
 def make_daily(made: Tables, of: Changes) -> None:
     """Compute `qos2_daily` for the days of messages and deliveries that the run changed.
 
-    Both the present and the previous day of a message count. A row is removed if its day no longer
-    has any messages or deliveries.
+    If a message has moved to another day, both days are computed. A row is removed if its day no
+    longer has any messages or deliveries.
     """
     new = F.col("batch").between(of.first, of.through)
     messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")

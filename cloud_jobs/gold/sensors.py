@@ -50,7 +50,7 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
     """Pair each series of a gateway with each of the gateway's moved days.
 
-    A moved day is a day whose readings have other times since a clock correction changed. Readings
+    A moved day is one whose readings got other times because a clock correction changed. Readings
     can move to a day on which their series has no row yet.
 
     Args:

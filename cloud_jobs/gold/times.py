@@ -187,10 +187,9 @@ def _of_start(table: pa.Table) -> pa.Table:
 
 
 def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
-    """Update `clock_corrections` with `rows`, and delete rows in `old` whose range no longer
-    exists.
+    """Update `clock_corrections` with `rows`. Unchanged rows are not written.
 
-    Unchanged rows are not written.
+    Rows in `old` are deleted if their range of events no longer exists.
     """
     new = rows.withColumn("batch", F.lit(through).cast("long")).withColumn(
         "day_before", F.col("written_day")

@@ -156,7 +156,10 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
 
 
 def _columns(schema: StructType) -> list[Column]:
-    """Return the columns of a table. Columns that are not derived from events (_KEPT) are null."""
+    """Return the columns of a table, in which the columns of _KEPT are null.
+
+    The columns of _KEPT are not derived from events.
+    """
     return [
         F.lit(None).cast(field.dataType).alias(field.name)
         if field.name in _KEPT

@@ -72,8 +72,7 @@ def halves_before(
 
 
 def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
-    """Return an SQL condition that is true for all events of these messages, and its parameter
-    values.
+    """Return an SQL condition that is true for all events of `messages`, and its parameter values.
 
     With this condition Delta skips the files of other gateways and of older messages.
     """

@@ -80,8 +80,8 @@ def check_event(event: dict[str, object]) -> None:
 def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
     """Split an event into the fields that have a column, and the other fields as JSON.
 
-    The second result is None if there are no other fields. A field counts as another field if a
-    newer kind of event uses its name with another type. Then its value is stored unchanged.
+    The second result is None if there are no other fields. A newer kind of event may use a known
+    field name with another type. Such a field is stored unchanged with the other fields.
     """
     columns: dict[str, object] = {}
     extra: dict[str, object] = {}

@@ -54,7 +54,7 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
 
 
 def ranges_of(files: Iterable[SignedFile]) -> Column:
-    """Return a filter that is true for every event of these files and lets Delta skip most other
+    """Return a filter that is true for every event of `files`, and with which Delta skips other
     files.
 
     The range of each file is reliable: it was compared with the lines of the file.

@@ -75,8 +75,7 @@ class StagedFiles:
 
 
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
-    """Return the summary of a batch's staged files, which are given as `rows` in the order of
-    paths.
+    """Return the summary of a batch's staged files. The files are given as `rows`, sorted by path.
 
     There are at most SEGMENTS_PER_BATCH_MAX rows.
     """
@@ -101,10 +100,8 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 def known_keys(
     known: Queryable, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
-    """Return the keys of the gateways that the files name, in a header or in a folder of their
-    path.
-
-    Gateways in the keys file are included.
+    """Return the keys of all gateways that a file's header, a file's folder or the keys file
+    names.
     """
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
@@ -147,7 +144,7 @@ def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
 
 
 def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
-    """Return keys as rows of the table, stamped with the batch and the present time."""
+    """Return keys as rows of `gateway_keys`, with the number of the batch and the present time."""
     stamp = {"batch": batch, "added_at": datetime.now(UTC)}
     return [asdict(key) | stamp for key in keys]
 
@@ -155,7 +152,7 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
 def commit(
     tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int
 ) -> list[dict[str, Any]] | None:
-    """Write keys to the table. Rows of known keys are replaced.
+    """Write keys to `gateway_keys`. If a key has a row already, the row is replaced.
 
     Return the written rows if all of them were new, or None if some replaced existing rows.
     """
@@ -171,5 +168,7 @@ def commit(
 
 
 def _merge_keys(builder: Builder) -> Builder:
-    """Add the clauses of a MERGE: an existing row is replaced, other rows are inserted."""
+    """Add the clauses of a MERGE into `gateway_keys`: existing rows are replaced, others are
+    inserted.
+    """
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()

@@ -25,7 +25,7 @@ _PREFIX: Final = "prefix="
 class Pinned:
     """The keys of one gateway, and the folder (`prefix`) in which its segments must be.
 
-    The folder is relative to the source. None means any folder.
+    The folder is relative to the source. If `prefix` is None, the segments may be in any folder.
     """
 
     public_keys: tuple[str, ...]

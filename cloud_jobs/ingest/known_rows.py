@@ -74,7 +74,7 @@ class KnownRows:
             return self._memory
 
     def add(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows to the cache that were appended to the table `name`."""
+        """Add rows to the cache, which were appended to the table `name` before."""
         if name == "segments":
             self._segments += len(rows)
         if not self.is_held:
@@ -107,10 +107,10 @@ class KnownRows:
 def open_files(
     known: Iterable[Mapping[str, Any]], paths: Iterable[str], settled: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return the files that must be examined: their `path`, and the other columns of their known
-    row.
+    """Return the files that must be examined.
 
-    For a new file these columns are None.
+    A result has the file's `path`, and the columns of the file's row in `known`. For a new file
+    these columns are None.
 
     Args:
         known: rows with `name`, `state`, `reason`, `gateway`, `public_key` and `refused_path`.

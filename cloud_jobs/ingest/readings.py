@@ -189,7 +189,7 @@ def _is_numbered() -> Column:
 
 
 def readings_of(records: DataFrame, batch: int) -> DataFrame:
-    """Convert records that are not refused to rows of `sensor_readings`."""
+    """Convert SenML records to rows of `sensor_readings`. Refused records are omitted."""
 
     def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for one in batches:
@@ -218,8 +218,9 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
     """Select the candidate readings that contradict a stored reading.
 
-    They have the same identity as the stored reading, but another value, unit or time. Readings of
-    a board whose counters restarted look like this. They must not be dropped as duplicates.
+    Such a candidate has the same identity as the stored reading, but another value, unit or time.
+    This happens if the counters of a board have restarted, so the candidate must not be dropped as
+    a duplicate.
     """
     contents = [
         "name",

@@ -91,8 +91,8 @@ def judged_as_before(
 ) -> list[str]:
     """Return the paths of files that would be refused again unless their bytes have changed.
 
-    No key was added since they were refused that could make them valid, and they are in the same
-    folder.
+    Since the refusal, the files have not moved to another folder, and no key was added that accepts
+    them.
     """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()

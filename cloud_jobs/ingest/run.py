@@ -1,4 +1,4 @@
-"""An ingestion run: processes batch after batch until all landed files are done."""
+"""An ingestion run, which processes batch after batch until all landed files are done."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def verify(
 
 
 def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
-    """Check everything except the contents of the event lines.
+    """Check everything in a segment except the contents of the event lines.
 
     Return the event lines and the first sequence. Raises UntrustedSegmentError if a check fails.
     """
@@ -242,7 +242,8 @@ def _checked_footer(
 ) -> tuple[dict[str, object], int, int]:
     """Compare the footer with the hash and the number (`events`) of the event lines.
 
-    Return the footer, the first and the last sequence. Raises UntrustedSegmentError if they differ.
+    Return the footer, the first and the last sequence. Raises UntrustedSegmentError if the footer
+    does not match the lines.
     """
     footer = _object_or_refuse(line, "footer")
     numbers = [footer.get(name) for name in ("count", "first_sequence", "last_sequence")]

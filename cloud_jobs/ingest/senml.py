@@ -1,7 +1,8 @@
 """Conversion of delivered messages to SenML records (docs/formats/readings.md, RFC 8428).
 
 Most payloads are parsed together, as Arrow columns (`senml_columns`). The others are parsed one by
-one by the reference implementation (`senml_pack`). Other columns of a message are copied.
+one by the reference implementation (`senml_pack`). The other columns of a message are copied to
+each of its records.
 """
 
 from __future__ import annotations

@@ -104,8 +104,9 @@ def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
 def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
     """Return, for each base field and record, the row with the base value (RFC 8428 section 4.6).
 
-    This is the last record of the pack, up to the record itself, that has the base field. If there
-    is none, the first record of the pack is returned, where the value is null.
+    The base value is in the last record with the base field, among the record itself and the
+    earlier records of the pack. If no record has the field, the row of the pack's first record is
+    returned, where the value is null.
     """
     number = counted(len(position))
     is_first = pc.equal(position, 0)
@@ -125,7 +126,7 @@ def _are_small(
 ) -> pa.BooleanArray:
     """Return True for each record that is short enough for its base fields to be applied.
 
-    The pack must stay within PACK_CHARACTERS_MAX even if all its records were as long. If all
+    A record is short enough if a pack of such records stays within PACK_CHARACTERS_MAX. If all
     records together exceed CHARACTERS_TOGETHER_MAX, return False for all. No strings are joined
     before this check.
     """

@@ -81,7 +81,7 @@ def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: 
     Args:
         origins: the trusted files of the batch that contain events.
         overlapping: gateways with an event that may be in the tables already or occur twice.
-        halves_before: returns the events in earlier batches that complete given messages.
+        halves_before: function that returns the events in earlier batches that complete messages.
     """
     odd = {*overlapping} | {one.gateway for one in origins if one.outline is None}
     odd |= _repeating(origins)

@@ -51,9 +51,9 @@ class Staged:
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files in which the column `content` is not null.
+        """Select the files that have a value in the column that `content` names.
 
-        `content` is `malformed`, `events` or `records`.
+        The columns are `malformed`, `events` and `records`.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:

@@ -67,7 +67,10 @@ def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
 
 
 def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, Any]:
-    """Return the row of `batches` for a batch whose other rows are all in the tables."""
+    """Return the row of `batches` for a batch.
+
+    All other rows of the batch must be in the tables already.
+    """
     asked = []
     if counted.events_new is None:
         asked.append(_EVENTS)

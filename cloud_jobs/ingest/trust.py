@@ -120,7 +120,7 @@ def new_keys(
 
 
 def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[GatewayKey]:
-    """Return the rows of a gateway's keys that have changed because the keys file differs."""
+    """Return the rows of a gateway's keys that must change to agree with the keys file."""
     by_key = {row.public_key: row for row in before}
     after = [
         replace(

@@ -92,8 +92,8 @@ class Tables:
     def empty(self, name: str) -> None:
         """Replace a table with an empty text file.
 
-        This is for Spark Connect: its client has no file system, and Spark cannot drop a table that
-        is in no catalog. But overwriting a table removes its files.
+        Spark Connect needs this: its client has no file system, and Spark can only drop tables that
+        are in a catalog. Overwriting the table removes its files instead.
         """
         self.spark.conf.set(_FORMAT_CHECK_CONF, "false")
         try:
@@ -141,7 +141,7 @@ class Tables:
         self.append(name, self.frame(name, rows), batch=batch, step=step)
 
     def frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-        """Create a DataFrame with a table's columns from rows of the driver.
+        """Create a DataFrame with a table's columns, from rows that the driver holds.
 
         Missing columns are null.
         """
@@ -177,9 +177,9 @@ class Tables:
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`). Repeated calls have no further effect.
 
-        `on` is the join condition, and `clauses` adds the actions for matching and new rows. A
-        MERGE reads its rows twice, so Spark stores a copy of them first. This is skipped if
-        `is_stable` is True: each computation then returns the same rows.
+        `rule` has the join condition, and the actions for matching and new rows. A MERGE reads its
+        rows twice, so Spark stores a copy of them first. This is skipped if `is_stable` is True:
+        each computation then returns the same rows.
         """
         contract = rows.select(*self.schemas[name].fieldNames())
 

@@ -1,8 +1,8 @@
 """The fields of an event, as listed in docs/formats/session-log.md.
 
-`cloud_jobs.ingest.event_line` checks lines against this table, and the Spark schema of `events` is
-derived from it. A field that is not listed here is accepted and stored as JSON in the column
-`extra`.
+`cloud_jobs.ingest.event_line` checks lines against the list EVENT_FIELDS, and the Spark schema of
+`events` is derived from it. A field that is not in the list is accepted and stored as JSON in the
+column `extra`.
 """
 
 from __future__ import annotations

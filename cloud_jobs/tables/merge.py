@@ -22,20 +22,20 @@ class Merge:
         self._clauses = [f"MERGE INTO delta.`{quoted(path)}` AS old USING {_VIEW} AS new ON {on}"]
 
     def whenMatchedUpdate(self, set: Mapping[str, str], condition: str | None = None) -> Self:
-        """Set columns of an existing row to SQL expressions."""
+        """Add a clause that sets columns of matching rows in the table to SQL expressions."""
         changes = ", ".join(f"old.{name} = {value}" for name, value in set.items())
         return self._when("MATCHED", condition, f"UPDATE SET {changes}")
 
     def whenMatchedUpdateAll(self, condition: str | None = None) -> Self:
-        """Replace all columns of an existing row."""
+        """Add a clause that replaces all columns of matching rows in the table."""
         return self._when("MATCHED", condition, "UPDATE SET *")
 
     def whenMatchedDelete(self, condition: str | None = None) -> Self:
-        """Delete an existing row."""
+        """Add a clause that deletes matching rows from the table."""
         return self._when("MATCHED", condition, "DELETE")
 
     def whenNotMatchedInsertAll(self, condition: str | None = None) -> Self:
-        """Insert a row that does not exist."""
+        """Add a clause that inserts rows without a matching row in the table."""
         return self._when("NOT MATCHED", condition, "INSERT *")
 
     def _when(self, which: str, condition: str | None, action: str) -> Self:

@@ -36,11 +36,14 @@ def first_line_of(failure: Exception) -> str:
 class QueryEngine:
     """Query engine for the tables below one directory or URL.
 
-    In SQL each table has its own name.
+    SQL statements refer to each table by its name.
     """
 
     def __init__(self, root: str, names: Iterable[str]) -> None:
-        """Open the tables with these names. Raises READ_FAILURES if a table cannot be read."""
+        """Open the tables with these names.
+
+        Raises one of the exceptions in READ_FAILURES if a table cannot be read.
+        """
         self.root = root
         self._engine = QueryBuilder()
         self._tables = {name: DeltaTable(address_of(root, name)) for name in names}
@@ -56,20 +59,23 @@ class QueryEngine:
         return dict(self._tables[name].metadata().configuration)
 
     def rows(self, sql: str) -> list[Row]:
-        """Return the rows of a query, as dictionaries. Raises READ_FAILURES if the query fails."""
+        """Return the rows of a query, as dictionaries.
+
+        Raises one of the exceptions in READ_FAILURES if the query fails.
+        """
         found: list[Row] = self.table(sql).to_pylist()
         return found
 
     def table(self, sql: str) -> pa.Table:
         """Return the result of a query as an Arrow table.
 
-        Raises READ_FAILURES if the query fails.
+        Raises one of the exceptions in READ_FAILURES if the query fails.
         """
         return pa.table(self._engine.execute(sql).read_all())
 
     def query(self, sql: str, **values: Values) -> list[Row]:
         """Return the rows of a query. The parameters are the same as for `Tables.query`.
 
-        Raises READ_FAILURES if the query fails.
+        Raises one of the exceptions in READ_FAILURES if the query fails.
         """
         return self.rows(rendered(sql, values, lambda name: name, quoted_text))

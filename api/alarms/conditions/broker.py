@@ -18,7 +18,7 @@ _LEVELS: Final = {"restart_needed": Level.INFORMATION}
 
 
 def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterator[Condition]:
-    """Yield the conditions of the broker, its disk and its clock that are true now."""
+    """Yield the alarm conditions that are true now for the broker, its disk and its clock."""
     if broker.state != "running":
         yield Condition(
             "broker_state", "broker", Level.ATTENTION,

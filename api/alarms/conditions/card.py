@@ -16,7 +16,7 @@ UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "un
 
 
 def conditions_of_card(card: CardReport, thresholds: Thresholds) -> Iterator[Condition]:
-    """Yield the present conditions of the SD card."""
+    """Yield the alarm conditions of the SD card that are true now."""
     if card.problem is not None:
         yield Condition("card_report", "card", Level.ATTENTION, f"{card.problem}.")
     if card.facts is not None:

@@ -26,7 +26,7 @@ def conditions_of(
     certificate: Certificate | None,
     thresholds: Thresholds,
 ) -> tuple[Condition, ...]:
-    """Return the present conditions, the most severe first.
+    """Return all alarm conditions that are true now, the most severe first.
 
     Args:
         overview: the reports of the processes.

@@ -22,7 +22,7 @@ _WHY_DROPPED: Final = {
 
 
 def conditions_of_port(port: Port, *, now_ms: int) -> Iterator[Condition]:
-    """Yield the present conditions of a serial port and its devices."""
+    """Yield the alarm conditions of a serial port and its devices that are true now."""
     name = visible_of(port.name)
     if port.unreadable:
         fields = ", ".join(port.unreadable)

@@ -25,7 +25,7 @@ _COMMANDS: Final = {"bridge": "bridge", "uploader": "upload", "uplink": "uplink"
 
 
 def conditions_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Condition]:
-    """Yield the present conditions of the bridge and its serial ports."""
+    """Yield the alarm conditions of the bridge and its serial ports that are true now."""
     yield from _of_report(report, "bridge")
     if report.status is not None and not is_stale(report):
         yield from _of_bridge(report.status)
@@ -36,7 +36,7 @@ def conditions_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Condi
 def conditions_of_upload(
     report: UploadReport, thresholds: Thresholds, *, now_ms: int
 ) -> Iterator[Condition]:
-    """Yield the present conditions of the uploader."""
+    """Yield the alarm conditions of the uploader that are true now."""
     yield from _of_report(report, "uploader")
     if report.status is not None and not is_stale(report):
         yield from _of_uploader(report.status, thresholds, now_ms)
@@ -55,7 +55,7 @@ def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
 
 
 def is_stale(report: Report) -> bool:
-    """Return True if the process has not reported for longer than ``REPORT_AGE_SECONDS_MAX``."""
+    """Return True if a process's report is older than ``REPORT_AGE_SECONDS_MAX``."""
     return report.age_seconds is not None and report.age_seconds > limits.REPORT_AGE_SECONDS_MAX
 
 

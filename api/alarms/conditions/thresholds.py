@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    """Values above or below which an alarm is raised. docs/configuration.md describes each key."""
+    """Values above or below which an alarm is raised.
+
+    docs/configuration.md describes each key.
+    """
 
     disk_free_share: float = 0.1
     """Free fraction of the disk below which an alarm is raised."""
