@@ -1,4 +1,4 @@
-"""A real broker with users, the page in front of it, and browsers and programs that act."""
+"""A real broker with users, its page, and browsers and programs that carry out actions."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ from tests.broker.server.reloading_broker import ReloadingBroker, reloading_brok
 
 
 class Site:
-    """The broker, and the page's address."""
+    """A broker, the address of its page, and a token for each role."""
 
     def __init__(self, broker: ReloadingBroker, url: str, programs: dict[str, str]) -> None:
         self.broker, self.url, self.programs = broker, url, programs
@@ -26,12 +26,12 @@ class Site:
 
     @property
     def counted(self) -> dict[str, int]:
-        """The broker's counters of what was done at the page."""
+        """The broker's counters of actions that were carried out on the page."""
         return dict(self.broker.running.control.operating.counted)
 
     @asynccontextmanager
     async def browser(self, username: str) -> AsyncIterator[httpx.AsyncClient]:
-        """A browser that is logged in, with what its own scripts would send."""
+        """Yield a logged-in browser that sends the headers of the page's own scripts."""
         async with httpx.AsyncClient(base_url=self.url, timeout=DEADLINE_SECONDS) as browser:
             assert (await log_in(browser, username)).status_code == 303
             token = token_in((await browser.get("/")).text)
@@ -40,7 +40,7 @@ class Site:
 
     @asynccontextmanager
     async def program(self, role: str) -> AsyncIterator[httpx.AsyncClient]:
-        """A program with a token of this role."""
+        """Yield a program with a token for this role."""
         headers = {"Authorization": f"Bearer {self.programs[role]}"}
         async with httpx.AsyncClient(
             base_url=self.url, timeout=DEADLINE_SECONDS, headers=headers
@@ -49,7 +49,7 @@ class Site:
 
 
 def written_tokens(path: Path) -> dict[str, str]:
-    """A file with one token of each role; the tokens by role."""
+    """Write a file with one token for each role, and return the tokens by role."""
     made = {role.word: new_token(f"program-{role.word}", role.word, "2026-11-24") for role in Role}
     path.write_text("\n".join([HEADER, *(token.line for _, token in made.values()), ""]))
     path.chmod(0o600)
@@ -60,7 +60,10 @@ def written_tokens(path: Path) -> dict[str, str]:
 async def site(
     directory: Path, backup: BackupCommand | None = None, **written: Any
 ) -> AsyncIterator[Site]:
-    """A broker with the users of `ROLES`, and its page."""
+    """Run a broker with the users of `ROLES` and its page.
+
+    `written` are further settings of the broker.
+    """
     for user in ROLES:
         set_password(directory / "passwords", user, PASSWORD.encode(), scram_iterations=4_096)
     programs = written_tokens(directory / "tokens")

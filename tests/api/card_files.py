@@ -1,4 +1,4 @@
-"""What the SD card's system and the kernel tell the page, as files of a test."""
+"""Files that the SD card's system and the kernel provide for the page, written by a test."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from tests.api import recorded
 
 
 class CardFiles:
-    """The file that root writes, and the kernel's counters of a card of 14.9 GiB."""
+    """The report that root writes, and the kernel's counters for a card of 14.9 GiB."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "card.json"

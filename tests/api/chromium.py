@@ -35,7 +35,10 @@ FLAGS = (
 
 
 class Tab:
-    """One page of the browser; ``complaints`` is what its console and its policies said."""
+    """One tab of the browser.
+
+    `complaints` has the messages of the console and of violated policies.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, write_to: int) -> None:
         self._reader = reader
@@ -67,7 +70,7 @@ class Tab:
             return await answer
 
     async def listen(self) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError):  # the browser has ended
+        with contextlib.suppress(asyncio.IncompleteReadError):  # The browser has ended.
             while True:
                 self._receive(json.loads((await self._reader.readuntil(b"\0"))[:-1]))
 
@@ -112,7 +115,7 @@ class Tab:
         await self.send("Emulation.setScriptExecutionDisabled", value=not script)
 
     async def evaluate(self, expression: str) -> Any:
-        """The value of an expression; a promise is waited for."""
+        """Evaluate a JavaScript expression and return its value. A promise is awaited."""
         answer = await self.send(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -120,7 +123,10 @@ class Tab:
         return answer["result"].get("value")
 
     async def wait_until(self, condition: str) -> None:
-        """Until a JavaScript condition holds; the page looks whenever it has changed."""
+        """Wait until a JavaScript condition holds.
+
+        The browser evaluates it after each change of the page.
+        """
         held = await self.evaluate(
             f"""new Promise((resolve) => {{
               const look = () => ({condition}) && (watcher.disconnect(), resolve(true));
@@ -142,14 +148,17 @@ class Tab:
 
 @contextlib.asynccontextmanager
 async def open_tab(profile: Path) -> AsyncIterator[Tab]:
-    """A tab of a fresh browser, which is gone afterwards. Skips where there is no Chromium."""
+    """Yield a tab of a fresh browser, which is killed at the end.
+
+    Skips the test if Chromium is missing.
+    """
     command = shutil.which("chromium")
     if command is None:
         pytest.skip("chromium is not installed (Debian package chromium)")
     commands_read, commands_write = os.pipe()
     answers_read, answers_write = os.pipe()
-    # The protocol's descriptors are 3 and 4, which only a shell can give without running Python
-    # between fork and exec.
+    # The DevTools protocol uses the descriptors 3 and 4. Only a shell can set them without running
+    # Python between fork and exec.
     process = await asyncio.create_subprocess_exec(
         "bash",
         "-c",
@@ -166,7 +175,7 @@ async def open_tab(profile: Path) -> AsyncIterator[Tab]:
     )
     os.close(commands_read)
     os.close(answers_write)
-    reader = asyncio.StreamReader(limit=64 * 1024 * 1024)  # a screenshot is one message
+    reader = asyncio.StreamReader(limit=64 * 1024 * 1024)  # A screenshot is one message.
     pipe = os.fdopen(answers_read, "rb")
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), pipe

@@ -1,4 +1,4 @@
-"""A real API process's worth of server on an ephemeral port, in front of a contract broker."""
+"""Fixtures that run the API's server on a free port, in front of a contract broker."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ DEADLINE_SECONDS = 60.0
 
 @asynccontextmanager
 async def serving(status_socket: Path, **settings: Any) -> AsyncIterator[str]:
-    """The API's URL while it runs; `settings` are more of `ApiSettings`."""
+    """Run the API and yield its URL. `settings` are further fields of `ApiSettings`."""
     stop = asyncio.Event()
     url: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     all_settings = ApiSettings(port=0, status_socket=status_socket, **settings)
@@ -48,7 +48,10 @@ async def broker(status_socket: Path) -> AsyncIterator[ContractBroker]:
 
 @pytest.fixture
 async def url(status_socket: Path, tmp_path: Path) -> AsyncIterator[str]:
-    """The URL of an API whose broker, and whose card (`CardFiles`), may be there or not."""
+    """Yield the URL of an API.
+
+    The test decides whether its broker and its card (`CardFiles`) exist.
+    """
     files = {"card_file": tmp_path / "card.json", "block_devices": tmp_path / "block"}
     async with serving(status_socket, **files) as url:
         yield url

@@ -1,6 +1,6 @@
-"""A small real server of the control socket: answers with the contract's words, or misbehaves.
+"""A small control socket server that responds as the contract defines, or misbehaves.
 
-It speaks the peer's protocol over a real Unix socket; nothing of the API is replaced.
+It listens on a real Unix socket, and no code of the API is replaced.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,10 @@ Answer = Callable[[dict[str, Any]], bytes]
 
 
 class ContractBroker(ControlServer):
-    """Answers from ``status``, ``reports`` and ``sessions``, which a test may bend.
+    """Responds from `status`, `reports` and `sessions`, which a test may change.
 
-    ``instead`` answers in place of the contract; ``silent`` never answers at all.
+    With `instead` that function responds in place of the contract. With `silent` there is no
+    response at all.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,14 +35,14 @@ class ContractBroker(ControlServer):
         self.sessions = recorded.sessions()
         self.topics = recorded_topics.topics()
         self.users: dict[str, tuple[str, str]] = {}
-        """Password, and its version, of each user."""
+        """Password of each user, and the password's version."""
         self.groups: dict[str, list[str]] = {}
         self.seconds: float | None = None
-        """How long a proof holds."""
+        """Validity of a login in seconds, or None if it is not limited."""
         self.instead: Answer | None = None
         self.silent = False
         self.alarms: dict[str, Any] = {}
-        """Alarms received for the bridge."""
+        """The latest alarms that the page handed over for the bridge."""
 
     def count_of(self, command: str) -> int:
         return len(self.of(command))

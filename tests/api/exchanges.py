@@ -1,4 +1,4 @@
-"""A site whose broker has had whole exchanges of messages."""
+"""A site whose broker has completed exchanges of messages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,14 +10,14 @@ from tests.peers.mqtt_bytes import Kind
 
 
 async def connected(at: Site, client_id: str, *, clean: bool = False) -> ByteClient:
-    """A client of MQTT 3.1.1."""
+    """Return an MQTT 3.1.1 client that is logged in."""
     client = await ByteClient.open(at.port)
     assert await client.log_in(client_id, clean=clean) == 0
     return client
 
 
 async def exactly_once(client: ByteClient, packet_id: int, topic: str = "press/force") -> None:
-    """A client's whole handshake of one message."""
+    """Publish one message at QoS 2 with its complete handshake."""
     await client.publish(topic, b"21.5", qos=2, packet_id=packet_id)
     await client.expect(Kind.PUBREC, packet_id)
     await client.acknowledge(Kind.PUBREL, packet_id)
@@ -26,7 +26,7 @@ async def exactly_once(client: ByteClient, packet_id: int, topic: str = "press/f
 
 @asynccontextmanager
 async def site_with_exchanges(directory: Path, count: int = 1) -> AsyncIterator[Site]:
-    """A site with a client `press` that has published `count` messages at QoS 2."""
+    """Run a site on which the client `press` has published `count` messages at QoS 2."""
     async with site(directory) as at:
         client = await connected(at, "press")
         for packet_id in range(1, count + 1):

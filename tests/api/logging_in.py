@@ -1,4 +1,4 @@
-"""A browser at a page with users, as far as logging in goes."""
+"""A browser that logs in on a page with users."""
 
 import re
 from collections.abc import AsyncIterator
@@ -15,14 +15,14 @@ from tests.api.contract_broker import ContractBroker
 PASSWORD = "secret"  # noqa: S105
 ROLES = {"anna": Role.VIEWER, "ben": Role.OPERATOR, "carl": Role.ADMINISTRATOR}
 USERS = {name: (PASSWORD, f"version of {name}") for name in (*ROLES, "sensor")}
-"""`sensor` is a user of the broker without a role on the page."""
+"""The contract broker's users. `sensor` has no role on the page."""
 
 
 @asynccontextmanager
 async def page_with_users(
     broker: ContractBroker, status_socket: Path, **settings: Any
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A browser that is not logged in, at a page with users."""
+    """Run a page with users, and yield a browser that is not logged in."""
     broker.users = dict(USERS)
     settings = {"roles": ROLES} | settings
     async with (
@@ -37,7 +37,7 @@ def origin_of(browser: httpx.AsyncClient) -> str:
 
 
 def token_in(html: str) -> str:
-    """What the page's first form has to bring back."""
+    """Return the hidden token in the page's first form, which the browser has to send back."""
     found = re.search(r'name="token" value="([^"]+)"', html)
     assert found is not None, html
     return found[1]
@@ -51,7 +51,7 @@ async def log_in(
     onward: str = "/",
     origin: str | None = None,
 ) -> httpx.Response:
-    """Fill in the form; what the page answers, without following it."""
+    """Submit the login form, and return the response without following a redirect."""
     form = await browser.get("/login", params={"next": onward})
     assert form.status_code == 200
     return await browser.post(
@@ -67,5 +67,5 @@ async def log_in(
 
 
 async def is_in(browser: httpx.AsyncClient) -> bool:
-    """Whether the page shows itself."""
+    """Return True if the page is shown, so that the browser is logged in."""
     return (await browser.get("/")).status_code == 200

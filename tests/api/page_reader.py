@@ -8,7 +8,7 @@ HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;{{7*7}}
 
 
 class Reader(HTMLParser):
-    """What a page reports, and which elements and attributes it has."""
+    """The text of a page, and its elements with their attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ PAGES = ("/", "/sensors", "/clients", "/alarms", "/system")
 
 
 async def read_all(client: httpx.AsyncClient) -> Reader:
-    """All pages of the navigation, one after the other."""
+    """Load all pages of the navigation and return them as one."""
     responses = [await client.get(path) for path in PAGES]
     assert {response.status_code for response in responses} == {200}
     return Reader("\n".join(response.text for response in responses))

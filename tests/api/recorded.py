@@ -1,6 +1,6 @@
-"""Answers of a broker as the contract (docs/formats/control-socket.md) shows them.
+"""Responses of a broker as the contract (docs/formats/control-socket.md) shows them.
 
-They are made by functions, so that each test may bend its own copy.
+Each is built by a function, so that every test may change its own copy.
 """
 
 from typing import Any
@@ -74,7 +74,7 @@ def status() -> Json:
 
 
 def full_disk(**bent: object) -> Json:
-    """Below its floor for five minutes."""
+    """Return the status of a disk that has been almost full for five minutes."""
     since_ms = NOW_MS - 300_000
     full = {"free_bytes": 90_000_000, "full": True, "full_since_ms": since_ms}
     return {**status()["disk"], **full, **bent}
@@ -223,7 +223,7 @@ def reports() -> Json:
 
 
 def card() -> Json:
-    """What root writes on the SD card (docs/formats/card.md)."""
+    """Return the report that root writes about the SD card (docs/formats/card.md)."""
     return {
         "written_ms": NOW_MS - 11_400_000,
         "booted": {"slot": "B", "version": "0.2.0", "store_format": 5},

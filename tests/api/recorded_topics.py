@@ -1,4 +1,4 @@
-"""Topics as the broker lists them."""
+"""Topics in the form in which the broker lists them."""
 
 from tests.api.recorded import NOW_MS, Json
 

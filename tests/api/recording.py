@@ -1,4 +1,4 @@
-"""A page that has recorded an hour of the contract broker's sensors."""
+"""A page with an hour of recorded history from the contract broker's sensors."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -37,7 +37,7 @@ def reading(name: str, unit: str, time_ms: int, value: float) -> Reading:
 
 @asynccontextmanager
 async def recorded_page(status_socket: Path, directory: Path) -> AsyncIterator[str]:
-    """The URL of a page with an hour of history."""
+    """Run a page with an hour of history and yield its URL."""
     await write_hour(directory)
     async with serving(status_socket, history_dir=directory) as url:
         yield url

@@ -1,4 +1,4 @@
-"""A page with users, a real broker, and a bridge, or its part that carries out requests."""
+"""A page with users, a real broker, and either a bridge or only its part for sensor requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,10 @@ from tests.bridge.running import settings_of
 
 @asynccontextmanager
 async def sensor_site(directory: Path, text: str = "") -> AsyncIterator[Site]:
-    """A site whose sensors are those of `gateway.toml` and `conf.d/` in the directory."""
+    """Run a site whose sensors are those in the directory's `gateway.toml` and `conf.d/`.
+
+    No port is read.
+    """
     file = directory / "gateway.toml"
     file.write_text(text)
     files = ConfigurationSource(file, None).sensor_files()
@@ -45,7 +48,7 @@ async def sensor_site(directory: Path, text: str = "") -> AsyncIterator[Site]:
 
 @asynccontextmanager
 async def site_with_bridge(directory: Path, text: str) -> AsyncIterator[Site]:
-    """A site with a whole bridge, which reads the ports of this configuration."""
+    """Run a site with a whole bridge, which reads the ports in this configuration."""
     file = directory / "gateway.toml"
     file.write_text(text)
     files = ConfigurationSource(file, None).sensor_files()

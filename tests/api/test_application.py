@@ -1,4 +1,4 @@
-"""The end of an application. Its layers are tested with the routes."""
+"""The shutdown of the application. Its middleware is tested together with the routes."""
 
 import asyncio
 from pathlib import Path

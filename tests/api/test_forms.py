@@ -1,4 +1,4 @@
-"""Which paths a form may lead on to, how secrets are compared: `test_login_page` sends some."""
+"""Paths to which a form may redirect, and the comparison of secrets. See also `test_login_page`."""
 
 import pytest
 

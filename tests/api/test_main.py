@@ -1,4 +1,4 @@
-"""The API as one process: what it announces, what it describes, and what its end leaves."""
+"""The API as one process: its announcement, its OpenAPI description, and its shutdown."""
 
 import asyncio
 import logging

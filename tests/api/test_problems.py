@@ -1,4 +1,4 @@
-"""What goes wrong is answered in one form, with what mends it."""
+"""Every problem has the same form of response, with the fix."""
 
 import httpx
 

@@ -1,4 +1,4 @@
-"""Whatever a sensor makes the bridge report, the page is shown and the rest of it is right."""
+"""Whatever a sensor makes the bridge report, the page is shown and the rest of it is correct."""
 
 import copy
 import json
@@ -116,7 +116,7 @@ ODD_VALUES = st.recursive(
 
 
 def places_in(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where in a report a value stands: the path of each."""
+    """Return the path of every value inside a report."""
     children: list[tuple[Any, object]] = []
     if isinstance(value, dict):
         children = list(value.items())

@@ -1,4 +1,4 @@
-"""Words for numbers and for hostile names."""
+"""The wording of numbers and of hostile names."""
 
 import unicodedata
 

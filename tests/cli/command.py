@@ -1,4 +1,4 @@
-"""The command as a person at a terminal starts it: a process of its own."""
+"""The command as a person starts it at a terminal: in a process of its own."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A peer at the control socket of the data directory that a verb finds."""
+"""Fixture with a peer at the control socket of the data directory that a command uses."""
 
 from collections.abc import Iterator
 from pathlib import Path

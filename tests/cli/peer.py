@@ -1,7 +1,7 @@
-"""A broker's side of the control socket that answers with what a test recorded.
+"""The broker's end of the control socket, which responds as a test has recorded.
 
-It answers on a thread, unlike `tests.peers.control_server`: the tests of commands have no event
-loop.
+It runs in a thread, unlike `tests.peers.control_server`, because the tests of commands have no
+event loop.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ Answer = Callable[[dict[str, Any]], bytes]
 
 
 class Peer:
-    """A Unix socket at which a thread answers each line with what `answer` makes of it."""
+    """A Unix socket on which a thread responds to each line with the result of `answer`."""
 
     def __init__(self, directory: Path) -> None:
         self.questions: list[dict[str, Any]] = []
@@ -39,7 +39,7 @@ class Peer:
                 for line in lines:
                     question = json.loads(line)
                     self.questions.append(question)
-                    # A client that has stopped waiting has closed its end.
+                    # A client that has stopped waiting may have closed its end.
                     with contextlib.suppress(BrokenPipeError):
                         connection.sendall(self.answer(question))
 

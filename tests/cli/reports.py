@@ -1,4 +1,4 @@
-"""Reports of the ingestion, for tests of what a verb makes of them."""
+"""Reports of an ingestion, for tests of the commands that print them."""
 
 from cloud_jobs.report import IngestReport
 

@@ -1,4 +1,4 @@
-"""The verbs as a person at a terminal meets them: help, completion, what is typed wrong."""
+"""The commands at a terminal: help, completion, mistyped arguments."""
 
 import re
 import shutil
@@ -77,7 +77,7 @@ def test_the_version_states_which_build_of_the_core_runs(tmp_path: Path) -> None
 
 
 def completed(directory: Path, script: str, *words: str) -> list[str]:
-    """What bash offers for the last of `words`."""
+    """Return the completions that bash offers for the last of `words`."""
     command = directory / "oncegate"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m gateway.cli.main "$@"\n')
     command.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The entry point: what it loads, and how it ends where a step cannot go on."""
+"""The entry point: the modules that it loads, and its end after an error."""
 
 import subprocess
 import sys
@@ -68,7 +68,7 @@ def test_a_mistake_of_our_own_is_not_hidden(step: str) -> None:
 
 
 def run_with(step: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, where the verb `id` does `step`."""
+    """Run the command `id` in a separate process, with `step` planted into it."""
     program = (
         "import sys\n"
         "from gateway.cli import main\n"

@@ -1,4 +1,4 @@
-"""Commands that messages, pages and documents advise exist."""
+"""Commands recommended in messages, pages and documents exist."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ ADVISED = re.compile(r"oncegate ((?:ctl ban|ctl|serial|acl|api-token|tls) [a-z][
 
 
 def advised() -> Iterator[tuple[str, str]]:
-    """Each command with the file that names it."""
+    """Yield each recommended command with the file that names it."""
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in SUFFIXES and "decisions" not in path.parts:
@@ -25,7 +25,7 @@ def advised() -> Iterator[tuple[str, str]]:
 
 
 def known() -> set[str]:
-    """Commands of each group."""
+    """Return the commands that exist in each group."""
     found = set()
     whole = typer.main.get_command(application)
     for group in GROUPS:

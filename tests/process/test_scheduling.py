@@ -1,4 +1,4 @@
-"""Turns on a processor, as the kernel has them."""
+"""Time slices on a processor, as the kernel reports them."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ KEPT = SHORT_TURN_NANOSECONDS if KEEPS_TURNS else 0
 
 
 def printed_by(program: str) -> list[int]:
-    """What a process of its own prints: this one goes on as it is, whatever its turns are."""
+    """Run a program in a process with usual time slices, and return the numbers that it prints."""
     given = "import os, subprocess, sys, threading\nfrom gateway.process.scheduling import *\n"
     given += f"take_usual_turns()\n{program}"
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is sent to systemd, against a socket as it has one."""
+"""Notifications to systemd, received on a socket like systemd's."""
 
 import logging
 import os
@@ -13,7 +13,7 @@ from gateway.process.service import Service
 
 @pytest.fixture
 def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """The service manager's socket, which a process finds by its environment."""
+    """Return the service manager's socket, which a process finds through its environment."""
     monkeypatch.delenv("WATCHDOG_PID", raising=False)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(str(tmp_path / "notify"))
@@ -55,7 +55,8 @@ def test_many_signs_of_life_become_few_messages(
     monkeypatch.setenv("WATCHDOG_USEC", str(3600 * 1_000_000))
     service = Service()
     assert service.watchdog_seconds == 3600.0
-    # No more than the socket holds: a wrong service would wait otherwise, and not fail.
+    # No more messages than the socket can hold: a wrong service would block otherwise, and not
+    # fail.
     for _ in range(8):
         service.alive()
     assert sent(manager) == ["WATCHDOG=1"]

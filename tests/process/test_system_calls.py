@@ -1,4 +1,4 @@
-"""Calls by number: the kernel's answers, and machines that are not known."""
+"""System calls by number: the kernel's answers, and machines whose numbers are unknown."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from gateway.process.system_calls import call
 
 
 def test_what_the_kernel_refuses_has_its_error_number() -> None:
-    with pytest.raises(OSError) as refused:  # noqa: PT011 - its number is looked at
+    with pytest.raises(OSError) as refused:  # noqa: PT011 - the test checks its number
         call("ioprio_get", 99, 0)
     assert refused.value.errno == errno.EINVAL
 

@@ -1,4 +1,4 @@
-"""TLS over buffers in memory, against asyncio's client: an echo, and how either end ends it."""
+"""TLS over buffers in memory, tested with asyncio's client: an echo, and a close by either end."""
 
 import asyncio
 import ssl
@@ -17,7 +17,7 @@ END = b"end"
 
 
 class Echo(asyncio.Protocol):
-    """Sends back what comes, and closes behind `end`."""
+    """Sends received bytes back, and closes the connection after `end`."""
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport
@@ -38,7 +38,7 @@ class Echo(asyncio.Protocol):
 
 
 class Served(TlsTransport[Echo]):
-    """The simplest handshake."""
+    """A server transport with the simplest handshake: one TLS context for all clients."""
 
     context: ssl.SSLContext
 
@@ -47,7 +47,7 @@ class Served(TlsTransport[Echo]):
 
 
 class Site:
-    """The port of an echo, and the echoes that were made."""
+    """The port of an echo server, and the echoes that it has created."""
 
     def __init__(self, port: int, trusted: Path, made: list[Echo]) -> None:
         self.port, self.made = port, made
@@ -85,7 +85,8 @@ async def test_what_is_written_arrives_whole_and_the_end_of_tls_behind_it(
     reader, writer = await site.open()
     async with asyncio.timeout(DEADLINE_SECONDS):
         writer.write(sent + END)
-        # Without the end of TLS the client would raise here: it was cut off.
+        # Without TLS's close message the client would raise an error, because the data could be
+        # truncated.
         assert await reader.read(-1) == sent + END
         await site.made[0].lost.wait()
     writer.close()

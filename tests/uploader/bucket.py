@@ -1,6 +1,8 @@
-"""A bucket on loopback: as much of S3's HTTP as one PUT, HEAD and GET need, with faults on demand.
+"""A bucket on loopback with as much of S3's HTTP as one PUT, HEAD and GET need, and with faults on
+demand.
 
-Real HTTP to the real client library; what it does not check (signatures) the real stores do.
+It receives real HTTP from the real client library. It does not check signatures; the real stores
+do.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY"  # noqa: S105 - opens nothing
 
 
 class Bucket:
-    """Objects by path, requests as they came, and what to do wrong."""
+    """Objects by path, requests in order, and the faults that a test has set."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
@@ -44,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
     bucket: Bucket
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing on stderr."""
+        """Log nothing to stderr."""
 
     def do_PUT(self) -> None:
         bucket = self.bucket
@@ -89,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served_bucket(environment: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """A bucket that the process's environment points S3 clients to."""
+    """Run a bucket, and set the environment so that S3 clients of this process use it."""
     bucket = Bucket()
     handler = type("Handler", (_Handler,), {"bucket": bucket})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -1,4 +1,4 @@
-"""Whether segments, in order, are a whole chain, for tests that have written one."""
+"""A check that segments form a chain, for tests that have written some."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -7,7 +7,7 @@ from gateway.uploader.segments.verify import Segment
 
 
 def check_chain(segments: Iterable[Segment]) -> None:
-    """Fail where a segment does not name the one before it."""
+    """Assert that each segment names the one before it."""
     for before, segment in pairwise(segments):
         found = (segment.header["segment"], segment.header["previous_sha256"])
         assert found == (before.name.segment + 1, before.name.sha256), segment.name

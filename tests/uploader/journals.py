@@ -1,4 +1,4 @@
-"""Journals for the tests of this room: blobs by the core's own recorder, in memory or SQLite."""
+"""Journals for the uploader's tests: blobs from the core's own recorder, in memory or in SQLite."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ UNSYNCHRONISED = ClockQuality.UNSYNCHRONISED
 
 
 def identity_of(word: str) -> bytes:
-    """Eight bytes that are always the same for one word: a boot's or a store's id."""
+    """Return eight bytes derived from the word, as the id of a boot or a store."""
     return hashlib.sha256(word.encode()).digest()[:8]
 
 
 class Broker:
-    """Records what a broker would: batches of whole QoS 2 exchanges, in blobs."""
+    """A broker that records batches of complete QoS 2 exchanges in the journal's format."""
 
     def __init__(self, *, boot: str = "first boot", store: str = "store", after: int = 0) -> None:
         self.boot = identity_of(boot).hex()
@@ -51,15 +51,14 @@ class Broker:
         return blob
 
     def started(self) -> bytes:
-        """The batch with which a boot begins: one event."""
+        """Return the first batch of a boot, which has one event."""
         self.recorder.broker_started(StartKind.CLEAN, "0.1.0", "")
         return self.sealed()
 
     def exchanges(
         self, count: int, *, topic: str = "sensors/7/temperature", payload: bytes | None = None
     ) -> bytes:
-        """A batch of ``count`` messages through inbound, queue, received, completed: 5 events
-        each."""
+        """Return a batch of `count` messages, from receipt to completed delivery: 5 events each."""
         for _ in range(count):
             self._exchange(topic, payload)
         return self.sealed()
@@ -91,7 +90,10 @@ def last_sequence_of(blob: bytes) -> int:
 
 @dataclass
 class MemoryJournal:
-    """``journal(after_sequence, bytes_max)`` over a list; ``error`` is raised instead when set."""
+    """A journal in a list, called as `journal(after_sequence, bytes_max)`.
+
+    Raises `error` if it is set.
+    """
 
     blobs: list[bytes] = field(default_factory=list)
     error: OSError | sqlite3.Error | None = None
@@ -99,7 +101,7 @@ class MemoryJournal:
     def __call__(self, after_sequence: int, bytes_max: int) -> list[bytes]:
         if self.error is not None:
             raise self.error
-        # As the store's reader does: from the blob that begins at or before the next event.
+        # Like the store's reader: from the blob that begins at or before the next event.
         starts = [
             index
             for index, blob in enumerate(self.blobs)
@@ -114,7 +116,7 @@ class MemoryJournal:
 
 
 class DiskJournal:
-    """The same over an SQLite file that another process writes, with the broker's settings."""
+    """A journal in an SQLite file that another process writes, with the broker's settings."""
 
     def __init__(self, path: Path) -> None:
         self._connection = sqlite3.connect(path)
@@ -134,7 +136,7 @@ class DiskJournal:
             )
 
     def drop_through(self, sequence: int) -> None:
-        """What the broker does after `exported`."""
+        """Delete blobs as the broker does after the request `exported`."""
         with self._connection:
             self._connection.execute("DELETE FROM journal WHERE last_sequence <= ?", (sequence,))
 

@@ -1,4 +1,4 @@
-"""The broker's end of the control socket, as far as the uploader talks to it."""
+"""The broker's end of the control socket, as far as the uploader uses it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.peers.control_server import ControlServer, result
 
 
 class Listener(ControlServer):
-    """Answers with its boot; `refusal` is sent instead of every answer."""
+    """Responds with its boot id. If `refusal` is set, it is sent in place of every response."""
 
     def __init__(self, path: Path, boot: str) -> None:
         super().__init__(path)

@@ -1,6 +1,6 @@
-"""A whole exporter and uploader as a process of its own, to be killed by a test.
+"""A complete exporter and uploader as a process of its own, which a test kills.
 
-    python process_under_test.py DATA_DIR
+   python process_under_test.py DATA_DIR
 
 It reads DATA_DIR/journal.sqlite, seals every few milliseconds and runs until SIGTERM.
 """

@@ -1,4 +1,4 @@
-"""One running exporter and uploader in a temporary directory, and what can be read of it."""
+"""An exporter and uploader in a temporary directory, and the segments that they write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 60.0
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition on files or on another task; fail when it does not come true."""
+    """Wait until a condition on files or another task holds. Raises TimeoutError after a minute."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while not condition():  # noqa: ASYNC110 - a directory has no event to wait for
             await asyncio.sleep(0.005)
@@ -40,7 +40,7 @@ def settings_in(directory: Path) -> SessionLogSettings:
 
 
 def segments_of(*directories: Path) -> list[Segment]:
-    """All segments of some directories in the order of the chain, each one verified."""
+    """Return all segments in some directories in the order of the chain, each of them verified."""
     found = [
         (name, directory / str(name))
         for directory in directories
@@ -68,7 +68,7 @@ class Stage:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[asyncio.Task[None]]:
-        """`serve` in this process, stopped cleanly at the end."""
+        """Run `serve` in this process until the block ends, and then stop it cleanly."""
         stop = asyncio.Event()
         task = asyncio.create_task(serve(self.settings, self.journal, stop))
         try:
@@ -79,16 +79,16 @@ class Stage:
                 await task
 
     async def run_once(self) -> None:
-        """Start and stop: what is in the journal is exported, sealed and uploaded."""
+        """Start and stop the uploader, which exports, seals and uploads the whole journal."""
         async with self.running():
             pass
 
     def uploaded(self) -> list[Segment]:
-        """What arrived, verified as a chain."""
+        """Return the segments that arrived. Asserts that they form a chain."""
         segments = segments_of(self.uploaded_dir)
         check_chain(segments)
         return segments
 
     def sequences(self) -> list[int]:
-        """The sequences of all events that arrived, in the order of the chain."""
+        """Return the sequence numbers of all events that arrived, in the order of the chain."""
         return [event["sequence"] for segment in self.uploaded() for event in segment.events]  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""A disk that is really full: a small tmpfs, which needs root."""
+"""A disk that is really full: a small tmpfs, for which root is needed."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def incompressible(broker: Broker) -> bytes:
-    """A batch whose segment takes a third of the disk."""
+    """Return a batch whose segment takes a third of the disk."""
     return broker.exchanges(1, payload=os.urandom(DISK_BYTES // 4))
 
 
 def last_uploaded(directory: Path) -> int:
-    """The last sequence that arrived, 0 before anything did."""
+    """Return the last sequence number that arrived, or 0 if none did."""
     if not (directory / "uploaded").is_dir():
         return 0
     return max((name.last_sequence for name in segments_in(directory / "uploaded")), default=0)
 
 
 def say_that_it_is_meant(directory: Path) -> None:
-    """The disk of this directory may be the system's."""
+    """Create the marker that allows uploads to this directory, even on the system's disk."""
     directory.mkdir()
     (directory / MARKER_NAME).touch()
 

@@ -1,4 +1,4 @@
-"""SIGKILL at random moments: the log that comes out has no gap and no double."""
+"""SIGKILL at random moments: the resulting log has no gap and no duplicate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def started(data_dir: Path) -> asyncio.subprocess.Process:
 
 
 class Sender:
-    """The broker's part: appends batches, and drops what was reported as exported."""
+    """The broker's part: it appends batches, and deletes blobs that were reported as exported."""
 
     def __init__(self, data_dir: Path, chance: random.Random) -> None:
         self.journal = DiskJournal(data_dir / "journal.sqlite")
@@ -33,7 +33,10 @@ class Sender:
         self._chance = chance
 
     def append(self, listener: Listener) -> None:
-        """One batch. A lie of the exporter loses events here, as it would in the broker."""
+        """Append one batch, and delete exported blobs.
+
+        A false report from the exporter loses events, as in the broker.
+        """
         self.journal.append(self.broker.exchanges(self._chance.randrange(1, 400)))
         for request in listener.of("exported"):
             sequence = request["sequence"]
@@ -43,7 +46,7 @@ class Sender:
 
 
 def segment_count(data_dir: Path) -> int:
-    """Segments that were ever sealed: the number of the newest one."""
+    """Return how many segments were ever sealed: the number of the newest one."""
     directories = [data_dir / "log" / "sealed", data_dir / "uploaded"]
     names = [n for path in directories if path.is_dir() for n in segments_in(path)]
     return max((name.segment for name in names), default=0)
@@ -54,7 +57,7 @@ def reaches(data_dir: Path, wanted: int) -> bool:
 
 
 async def killed_within(process: asyncio.subprocess.Process, seconds: float) -> None:
-    """Let it run on for some time, which it must not end by itself, and kill it."""
+    """Kill the process after some time. Asserts that it does not end by itself before."""
     try:
         async with asyncio.timeout(seconds):
             await process.wait()
@@ -67,7 +70,7 @@ async def test_a_process_killed_at_random_moments_leaves_a_log_without_gap_and_d
     tmp_path: Path,
 ) -> None:
     seed = random.randrange(1 << 32)  # noqa: S311 - it only has to vary
-    print(f"seed {seed}")  # pytest shows it with a failure
+    print(f"seed {seed}")  # Pytest shows the seed with a failure.
     chance = random.Random(seed)  # noqa: S311
     sender = Sender(tmp_path, chance)
     async with Listener(tmp_path / "control.sock", sender.broker.boot) as listener:
@@ -79,7 +82,7 @@ async def test_a_process_killed_at_random_moments_leaves_a_log_without_gap_and_d
                 await until(partial(reaches, tmp_path, wanted))
             for _ in range(chance.randrange(3)):
                 sender.append(listener)
-            # Anywhere between starting, reading, writing, sealing, uploading and pruning.
+            # A random moment while it starts, reads, writes, seals, uploads or removes files.
             await killed_within(process, chance.random() * chance.choice((0.01, 0.1, 0.5)))
         sender.append(listener)
         last = await started(tmp_path)

@@ -1,4 +1,4 @@
-"""The uploader reports that it works only while it does."""
+"""The uploader reports to be alive only while it works."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""The process `oncegate upload` comes behind the broker, for the processor and for the disk."""
+"""`oncegate upload` has a lower priority than the broker for processor and disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEADLINE_SECONDS = 60.0
 
 @contextmanager
 def uploading(data_dir: Path, before: Sequence[str] = ()) -> Iterator[int]:
-    """`oncegate upload` as a process, once it exports; yields its process id."""
+    """Run `oncegate upload` as a process, and yield its process id after it has begun to export."""
     command = [*before, *oncegate_command(), "upload", "--data-dir", str(data_dir), "--quiet"]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
         try:
@@ -39,13 +39,16 @@ def uploading(data_dir: Path, before: Sequence[str] = ()) -> Iterator[int]:
 
 
 def niceness_of_threads(process_id: int) -> set[int]:
-    """Field 19 of /proc/PID/task/TID/stat, counted from 1; the name in field 2 may have spaces."""
+    """Return field 19 of /proc/PID/task/TID/stat, counted from 1.
+
+    The name in field 2 may contain spaces.
+    """
     stats = [path.read_text() for path in Path(f"/proc/{process_id}/task").glob("*/stat")]
     return {int(stat.rpartition(")")[2].split()[16]) for stat in stats}
 
 
 def io_priorities_of_threads(process_id: int) -> set[str]:
-    """As the system's own program shows them."""
+    """Return the I/O priorities of a process's threads, as the program ionice shows them."""
     threads = [path.name for path in Path(f"/proc/{process_id}/task").iterdir()]
     return set(
         subprocess.run(

@@ -1,4 +1,4 @@
-"""Sealed segments that the medium does not give back, for a while or for good."""
+"""Sealed segments that cannot be read from the disk, for a while or permanently."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEGMENTS = 44
 
 
 class BadMedium:
-    """Files that cannot be read, wherever they are moved."""
+    """A disk with files that cannot be read, wherever they are moved."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._bad: set[int] = set()
@@ -44,7 +44,7 @@ class BadMedium:
         self._bad.update(path.stat().st_ino for path in paths)
 
     def heal(self, *paths: Path) -> None:
-        """Give these back again, wherever in the log they are."""
+        """Make these files readable again, wherever in the log they are."""
         names = {path.name for path in paths}
         found = (path for path in paths[0].parents[1].rglob("*.zst") if path.name in names)
         self._bad.difference_update(path.stat().st_ino for path in found)
@@ -62,7 +62,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def with_sealed(stage: Stage, count: int) -> list[Path]:
-    """Seal so many segments while the target is away."""
+    """Seal `count` segments while the target is absent, and return their paths."""
     stage.with_settings(target=(stage.settings.data_dir / "usb" / "logs").as_uri())
     broker = Broker()
     for _ in range(count):
@@ -75,7 +75,7 @@ async def with_sealed(stage: Stage, count: int) -> list[Path]:
 
 
 def counts(stage: Stage) -> tuple[int, int, int]:
-    """Sealed, set aside, arrived."""
+    """Return the numbers of segments that are sealed, set aside and uploaded."""
     arrived = stage.settings.data_dir / "usb" / "logs"
     directories = (stage.log_dir / "sealed", stage.log_dir / "damaged", arrived)
     found = [len(segments_in(each)) if each.is_dir() else 0 for each in directories]

@@ -1,4 +1,4 @@
-"""A gateway's recorded answers, to be bent before they are judged."""
+"""Recorded responses of a gateway, which a test changes before conditions are derived from them."""
 
 import time
 from typing import Any
@@ -16,12 +16,12 @@ from tests.api import recorded
 
 
 def warning(sentence: str, id: str = "queue_filling", fix: str = "") -> dict[str, str]:
-    """A warning of the broker."""
+    """Return a warning as the broker reports it."""
     return {"id": id, "subject": "client c", "sentence": sentence, "fix": fix}
 
 
 class Gateway:
-    """The recorded answers, to be bent before they are judged."""
+    """The recorded responses of a gateway, which a test may change."""
 
     def __init__(self) -> None:
         self.broker = recorded.status()
@@ -31,7 +31,7 @@ class Gateway:
         self.uplink: dict[str, Any] | None = None
 
     def conditions(self, **changes: Any) -> tuple[Condition, ...]:
-        """The present conditions; `changes` are of the thresholds."""
+        """Return the present conditions. `changes` are changed thresholds."""
         return conditions_of(self.overview(), None, None, Thresholds(**changes))
 
     def sentences(self) -> list[tuple[Level, str]]:

@@ -11,7 +11,7 @@ MADE_BY = {"Condition": 0, "_of": 0, "StatusWarning": 0}
 
 
 def identifiers_in(path: Path) -> set[str]:
-    """Identifiers of the conditions and warnings that a module makes."""
+    """Return the identifiers of all conditions and warnings that a module creates."""
     return {
         str(node.args[0].value)
         for node in ast.walk(ast.parse(path.read_text()))

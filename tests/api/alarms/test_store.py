@@ -1,4 +1,4 @@
-"""Alarms on disk: over a restart, bounded, and never in the way."""
+"""The file of alarms: it survives a restart, has a limited size, and its errors stop nothing."""
 
 import sqlite3
 from dataclasses import replace

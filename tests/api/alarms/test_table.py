@@ -14,7 +14,7 @@ NOTE = Condition("program_absent", "uploader", Level.INFORMATION, "It has not re
 
 
 class Life:
-    """A table and its clock: a second of it is a second of both clocks."""
+    """A table of alarms whose monotonic clock and wall clock advance together."""
 
     def __init__(self) -> None:
         self.table = AlarmTable()

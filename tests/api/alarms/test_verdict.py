@@ -1,4 +1,4 @@
-"""The verdict: a headline for all present conditions."""
+"""The headline that sums up all present conditions."""
 
 from api.alarms.conditions.condition import Condition, Level
 from api.alarms.verdict import verdict_of

@@ -1,4 +1,4 @@
-"""The watch, in front of a contract broker that comes and goes."""
+"""The alarm watch in front of a contract broker that starts and stops."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ async def watching(
     thresholds: Thresholds = DEFAULT,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[AlarmWatch]:
-    """A watch that looks when a test asks it to."""
+    """Run an alarm watch that checks the conditions only when a test calls `look`."""
     observer = Observer(ControlSocket(tmp_path / "status.sock"))
     store = AlarmStore(tmp_path / "alarms.db")
     sources = Sources(
@@ -50,7 +50,7 @@ async def watching(
 
 
 async def look_again(watch: AlarmWatch) -> None:
-    """Look once the observer's last answer is too old to be used again."""
+    """Check the conditions after the observer's last answer has become too old to be reused."""
     await asyncio.sleep(limits.ANSWER_REUSE_SECONDS)
     await watch.look()
 
@@ -89,7 +89,7 @@ async def test_changes_are_handed_to_the_broker_for_the_bridge_and_nothing_else_
 
 
 class Clock:
-    """A monotonic clock that a test may put forward."""
+    """A monotonic clock that a test may set forward."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -1,4 +1,4 @@
-"""When the page's certificate is read again, and what a mistake in it changes."""
+"""Reloads of the page's certificate, and the effect of a mistake in its file."""
 
 import logging
 import ssl
@@ -21,7 +21,7 @@ from api.connections.certificate_files import (
 
 
 class Files:
-    """Two files whose contents decide what reading them gives."""
+    """The files of a certificate and its key. Their content decides whether loading succeeds."""
 
     def __init__(self, folder: Path) -> None:
         self.paths = (folder / "server.pem", folder / "server.key")

@@ -1,4 +1,4 @@
-"""Connections of visitors are bounded in time and memory, and none delays the end."""
+"""Visitors' connections have limits on time and memory, and none delays the shutdown."""
 
 import asyncio
 import contextlib
@@ -33,7 +33,7 @@ async def test_stopping_waits_for_no_visitor_who_keeps_a_connection_open(
         halfway = await asyncio.open_connection(address.host, address.port)
         halfway[1].write(b"GET /readyz HTTP/1.1\r\nHo")
     for reader, writer in (idle, asking, halfway):
-        # A close with bytes that were not read yet is a reset.
+        # Closing a socket with unread bytes sends a reset.
         with contextlib.suppress(ConnectionResetError):
             await asyncio.wait_for(reader.read(), DEADLINE_SECONDS)
         writer.close()
@@ -101,9 +101,9 @@ async def test_a_request_whose_headers_do_not_end_in_time_is_ended(
         reader, writer = await asyncio.open_connection(address.host, address.port)
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"alive" in await asyncio.wait_for(reader.readuntil(b"}"), DEADLINE_SECONDS)
-        # A second request on the same connection, a byte at a time.
+        # A second request on the same connection, sent one byte at a time.
         slow = asyncio.create_task(send_slowly(writer, b"GET /healthz HTTP/1.1\r\nHost: " * 10))
-        # A byte that was under way when the page closed is answered with a reset.
+        # A byte that arrives after the page has closed the connection causes a reset.
         with contextlib.suppress(ConnectionResetError):
             assert await asyncio.wait_for(reader.read(), DEADLINE_SECONDS) == b""
         assert not slow.done(), "ended before the headers did"

@@ -1,4 +1,4 @@
-"""The page over HTTPS: browsers, those who speak HTTP, and those who never end a handshake."""
+"""The page over HTTPS: browsers, clients that send HTTP, and incomplete handshakes."""
 
 import asyncio
 import ssl
@@ -23,7 +23,7 @@ HALF_OPEN = 500
 
 
 class Site:
-    """An authority, and the page's certificate."""
+    """A private authority, and the page's certificate from it."""
 
     def __init__(self, folder: Path) -> None:
         self.authority = Authority(folder)
@@ -43,7 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
 async def secured(
     site: Site, broker: ContractBroker, status_socket: Path
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A browser at a page with HTTPS and users."""
+    """Run a page with HTTPS and users, and yield a browser for it."""
     broker.users = dict(USERS)
     settings = {"certificate": certificate_of(site.tls), "roles": ROLES}
     async with (
@@ -114,7 +114,7 @@ async def test_what_is_no_handshake_ends_and_the_next_visitor_is_served(
         rest = await asyncio.wait_for(reader.read(), DEADLINE_SECONDS)
         assert len(rest) < 100, "an alert at the most"
         writer.close()
-        # The next visitor has the time that visitors have: this machine may be busy.
+        # The next visitor has the usual time limit, because this machine may be busy.
         monkeypatch.undo()
         assert (await browser.get("/healthz")).status_code == 200
 
@@ -122,7 +122,8 @@ async def test_what_is_no_handshake_ends_and_the_next_visitor_is_served(
 async def test_handshakes_of_one_address_that_never_end_make_no_other_wait(
     site: Site, broker: ContractBroker, status_socket: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # No handshake ends by its deadline: a place that has to be waited for is never free.
+    # No handshake reaches its deadline, so a visitor who had to wait for a place would never get
+    # one.
     monkeypatch.setattr(limits, "HEAD_SECONDS_MAX", 10 * DEADLINE_SECONDS)
     async with secured(site, broker, status_socket) as browser:
         address = browser.base_url

@@ -1,4 +1,4 @@
-"""Who keeps a place when places run out."""
+"""Visitors who keep a connection when the number of connections reaches its limit."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +16,7 @@ HONEST_REQUESTS = 50
 
 
 class Held:
-    """A connection that remembers whether it was ended."""
+    """A connection that records whether it was closed."""
 
     def __init__(self) -> None:
         self.is_away = False
@@ -82,7 +82,7 @@ def test_who_is_being_answered_keeps_the_place_and_a_newcomer_is_refused() -> No
     for one in held:
         visitors.request_came(one, 1.0)
     assert not visitors.admit(Held(), "127.0.0.1", 2.0)
-    # A visitor who does not read an answer for so long holds a place as well.
+    # A visitor who has not read a response for this time is no longer protected either.
     assert visitors.admit(Held(), "127.0.0.1", 1.5 + limits.ANSWERING_SECONDS_PROTECTED)
     assert sum(one.is_away for one in held) == 1
 
@@ -127,7 +127,8 @@ async def test_300_half_requests_keep_no_honest_visitor_out(
 async def test_500_half_requests_of_one_address_make_no_other_wait(
     status_socket: Path, broker: ContractBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # No half request ends by its deadline: a place that has to be waited for is never free.
+    # No half request reaches its deadline, so a visitor who had to wait for a place would never get
+    # one.
     monkeypatch.setattr(limits, "HEAD_SECONDS_MAX", 10 * DEADLINE_SECONDS)
     async with serving(status_socket) as url:
         address = httpx.URL(url)
@@ -138,7 +139,8 @@ async def test_500_half_requests_of_one_address_make_no_other_wait(
                 _, writer = await asyncio.open_connection(
                     address.host, address.port, local_addr=("127.0.0.2", 0)
                 )
-                # A third each: nothing, half a head, a head whose body does not come.
+                # One third sends nothing, one third half a head, and one third a head without its
+                # body.
                 if number % 3:
                     writer.write(b"POST /login HTTP/1.1\r\nHost: localhost\r\n")
                 if number % 3 == 2:
@@ -151,7 +153,7 @@ async def test_500_half_requests_of_one_address_make_no_other_wait(
 
 
 async def ask_as_honest_visitors(url: str) -> None:
-    """One request on a new connection after the other, each of which has to be answered."""
+    """Send requests, each on a new connection. Asserts that every request is answered."""
     for _ in range(HONEST_REQUESTS):
         async with httpx.AsyncClient(timeout=DEADLINE_SECONDS) as client:
             response = await client.get(url + "readyz")

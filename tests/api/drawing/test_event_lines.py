@@ -1,4 +1,4 @@
-"""Events in words."""
+"""Events described in words."""
 
 import pytest
 
@@ -15,7 +15,7 @@ STORED_OTHERWISE = {
     *(RecordKind.OBSERVED, RecordKind.DELIVERED_AT_QOS0, RecordKind.EXPIRY_CHANGED),
     RecordKind.RETAINED_BY,
 }
-"""Records whose events have other names."""
+"""Kinds of records whose events have different names."""
 
 NAMES = {kind.word for kind in (*RecordKind, *Observation) if kind not in STORED_OTHERWISE} | {
     "session_expiry_changed"

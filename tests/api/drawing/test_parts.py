@@ -1,4 +1,4 @@
-"""An open page fetches what has changed."""
+"""An open page fetches the parts that have changed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Topics as a tree."""
+"""Topics arranged as a tree."""
 
 import pytest
 
@@ -7,7 +7,10 @@ from api.models.topics import Topic
 
 
 def shape_of(branches: list[Branch]) -> list[object]:
-    """Labels, with a list of what is below each; a star where a topic has a message."""
+    """Return the labels of branches, each followed by the list of its own branches.
+
+    A star marks a topic with a message.
+    """
     return [
         part
         for each in branches

@@ -1,4 +1,4 @@
-"""Answers of a broker as the observer gives them, from the recorded ones."""
+"""The observer's overviews, built from the recorded responses of a broker."""
 
 from typing import Any
 

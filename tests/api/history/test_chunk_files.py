@@ -1,4 +1,4 @@
-"""The files of one ring: appended, damaged, torn, and never more than the limits allow."""
+"""The files of one ring: appended, damaged or torn, and never larger than the limits allow."""
 
 import dataclasses
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_the_oldest_file_goes_when_they_take_too_many_bytes(tmp_path: Path) -> N
 def test_a_chunk_hides_later_steps_of_earlier_chunks(tmp_path: Path) -> None:
     files = opened(tmp_path)
     append(files, 100, value=1.0)
-    append(files, 5_000, value=2.0)  # the clock was wrong
+    append(files, 5_000, value=2.0)  # The clock was wrong.
     append(files, 102, value=3.0)
     found = files.points_of(NAME, **ALWAYS)[1]
     assert [(point.step, point.last) for point in found] == [

@@ -1,4 +1,4 @@
-"""The history: three rings, over restarts, wrong clocks and a disk that refuses."""
+"""The history's three rings: over restarts, with a wrong clock, with a disk that refuses writes."""
 
 import os
 from math import sin
@@ -26,7 +26,7 @@ async def opened(directory: Path | None) -> History:
 
 
 async def record(history: History, *, from_ms: int, seconds: int, every: int = 5) -> int:
-    """Record a reading each few seconds; returns the time of the last one."""
+    """Record a reading every `every` seconds, and return the time of the last one."""
     time_ms = from_ms
     for time_ms in range(from_ms, from_ms + 1000 * seconds, 1000 * every):
         history.add(time_ms, [reading(time_ms, float(time_ms // 1000 % 60))])
@@ -164,7 +164,7 @@ async def test_50_series_write_less_than_2_mb_a_day(tmp_path: Path) -> None:
         history.add(time_ms, readings)
         await history.save()
     chunks_a_day = 24 * 4 + 24
-    # A file system writes the last page of a file again with each chunk that is appended.
+    # For each appended chunk the file system writes the file's last page again.
     assert history.bytes_written * 24 / hours + chunks_a_day * 4096 < 2_000_000
     await history.close()
 

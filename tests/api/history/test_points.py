@@ -1,4 +1,4 @@
-"""Points of a curve, in order."""
+"""The points of a curve, in order of time."""
 
 from hypothesis import given
 from hypothesis import strategies as st

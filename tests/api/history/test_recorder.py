@@ -1,4 +1,4 @@
-"""The recorder, at a real control socket."""
+"""The recorder with a real control socket."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Choice of the ring that answers a request."""
+"""The choice of the ring that serves a request."""
 
 import pytest
 

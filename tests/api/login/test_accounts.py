@@ -1,4 +1,4 @@
-"""What the page asks the broker about its users, and what a slow broker makes wait."""
+"""Requests from the page to the broker about users, and waiting for a slow broker."""
 
 import asyncio
 import time

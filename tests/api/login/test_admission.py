@@ -1,4 +1,4 @@
-"""Every route declares who may have it, and no one without them gets it."""
+"""Every route declares the role that it requires, and no one without the role gets a response."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ FOR_EVERYONE = {
     "POST /login",
     "POST /logout",
 }
-# What stands for the parameters of a path, and queries that a route needs.
+# Values for the parameters in a path, and queries that a route requires.
 ADDRESSES = {
     "/assets/{name}": "/assets/page.css",
     "/api/v1/sessions/{client_id:client_id}": "/api/v1/sessions/phone",
@@ -41,7 +41,10 @@ ADDRESSES = {
 
 
 def api_routes(routes: Sequence[Any]) -> Iterator[APIRoute]:
-    """All routes, those of included routers too. One of another kind has no dependencies."""
+    """Yield all routes, including those of included routers.
+
+    Other kinds of routes have no dependencies.
+    """
     for route in routes:
         if isinstance(route, APIRoute):
             yield route
@@ -50,7 +53,7 @@ def api_routes(routes: Sequence[Any]) -> Iterator[APIRoute]:
 
 
 def routes() -> dict[str, Role | None]:
-    """The least role of each route, which has to declare exactly one."""
+    """Return the lowest role of each route. Asserts that each route declares exactly one."""
     app = create_app(ApiSettings(status_socket=Path("x")))
     found: dict[str, Role | None] = {}
     for route in api_routes(app.routes):
@@ -69,7 +72,7 @@ def test_what_is_for_everyone_is_listed_here() -> None:
 
 
 async def asked(browser: httpx.AsyncClient, route: str, form_token: str = "") -> httpx.Response:
-    """Ask for a route as a page of our own does; what is sent has no contents."""
+    """Request a route as the page's own scripts do, without a body."""
     method, _, path = route.partition(" ")
     headers = {"Origin": origin_of(browser), FORM_TOKEN_HEADER: form_token}
     return await browser.request(method, ADDRESSES.get(path, path), headers=headers)
@@ -110,8 +113,8 @@ async def test_each_role_has_the_routes_of_its_own_and_of_those_before(
             if least is not None:
                 answer = await asked(browser, route, token)
                 is_allowed = ROLES[username] >= least
-                # 415: what an action is about was not sent; 422: nor was a query; 503: there is no
-                # socket for operators.
+                # 415: the body is missing. 422: the query is missing. 503: there is no socket for
+                # operators.
                 taken = (200, 404, 415, 422, 503)
                 assert (answer.status_code in taken) is is_allowed, route
                 assert (answer.status_code == 403) is not is_allowed, route

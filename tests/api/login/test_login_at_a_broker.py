@@ -1,4 +1,4 @@
-"""The page in front of a real broker: the users are the broker's, and so is the check."""
+"""The page in front of a real broker, which has the users and checks their passwords."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Logging in by what a token or a row of a database states of a user."""
+"""Roles from the groups that a token or a database row lists for a user."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The table of logins: its bounds in number and time."""
+"""The table of logins, limited in number and time."""
 
 from api import limits
 from api.login.logins import Logins, Proof

@@ -1,4 +1,4 @@
-"""The order of roles, and their words."""
+"""The order of roles, and their names."""
 
 from api.login.roles import ROLES_BY_WORD, Role, Roles
 

@@ -1,4 +1,4 @@
-"""What an action is given: strict."""
+"""Arguments of actions are checked strictly."""
 
 import pytest
 from pydantic import ValidationError

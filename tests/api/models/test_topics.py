@@ -1,4 +1,4 @@
-"""Topics for viewers."""
+"""The list of topics that viewers receive."""
 
 from api.models.topics import TopicPage
 from tests.api.recorded_topics import topics

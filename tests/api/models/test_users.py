@@ -1,4 +1,4 @@
-"""Arguments of the list of users."""
+"""Arguments for the list of users."""
 
 import pytest
 from pydantic import ValidationError

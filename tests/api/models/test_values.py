@@ -1,4 +1,4 @@
-"""A value of a sensor that cannot be read is null and named; a broker's is refused."""
+"""Unreadable values from a sensor become null with a reason; those from the broker are refused."""
 
 from typing import Any
 

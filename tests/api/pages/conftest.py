@@ -1,4 +1,4 @@
-"""A client of a page with an hour of history."""
+"""Fixture with a client of a page that has an hour of history."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -20,5 +20,5 @@ async def recording(
         httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as client,
     ):
         while not (await client.get("/api/v1/history/series")).json()["series"]:
-            pass  # the files are read at the start
+            pass  # The page loads the files after its start.
         yield client

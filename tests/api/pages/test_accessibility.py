@@ -1,4 +1,4 @@
-"""Every page in a real browser: axe finds nothing, light and dark, on a desk and on a phone."""
+"""Every page in a real browser, light and dark, wide and narrow: axe reports no fault."""
 
 import json
 from pathlib import Path
@@ -80,7 +80,8 @@ async def test_axe_finds_nothing_on_the_pages_of_operators(tmp_path: Path) -> No
                     for fault in json.loads(result)["violations"]
                 ]
                 assert await tab.evaluate("document.documentElement.scrollWidth") <= width, path
-        # The file of gps has no form: that page is a 404.
+        # The port gps is in gateway.toml, so its form does not exist and its page responds with
+        # 404.
         assert [each for each in tab.complaints if "404" not in each] == []
     terminal.unplug()
     assert found == []

@@ -1,4 +1,4 @@
-"""Forms of the page at a real broker: confirmed, carried out, refused with the mend."""
+"""Forms on the page at a real broker: confirmed, carried out, or refused with the fix."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,10 @@ from tests.api.logging_in import token_in
 
 
 async def sent(browser: httpx.AsyncClient, address: str, **more: str) -> httpx.Response:
-    """Open the page that asks, and send its form (the second one; the first one logs out)."""
+    """Load the page that asks for confirmation, and submit its form.
+
+    The page's first form is the one to log out.
+    """
     asked = await browser.get(address)
     assert asked.status_code == 200, asked.text
     form = asked.text.partition("<main")[2]

@@ -1,4 +1,4 @@
-"""The page of alarms: read by everyone, acknowledged with a form."""
+"""The page of alarms, which everyone may read, with a form to acknowledge an alarm."""
 
 import re
 from pathlib import Path

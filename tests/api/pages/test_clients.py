@@ -1,4 +1,4 @@
-"""The search for clients."""
+"""The page that searches for clients."""
 
 import httpx
 import pytest

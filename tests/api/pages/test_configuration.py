@@ -1,4 +1,4 @@
-"""The configuration in force, on the page and by REST."""
+"""The configuration in force, on the page and in the REST interface."""
 
 from pathlib import Path
 

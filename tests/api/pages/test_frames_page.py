@@ -1,4 +1,4 @@
-"""The latest frames of a port: for operators, from a bridge that reads it."""
+"""The latest frames of a port, which operators may see, from a bridge that reads the port."""
 
 import asyncio
 import json

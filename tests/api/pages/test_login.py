@@ -1,4 +1,4 @@
-"""Logging in and out: what is answered, what is set, what is refused."""
+"""Login and logout: responses, cookies, refusals."""
 
 import asyncio
 import logging

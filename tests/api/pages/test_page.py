@@ -1,4 +1,4 @@
-"""The page for people as it leaves the server."""
+"""The HTML page as the server sends it."""
 
 import re
 from pathlib import Path

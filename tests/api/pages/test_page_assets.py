@@ -1,4 +1,4 @@
-"""What the page loads, and that everyone can read it."""
+"""The files that the page loads, which everyone may read."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The page as a real browser sees it."""
+"""The page in a real browser."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -31,7 +31,7 @@ async def tab(tmp_path: Path) -> AsyncIterator[Tab]:
 
 
 def break_everything(broker: ContractBroker) -> None:
-    """A gateway with every kind of fault and the names of an attacker."""
+    """Give the contract broker's answers every kind of fault, and an attacker's names."""
     broker.status["warnings"] = [warning("The queue of client " + "W" * 300 + " is full.")]
     broker.status["messages"]["dropped"] = {"queue_full": 3, "x" * 500: 1}
     ports = broker.reports["bridge"]["status"]["ports"]
@@ -51,7 +51,7 @@ def break_everything(broker: ContractBroker) -> None:
 
 
 def break_the_card(card: CardFiles) -> None:
-    """An update that failed for reasons without a space in them, and a file of such mistakes."""
+    """Report a failed update and mistakes in gateway.toml, with long texts that have no spaces."""
     words = "<script>" + "W" * 500
     update = {**recorded.card()["update"], "state": "failed", "sentence": words, "advice": words}
     slot = {"slot": "A", "version": words, "store_format": 5}
@@ -107,7 +107,7 @@ async def test_a_person_logs_in_looks_and_logs_out(
             await tab.wait_for_load()
             await tab.go(url)
             assert await tab.evaluate("location.pathname") == "/login"
-        # A 403 is a line in the console of a browser whose owner mistyped a password.
+        # The browser logs a 403 in its console after a mistyped password.
         assert [each for each in tab.complaints if "403" not in each] == []
 
 
@@ -126,7 +126,7 @@ async def test_a_login_that_ends_leads_an_open_page_to_the_form(
 
 
 async def fill_in(tab: Tab, username: str, password: str) -> None:
-    """Send the login's form."""
+    """Submit the login form."""
     tab.forget_load()
     await tab.evaluate(
         f"""(() => {{

@@ -15,7 +15,7 @@ FORM = {"name": "boiler", "port": "/dev/absent", "framing": "json", "line": "960
 
 
 async def send(browser: httpx.AsyncClient, path: str, **fields: str) -> httpx.Response:
-    """Send a form of the page."""
+    """Submit a form of the page."""
     token = token_in((await browser.get("/ports/new")).text)
     return await browser.post(
         path, data={"token": token, **fields}, headers={"Origin": origin_of(browser)}
@@ -23,7 +23,7 @@ async def send(browser: httpx.AsyncClient, path: str, **fields: str) -> httpx.Re
 
 
 async def version_in(browser: httpx.AsyncClient, path: str) -> str:
-    """Return the version that a form of the page has."""
+    """Return the version field of the form at this path."""
     found = re.search(r'name="version" value="([^"]*)"', (await browser.get(path)).text)
     assert found is not None
     return found[1]
@@ -132,5 +132,5 @@ async def test_a_sensor_that_does_not_exist_has_no_form(tmp_path: Path) -> None:
 
 
 async def send_without_page(browser: httpx.AsyncClient, path: str) -> httpx.Response:
-    """Send a form without opening its page."""
+    """Submit a form without having loaded its page, so without its token."""
     return await browser.post(path, data=FORM, headers={"Origin": origin_of(browser)})

@@ -1,4 +1,4 @@
-"""The reference at /docs and the description it is made from."""
+"""The reference at /docs, and the OpenAPI description from which it is built."""
 
 from pathlib import Path
 
@@ -111,7 +111,7 @@ async def test_what_can_be_tried_leads_to_an_answer(
     ]
     assert set(tried) == PATHS - ACTIONS - NEEDS_A_NAME
     for address in tried:
-        # There is no broker here, and this machine runs from no SD card.
+        # There is no broker here, and this machine does not run from an SD card.
         no_users = dict.fromkeys(
             ("/api/v1/serial/ports", "/api/v1/users", "/api/v1/tokens"), (403,)
         )

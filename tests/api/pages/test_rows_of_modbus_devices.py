@@ -1,4 +1,4 @@
-"""Rows of devices that are asked: what they do not give, and those that never answered."""
+"""Rows for polled devices: registers without a value, and devices that have never responded."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from tests.api.page_reader import HOSTILE, read
 
 
 def modbus_port(*devices: dict[str, Any]) -> dict[str, Any]:
-    """The recorded GPS as a line of Modbus with these devices."""
+    """Return the recorded GPS port, changed into a Modbus line with these devices."""
     port: dict[str, Any] = recorded.bridge_status()["ports"][1]
     return port | {"name": "rs485", "framing": "modbus", "devices": list(devices)}
 
 
 def device(name: str, **bent: object) -> dict[str, Any]:
-    """A device as the bridge lists it before its first answer."""
+    """Return a device as the bridge lists it before its first response."""
     return {
         "device": name,
         "boot": None,

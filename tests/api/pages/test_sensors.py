@@ -1,4 +1,4 @@
-"""The pages about sensors."""
+"""The pages with all sensors and with one sensor."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""The page about the gateway itself."""
+"""The page with the gateway's own state."""
 
 import httpx
 

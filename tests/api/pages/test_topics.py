@@ -1,4 +1,4 @@
-"""The page of topics: the tree, who sees payloads, publishing and clearing with forms."""
+"""The page of topics: the tree, roles that see payloads, and forms to publish and to clear."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What operators and administrators do through the REST interface, at a real broker."""
+"""Actions of operators and administrators in the REST interface, at a real broker."""
 
 import logging
 from pathlib import Path

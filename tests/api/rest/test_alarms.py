@@ -1,4 +1,4 @@
-"""Alarms for programs: listed, filtered, paged, acknowledged; at a real broker."""
+"""Alarms in the REST interface, at a real broker: listed, filtered, paged and acknowledged."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from tests.api.conftest import DEADLINE_SECONDS
 
 @asynccontextmanager
 async def site_that_dropped(tmp_path: Path) -> AsyncIterator[Site]:
-    """A site whose broker has dropped 3 messages for a client that is away."""
+    """Run a site whose broker has dropped 3 messages for a client that is away."""
     async with site(tmp_path) as at:
         statistics = at.broker.running.event_loop.broker.statistics
         for _ in range(3):
@@ -23,7 +23,7 @@ async def site_that_dropped(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def alarms_of(client: httpx.AsyncClient, identifier: str) -> list[dict[str, Any]]:
-    """The alarms with an identifier, once there is one."""
+    """Wait for an alarm with this identifier, and return all alarms with it."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while True:
             answer = await client.get("/api/v1/alarms")

@@ -1,4 +1,4 @@
-"""Events for programs, at a real broker."""
+"""Events in the REST interface, at a real broker."""
 
 import asyncio
 import json
@@ -54,7 +54,7 @@ async def test_a_stranger_gets_nothing(tmp_path: Path) -> None:
 
 
 async def streamed(program: Any, headers: dict[str, str], count: int) -> list[dict[str, Any]]:
-    """The first events of a stream."""
+    """Return the first `count` events of a stream."""
     found: list[dict[str, Any]] = []
     async with (
         asyncio.timeout(DEADLINE_SECONDS),
@@ -134,7 +134,7 @@ async def _gone(_: Any) -> None:
 
 
 async def streams_again(program: Any) -> bool:
-    """True if a stream may be opened."""
+    """Return True if another stream can be opened."""
     async with program.stream("GET", "/api/v1/events/stream") as answer:
         status_code: int = answer.status_code
         return status_code == 200

@@ -18,13 +18,13 @@ TEMPERATURE = "sensors/board-0000002a/temperature"
 async def recording(
     broker: ContractBroker, status_socket: Path, tmp_path: Path
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a page that has recorded one answer of the broker."""
+    """Yield a client of a page that has recorded one response of the broker."""
     async with (
         serving(status_socket, history_dir=tmp_path / "history") as url,
         httpx.AsyncClient(base_url=url, timeout=DEADLINE_SECONDS) as client,
     ):
         while not (await client.get("/api/v1/history/series")).json()["series"]:
-            pass  # the first record is made at the start
+            pass  # The page makes its first record after the start.
         yield client
 
 

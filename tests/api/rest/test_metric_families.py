@@ -8,7 +8,7 @@ from api.rest.metric_families import by, counter, first, gauge, value
 
 
 class Collected:
-    """A collector of given families."""
+    """A collector that returns the given families."""
 
     def __init__(self, *families: object) -> None:
         self.families = families

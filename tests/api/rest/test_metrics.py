@@ -16,13 +16,13 @@ from tests.api.conftest import DEADLINE_SECONDS
 from tests.api.contract_broker import ContractBroker
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
-# A page of 16 ports with every counter is some 500 series; each is about 80 bytes.
+# A page with 16 ports and all counters has about 500 series of about 80 bytes each.
 SERIES_MAX = 2000
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 
 
 def series_of(text: str, *, openmetrics: bool = False) -> dict[tuple[str, ...], float]:
-    """The samples by name and labels; each once."""
+    """Return the value of each sample by name and labels. Asserts that no sample occurs twice."""
     read = openmetrics_families if openmetrics else prometheus_families
     found: dict[tuple[str, ...], float] = {}
     for family in read(text):
@@ -99,7 +99,7 @@ async def test_every_family_stands_in_the_page_and_no_other(
 
 
 async def scraped(client: httpx.AsyncClient, *, up: int) -> dict[tuple[str, ...], float]:
-    """The series, once the observer's last answer is old enough to be asked for again."""
+    """Request the metrics until `oncegate_up` is `up`: the observer caches its last answer."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while True:
             series = series_of((await client.get("/metrics")).text)

@@ -1,4 +1,4 @@
-"""The REST interface as its OpenAPI description has it, tried by schemathesis."""
+"""The REST interface compared with its OpenAPI description by schemathesis."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ import pytest
 from tests.api.contract_broker import ContractBroker
 
 STREAM = "/api/v1/events/stream"
-"""It has no end that schemathesis would wait for."""
+"""A stream without an end, which schemathesis cannot test."""
 
 
 @pytest.mark.slow
@@ -26,7 +26,7 @@ async def test_every_answer_is_one_that_the_description_has(
         stderr=asyncio.subprocess.STDOUT,
     )
     output, _ = await process.communicate()
-    # The longest address is 65,535 bytes.
+    # A URL that schemathesis tries may have 65,535 bytes.
     text = "\n".join(line[:200] for line in output.decode().splitlines())
     assert process.returncode == 0, text
     assert " generated, " in text, text

@@ -1,4 +1,4 @@
-"""Actions at the broker's operating socket: sent once, and what is shown where none can be."""
+"""Actions at the broker's operating socket: sent once, or refused with an explanation."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sensors through the REST interface: for operators, with roles, problems and versions."""
+"""Sensors in the REST interface, for operators: roles, problems and versions."""
 
 import asyncio
 import json

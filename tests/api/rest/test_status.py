@@ -114,7 +114,7 @@ async def test_pages_of_sessions_lead_to_every_session_once(
 async def test_any_client_id_reaches_its_own_session_and_no_other(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
-    # Beside each id stands the one that a careless server would take it for.
+    # For each id there is also the session that a careless server would confuse with it.
     broker.sessions = [
         recorded.session(one)
         for client_id in HOSTILE_IDS

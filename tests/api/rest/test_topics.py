@@ -1,4 +1,4 @@
-"""Topics for programs, at a real broker."""
+"""Topics in the REST interface, at a real broker."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Users and tokens for programs of administrators."""
+"""Users and tokens in the REST interface, for administrators."""
 
 from pathlib import Path
 

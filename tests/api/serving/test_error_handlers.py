@@ -1,4 +1,4 @@
-"""Errors: a page for people who use a browser, problem details for programs."""
+"""Errors are a page for people in a browser, and problem details for programs."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Taking the port, stopping, and the visitors who do not behave."""
+"""Listening on the port, the shutdown, and visitors who break the protocol."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ HOLD_A_PORT = (
 
 @pytest.fixture
 def holder() -> Iterator[tuple[int, int]]:
-    """Another process that holds a port: its pid and the port."""
+    """Yield process id and port of another process that listens on a port."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLD_A_PORT],
         stdin=subprocess.PIPE,

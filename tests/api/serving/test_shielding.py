@@ -1,4 +1,4 @@
-"""Headers of every answer, HEAD, and the names under which the page may be asked."""
+"""Headers of every response, HEAD requests, and the host names that the page accepts."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The SD card on the page and in REST: as its own file reports, and never more than that."""
+"""The SD card on the page and in the REST interface, exactly as its own file reports it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Actions that would stop the gateway's own bridge or uplink warn before they are carried out."""
+"""Actions that would stop the gateway's own bridge or uplink ask with a warning before."""
 
 from pathlib import Path
 

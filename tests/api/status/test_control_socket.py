@@ -1,4 +1,4 @@
-"""The client of the control socket against a broker that is away, slow, restarted or no broker."""
+"""The client of the control socket with a broker that is away, slow, restarted or a stranger."""
 
 import asyncio
 import json
@@ -92,7 +92,8 @@ async def test_after_a_failure_the_broker_is_left_alone_for_a_moment(
     status_socket: Path, broker: ContractBroker
 ) -> None:
     broker.silent = True
-    # Longer than a busy machine keeps the broker, which runs in this loop, from reading it.
+    # Longer than a busy machine takes until the broker, which runs in this event loop, reads the
+    # request.
     asker = ControlSocket(status_socket, answer_seconds_max=1.0)
     async with asyncio.timeout(60):
         problems = await asyncio.gather(*(problem_of(asker) for _ in range(100)))

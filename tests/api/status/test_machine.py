@@ -1,4 +1,4 @@
-"""The machine's numbers from the kernel's files, and from hostile ones."""
+"""The machine's figures from the kernel's files, also from hostile ones."""
 
 from pathlib import Path
 

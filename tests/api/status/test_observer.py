@@ -1,4 +1,4 @@
-"""Many visitors, one question."""
+"""One request to the broker serves many visitors."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What is written to a card, and the estimate of its life."""
+"""The number of bytes written to a card, and the estimate of the card's life."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`oncegate acl`: which line decides, with exit codes; what holds; Mosquitto's file as ours."""
+"""`oncegate acl`: the deciding line, exit codes, effective rules, and conversion from Mosquitto."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`oncegate api-token`: the file that it writes is the one that the page reads."""
+"""`oncegate api-token` writes the file that the page reads."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The private authority of `oncegate tls`: what it makes serves the broker, and nothing is lost."""
+"""The private authority of `oncegate tls`: the broker can use its certificates; no file is lost."""
 
 import ssl
 import stat

@@ -1,4 +1,4 @@
-"""`oncegate passwd` as a person at a terminal meets it."""
+"""`oncegate passwd` at a terminal."""
 
 import base64
 import hashlib

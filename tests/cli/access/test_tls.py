@@ -1,4 +1,4 @@
-"""`oncegate tls` as a person at a terminal meets it, up to a message over TLS."""
+"""`oncegate tls` at a terminal, up to a message over TLS."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which configuration file counts."""
+"""The choice of the configuration file."""
 
 from pathlib import Path
 
@@ -11,7 +11,10 @@ from gateway.configuration import ConfigurationError
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of an installation, which is not there yet; no variable names another."""
+    """Return the path of an installation's file, which does not exist yet.
+
+    No environment variable names another file.
+    """
     monkeypatch.delenv("ONCEGATE_CONFIG", raising=False)
     path = tmp_path / "installed.toml"
     monkeypatch.setattr(configuration_file, "INSTALLED_FILE", path)

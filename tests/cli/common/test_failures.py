@@ -1,4 +1,4 @@
-"""The exit codes of all verbs: one set of numbers, documented; an error as one line."""
+"""The exit codes of all commands: one documented set of numbers. An error is one line."""
 
 import re
 from pathlib import Path

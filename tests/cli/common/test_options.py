@@ -1,4 +1,4 @@
-"""The options that verbs share become a configuration, or a line for each mistake."""
+"""Options that several commands share become a configuration, or one line for each mistake."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_a_set_of_options_is_one_parameter_of_the_verb_and_an_option_for_each_fi
     @application.command()
     @with_sets
     def verb(name: str, *, count: int = 1, gateway: GatewayOptions) -> None:
-        """Keep what was given."""
+        """Record the arguments."""
         made.append((name, count, gateway))
 
     application(["x", "--data-dir", str(tmp_path), "--json"], standalone_mode=False)

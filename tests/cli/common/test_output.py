@@ -1,4 +1,4 @@
-"""`--json`: one object on stdout and nothing else, with the keys that docs/commands.md has."""
+"""`--json` prints one object on stdout and nothing else, with the keys in docs/commands.md."""
 
 import dataclasses
 import json
@@ -40,7 +40,7 @@ FULL_REPORT = dataclasses.replace(
 
 
 def documented(verb: str) -> dict[str, str]:
-    """The keys of a verb's object in the page, with what stands beside them."""
+    """Return the keys of a command's object in the page, each with its description."""
     section = PAGE.read_text().split(f"\n### {verb}\n")[1].split("\n### ")[0]
     rows = re.findall(r"^\| (`.*?) \| (.*) \|$", section, re.MULTILINE)
     return {key: words for names, words in rows for key in re.findall(r"`(\w+)`", names)}

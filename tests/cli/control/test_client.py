@@ -1,4 +1,4 @@
-"""Whatever the broker answers or does not, the verb ends with one line and its exit code."""
+"""Whatever the broker's response is, the command ends with one line and its exit code."""
 
 import json
 import subprocess

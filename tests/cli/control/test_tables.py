@@ -1,4 +1,4 @@
-"""Tables of what the broker reports about itself: every name as text, nothing as markup."""
+"""Tables with the broker's reports: names are shown as plain text, never as markup."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""`oncegate check-config`: a configuration is judged before anything is restarted."""
+"""`oncegate check-config` checks a configuration before anything is restarted."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`oncegate id`: the gateway's id is printed, and made where there is none."""
+"""`oncegate id` prints the gateway's id, and creates it if there is none."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Bridge and uplink can log in at this gateway's own broker, or `check-config` has the reason."""
+"""Bridge and uplink can log in at this gateway's own broker, or `check-config` reports why not."""
 
 from pathlib import Path
 

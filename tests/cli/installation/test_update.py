@@ -1,4 +1,4 @@
-"""`oncegate update`: on the card it hands over, elsewhere it states how that is updated."""
+"""`oncegate update`: on the card it runs the card's command, elsewhere it explains the update."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ CARD = '#!/bin/sh\nprintf "<%s>" "$@"\nexit 7\n'
 
 @pytest.fixture
 def on_the_card(tmp_path: Path) -> str:
-    """PATH with the card's own command in it."""
+    """Return a PATH that contains the card's own command."""
     command = tmp_path / "oncegate-device"
     command.write_text(CARD)
     command.chmod(0o755)
@@ -67,7 +67,7 @@ def test_a_package_a_container_and_a_wheel_are_updated_in_their_own_ways(
 
 
 def test_no_text_installs_a_package_by_our_name_alone() -> None:
-    """Oncegate is on no package index, where anyone could register the name."""
+    """Oncegate is not on a package index, so anyone could register the name there."""
     by_name = re.compile(r"pip3? install[^`\n]*[ '\"]oncegate(\[|['\"` ]|$)")
     folders = ("gateway", "firmware-bridge", "api", "cloud_jobs", "image", "docs")
     texts = [*CHECKOUT.glob("*.md"), *CHECKOUT.glob("Makefile")]

@@ -1,4 +1,4 @@
-"""`oncegate --version` names the commit: of a checkout, of a wheel, and of no repository."""
+"""`oncegate --version` names the commit of a checkout or a wheel, and none without a repository."""
 
 import os
 import shutil

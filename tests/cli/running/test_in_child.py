@@ -1,4 +1,4 @@
-"""Work in a process of its own: its result comes back, what it loaded does not."""
+"""Work in a separate process: its result is returned, and its modules are not loaded here."""
 
 import os
 import subprocess
@@ -57,7 +57,7 @@ def test_an_error_is_raised_here_and_nothing_is_printed_twice() -> None:
         "def work():\n    raise ValueError('no')\n"
         "try:\n    in_child(work)\nexcept ValueError as error:\n    print('raised', error)\n"
     )
-    # Standard output is a pipe, and so buffered when the process is copied.
+    # Standard output is a pipe here, so it is buffered when the process forks.
     around = {name: each for name, each in os.environ.items() if name != "PYTHONUNBUFFERED"}
     done = subprocess.run(
         [sys.executable, "-c", program], env=around, capture_output=True, check=True

@@ -1,4 +1,4 @@
-"""Log lines: one format, and nothing from outside breaks a line."""
+"""Log lines have one format, and no text from outside breaks a line."""
 
 import logging
 from pathlib import Path

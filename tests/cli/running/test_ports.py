@@ -1,4 +1,4 @@
-"""Ports that are looked at before anything is started."""
+"""Ports are checked before any process is started."""
 
 import os
 import socket

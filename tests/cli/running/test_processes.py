@@ -1,4 +1,4 @@
-"""What every long-running verb does: signals, readiness, and its end in one line."""
+"""Properties of every long-running command: signals, readiness, and an end in one line."""
 
 import os
 import signal

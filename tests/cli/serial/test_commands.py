@@ -1,4 +1,4 @@
-"""`oncegate serial`: what is plugged in, what comes, recorded and replayed."""
+"""`oncegate serial`: ports that are plugged in, received frames, recording and replay."""
 
 import json
 import os
@@ -136,7 +136,7 @@ def test_damage_is_marked_beside_the_bytes_that_show_it(
     options = ["--config", str(file), "--port", "dust", "--seconds", "0.2"]
     assert run(["serial", "sniff", *options]) == 0
     rows = [line.split("  ")[-1].strip() for line in capsys.readouterr().out.splitlines()]
-    # Two frames a row of 16 bytes.
+    # Two frames in each row of 16 bytes.
     first, second, third = ["pm2_5=258", "!! checksum"], 2 * ["pm2_5=258"], ["pm2_5=258"]
     assert rows[:-1] == [*first, *second, *third, "!! checksum"]
     assert rows[-1] == "4 frames, 2 damaged"
@@ -196,7 +196,7 @@ def test_a_recording_is_not_overwritten(terminal: Terminal, tmp_path: Path) -> N
 
 
 def send_when_opened(terminal: Terminal, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opening a port discards what was there before."""
+    """Make the terminal send after the port is opened, because opening discards earlier bytes."""
     from firmware_bridge.serial import opening  # noqa: PLC0415
 
     open_device = opening._open_device

@@ -1,4 +1,4 @@
-"""`oncegate serial detect --ask` on a line where nothing is received until it is asked for."""
+"""`oncegate serial detect --ask` on a line whose device sends only when it is polled."""
 
 import asyncio
 import tomllib

@@ -1,4 +1,4 @@
-"""Which port and protocol `oncegate serial` means."""
+"""The choice of port and protocol for `oncegate serial`."""
 
 from pathlib import Path
 

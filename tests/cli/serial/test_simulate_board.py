@@ -1,4 +1,4 @@
-"""`oncegate simulate-board`: a terminal that a bridge may open, until the command is stopped."""
+"""`oncegate simulate-board` provides a terminal for a bridge until the command is stopped."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def board(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def frame_from(terminal: int) -> bytes:
-    """The first whole frame; its end is a zero byte."""
+    """Return the first complete frame. A frame ends with a zero byte."""
     received = b""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while received.count(b"\0") < 2:

@@ -1,4 +1,4 @@
-"""`oncegate serial sniff` on a Modbus line: pymodbus's devices, asked by us and by another."""
+"""`oncegate serial sniff` on a Modbus line of pymodbus's devices, polled by us or by another."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ def file(terminal: Terminal) -> Path:
 
 
 class Devices:
-    """The devices in a thread of their own: the command has an event loop itself."""
+    """Modbus devices in a separate thread, because the command runs its own event loop."""
 
     def __init__(self, terminal: Terminal, directory: Path) -> None:
         self._terminal = terminal
@@ -83,7 +83,7 @@ def sniffed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
 
 
 def texts(rows: list[str]) -> list[str]:
-    """What stands beside the bytes."""
+    """Return the texts to the right of the bytes."""
     return [row[79:] for row in rows[:-1] if row[79:]]
 
 
@@ -144,7 +144,7 @@ def test_an_answer_that_is_damaged_is_marked_beside_its_bytes(
         rows = sniffed(capsys, "--config", str(file), "--port", "rs485", "--seconds", "1")
     assert "< !! checksum" in texts(rows)
     answers = {row[12:59].strip() for row in rows if "checksum" in row}
-    # The bits are asked for first, and a damage costs no other registers.
+    # The coils are polled first, and damage does not affect other registers.
     assert {answer[:8] for answer in answers} == {"05 01 01", "05 03 04"}
     assert rows[-1].startswith("0 frames")
 
@@ -185,7 +185,10 @@ def test_a_line_without_a_message_of_modbus_is_named_with_what_to_look_at(
 
 
 class Bus:
-    """Another master, pymodbus's client, with pymodbus's devices; the terminal is a third end."""
+    """A bus with another master (pymodbus's client) and pymodbus's devices.
+
+    The terminal is a third end of it.
+    """
 
     def __init__(self, listener: Terminal, directory: Path) -> None:
         self._listener = listener
@@ -218,7 +221,7 @@ class Bus:
                 self._is_ready.set()
                 await self._ask(client, client.write_register(2, 77, device_id=5))
                 await self._ask(client, client.read_holding_registers(900, count=1, device_id=5))
-                # There is no such device: nothing answers.
+                # No device has this address, so there is no response.
                 await self._ask(client, client.read_holding_registers(7, count=1, device_id=30))
             listening.cancel()
             client.close()

@@ -1,4 +1,4 @@
-"""Ports and bytes as a terminal shows them."""
+"""Ports and bytes in tables for a terminal."""
 
 import io
 

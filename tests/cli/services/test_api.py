@@ -1,4 +1,4 @@
-"""`oncegate api`: the settings of the page follow from the configuration and the options."""
+"""`oncegate api`: the settings of the page are derived from the configuration and the options."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`oncegate bridge`: its settings follow from the configuration, its password from a file."""
+"""`oncegate bridge`: its settings come from the configuration, and its password from a file."""
 
 import socket
 from pathlib import Path

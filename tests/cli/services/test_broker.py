@@ -1,4 +1,4 @@
-"""`oncegate broker`: the broker is ready to run, or it is refused before it takes anything."""
+"""`oncegate broker`: the broker is ready to run, or is refused before it opens a port or a file."""
 
 import subprocess
 import sys

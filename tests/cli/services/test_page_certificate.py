@@ -1,4 +1,4 @@
-"""The page's certificate is checked as a listener's."""
+"""The page's certificate is checked like that of a listener."""
 
 import datetime
 import pickle

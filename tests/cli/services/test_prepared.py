@@ -1,5 +1,5 @@
-"""Services that are ready to run: they pass from the process that prepared them to the one that
-runs."""
+"""Services that are ready to run are passed from the process that prepares them to the one that
+runs them."""
 
 import pickle
 import subprocess
@@ -16,7 +16,7 @@ AT_ANY_PORT = {"broker": ["--listen", "127.0.0.1:0"]}
 
 @pytest.fixture(autouse=True)
 def _upstream(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an upstream broker there is no uplink to prepare."""
+    """Configure an upstream broker: without one there is no uplink to prepare."""
     monkeypatch.setenv("ONCEGATE_UPLINK_ADDRESS", "broker.example:1883")
     monkeypatch.setenv("ONCEGATE_UPLINK_TOPICS", '[{filter = "sensors/#"}]')
 

@@ -1,4 +1,4 @@
-"""Access of the running bridge to its configuration."""
+"""The running bridge's access to its configuration."""
 
 import os
 import pickle

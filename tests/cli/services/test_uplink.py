@@ -1,4 +1,4 @@
-"""`oncegate uplink`: its settings follow from the configuration, its passwords from files."""
+"""`oncegate uplink`: its settings come from the configuration, and its passwords from files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`oncegate upload`: the settings of the session log follow from the configuration."""
+"""`oncegate upload`: the settings of the session log come from the configuration."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which processes run for a gateway, and for its tenants."""
+"""The processes that run for a gateway and for its tenants."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The core that is compiled beside a run of `oncegate up`."""
+"""The core that is compiled during a run of `oncegate up`."""
 
 import asyncio
 import sys
@@ -22,7 +22,7 @@ BUILDERS = {
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout whose builder is a program of the test: the real one has its own tests."""
+    """Return a checkout with a test program as the builder. The real builder has its own tests."""
     monkeypatch.delenv(compiled_core.SWITCH)
     for name in ("core", "wire"):
         (tmp_path / "gateway/broker" / name).mkdir(parents=True)
@@ -34,7 +34,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def put_builder(checkout: Path, name: str) -> None:
-    """Write a builder that knows its key: the script is a part of it."""
+    """Write a build script that calculates its own key, which depends on the script's text."""
     program = f"import sys\nsys.path.insert(0, {str(compiled_core.ROOT)!r})\n"
     program += "from gateway.broker.compiled_core import key_of\nimport pathlib\n"
     program += f"KEY = key_of(pathlib.Path({str(checkout)!r}))\n"
@@ -87,7 +87,7 @@ async def test_when_the_gateway_stops_the_compiler_ends_with_its_own_processes(
     with pytest.raises(asyncio.CancelledError):
         await building
     child = Path("/proc") / (checkout / "child").read_text() / "cmdline"
-    # A process that has ended has no command line, or is gone.
+    # The process has no command line any longer, or no entry in /proc.
     await _until(lambda: not child.exists() or not child.read_bytes())
 
 

@@ -1,4 +1,4 @@
-"""The supervisor with real processes: order, restarts, and nothing left behind."""
+"""The supervisor with real processes: order, restarts, and no process left behind."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from gateway.cli.supervision.supervisor import Child, ChildEnded, Supervisor
 
-# Writes its birth into a pipe, reports ready, and writes its name into a log when SIGTERM ends it.
+# Writes its process id into a pipe, reports ready, and on SIGTERM writes its name into a log.
 PROGRAM = """
 import os, signal, sys
 from gateway.cli.running.processes import _die_with_supervisor, say_ready
@@ -32,11 +32,11 @@ DEADLINE_SECONDS = 60.0
 
 
 class Births:
-    """The pipe into which children say their process ids."""
+    """The pipe into which child processes write their process ids."""
 
     def __init__(self, directory: Path) -> None:
         os.mkfifo(directory / "births")
-        # Open for both, so that the pipe has no end while no child writes.
+        # Open for reading and writing, so that the pipe has no end of file while no child writes.
         self._pipe = os.fdopen(os.open(directory / "births", os.O_RDWR | os.O_NONBLOCK), "rb", 0)
         self._reader = asyncio.StreamReader()
 
@@ -78,7 +78,7 @@ def child(name: str, directory: Path, program: str = PROGRAM) -> Child:
 
 
 async def has_ended(pid: int) -> None:
-    """Return when the process has ended."""
+    """Wait until the process has ended."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""`oncegate up`: what its children receive, and a whole run from the first line to the last."""
+"""`oncegate up`: its children's arguments, and a whole run from the first line to the last."""
 
 import json
 import os
@@ -97,7 +97,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         text=True,
     )
     yield process
-    # Its children end with it, whatever the test has done.
+    # The child processes end with this one, whatever the test has done.
     process.kill()
     process.wait(timeout=DEADLINE_SECONDS)
     assert process.stdout is not None
@@ -105,7 +105,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def banner_of(process: subprocess.Popen[str]) -> dict[str, str]:
-    """The lines that say where to look, by their first word; read until the last of them."""
+    """Read the lines with addresses up to the last one. Return them by their first word."""
     assert process.stdout is not None
     loaded: dict[str, str] = {}
     for line in process.stdout:

@@ -1,4 +1,4 @@
-"""`oncegate gaps` and the other verbs on tables: what a script can tell apart."""
+"""`oncegate gaps` and the other commands on tables: their exit codes for a script."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`oncegate query` on tables that are there."""
+"""`oncegate query` on existing tables."""
 
 import csv
 import datetime

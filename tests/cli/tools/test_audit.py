@@ -1,4 +1,4 @@
-"""`oncegate audit`: what an operator sees, and the exit code that a script sees."""
+"""`oncegate audit`: its output for an operator, and its exit code for a script."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an audit found, for a terminal."""
+"""The findings of an audit as a report for a terminal."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`oncegate bench` at a terminal: what it prints, writes and ends with."""
+"""`oncegate bench` at a terminal: output, files and exit codes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a run of the load generator states, for a terminal."""
+"""The measurements of a load generator run as a table for a terminal."""
 
 import dataclasses
 import io

@@ -1,4 +1,4 @@
-"""The client of a control socket, against brokers that answer well, badly, late and not at all."""
+"""The client of a control socket, with brokers that respond well, badly, late or not at all."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ async def echo(line: bytes, writer: asyncio.StreamWriter) -> None:
 
 @contextlib.asynccontextmanager
 async def broker(path: Path, serve: Serve = echo) -> AsyncIterator[list[bytes]]:
-    """A broker that hands each line to `serve`; the list has all lines."""
+    """Run a broker that passes each line to `serve`. Yields the list of all lines."""
     lines: list[bytes] = []
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

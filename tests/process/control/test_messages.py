@@ -1,4 +1,4 @@
-"""Lines of the control sockets, to the socket and from it."""
+"""Lines of the control sockets in both directions."""
 
 import json
 

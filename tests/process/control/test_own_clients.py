@@ -1,4 +1,4 @@
-"""Bans of an address or a network."""
+"""Membership of an address in a network, which decides whether a ban affects our own clients."""
 
 import pytest
 

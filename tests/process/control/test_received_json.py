@@ -1,4 +1,4 @@
-"""JSON whose values came from sensors: an odd value does not make its line unreadable."""
+"""JSON with values from sensors: one odd value does not make the whole line unreadable."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The directory of the configuration that is being read."""
+"""The directory of the configuration that is currently read."""
 
 from pathlib import Path
 

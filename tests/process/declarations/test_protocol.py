@@ -1,4 +1,4 @@
-"""What the configuration knows of every protocol."""
+"""The default settings of every protocol."""
 
 from gateway.process.declarations.protocol import ProtocolSettings
 from gateway.process.declarations.section import keys_of

@@ -1,4 +1,4 @@
-"""A service that only uses values loads no library that checks them."""
+"""A service that only uses the values of settings does not load the library that checks them."""
 
 import subprocess
 import sys

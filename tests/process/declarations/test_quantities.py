@@ -1,4 +1,4 @@
-"""Values of keys as people write them."""
+"""Values of keys in the forms in which people write them."""
 
 from typing import Any
 

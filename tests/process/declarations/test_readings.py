@@ -1,4 +1,4 @@
-"""What `[serial.readings]` may have."""
+"""Valid and invalid settings of `[serial.readings]`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The settings of a serial line."""
+"""Settings of a serial line."""
 
 import re
 

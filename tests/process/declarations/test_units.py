@@ -1,4 +1,4 @@
-"""The units that SenML knows."""
+"""The units that are registered for SenML."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from gateway.process.declarations.units import PRIMARY_UNITS, SECONDARY_UNITS, U
         ("degC", "Cel"), ("°C", "Cel"), ("celsius", "Cel"), ("%rh", "%RH"), ("mbar", "hPa"),
         ("kwh", "kWh"), ("m³", "m3"), ("km/H", "km/h"), ("LUX", "lx"),
         ("MBit/s", "Mbit/s"), ("mg/L", "mg/l"), ("PPB", "ppb"), ("ntu", "NTU"),
-        # A factor apart, or one of several: nothing is suggested.
+        # These differ by a factor or may mean several units, so no unit is suggested.
         ("degF", None), ("knots", None), ("mw", None), ("Mw", None), ("x", None),
     ],
 )  # fmt: skip
@@ -28,7 +28,7 @@ def test_no_unit_is_in_both_registries() -> None:
 
 
 def test_the_registries_have_what_their_rfcs_and_later_registrations_put_there() -> None:
-    # RFC 8428 has 58 in section 12.1, RFC 8798 has 8 in section 3 and 33 in section 4; NTU and six
-    # secondary units came later.
+    # RFC 8428 lists 58 units in section 12.1. RFC 8798 lists 8 in section 3 and 33 in section 4.
+    # NTU and six secondary units were registered later.
     assert len(PRIMARY_UNITS) == 58 + 8 + 1
     assert len(SECONDARY_UNITS) == 33 + 6

@@ -1,4 +1,4 @@
-"""Folders that were listed: a look at a year of files must not list them all."""
+"""The folders that a test lists: a check of a year of files must not list all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ sys.addaudithook(_note)
 
 @contextmanager
 def listings() -> Iterator[list[Path]]:
-    """Yield the folders that this process lists, in order and each time."""
+    """Yield the folders that this process lists, in order, once per listing."""
     listed: list[Path] = []
     _watching.append(listed)
     try:

@@ -1,4 +1,4 @@
-"""Folders with as many segments as a quiet gateway makes in weeks and years."""
+"""Folders with as many segments as a quiet gateway writes in weeks and years."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ _SHA256 = hashlib.sha256(DATA).hexdigest()
 
 
 def name_of(number: int, gateway: str = "gw-1") -> str:
-    """Name a file of ten events whose contents are `DATA`."""
+    """Return the name of a segment of ten events whose file contains `DATA`."""
     first, last = 10 * number - 9, 10 * number
     return f"{gateway}.{BOOT}.{number:08d}.{first:012d}-{last:012d}.{_SHA256}.jsonl.zst"
 
 
 def fill(folder: Path, numbers: Iterable[int], data: bytes = DATA, *, flat: bool = False) -> None:
-    """Write small files with the names of segments; `flat`: all into the folder itself."""
+    """Write small files with the names of segments.
+
+    With `flat` they are directly in the folder, without subfolders.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for number in numbers:
         place = folder if flat else make_subfolder(folder, number)
@@ -29,7 +32,7 @@ def fill(folder: Path, numbers: Iterable[int], data: bytes = DATA, *, flat: bool
 
 
 def age(folder: Path, seconds: float = 60.0) -> None:
-    """Set the times of a folder back, as if nothing had changed for a while."""
+    """Set the modification times of a folder back, as if nothing had changed for a while."""
     for path, _, _ in os.walk(folder):
         status = os.stat(path)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns - int(seconds * 1e9)))

@@ -1,4 +1,4 @@
-"""A database that is replaced as a whole; damage and cuts are in tests/bridge/outbox."""
+"""A database that is replaced as a whole. See tests/bridge/outbox for damage and power cuts."""
 
 import sqlite3
 from pathlib import Path

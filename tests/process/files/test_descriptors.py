@@ -1,4 +1,4 @@
-"""The limit of open files: raised at a start, and what it leaves for connections."""
+"""The limit on open files: raised at a start, and partly reserved for files."""
 
 import errno
 import resource
@@ -11,7 +11,7 @@ from gateway.process.files import descriptors
 
 
 def printed(code: str, soft: int, hard: int) -> str:
-    """Output of a process with these limits."""
+    """Run code in a process with these limits, and return its output."""
     limits = f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))"
     outcome = subprocess.run(
         [

@@ -1,4 +1,4 @@
-"""Errors of the disk by their numbers."""
+"""Disk errors recognised by their error numbers."""
 
 import errno
 

@@ -1,4 +1,4 @@
-"""Room on the disk for what goes on when it is full."""
+"""Disk space reserved for work that must continue when the disk is full."""
 
 import errno
 import sqlite3

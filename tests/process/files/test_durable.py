@@ -1,4 +1,4 @@
-"""The order in which files and folders become durable, and that nothing is ever half replaced."""
+"""The order in which files and folders become durable. No file is ever half replaced."""
 
 import os
 import stat
@@ -20,7 +20,10 @@ from gateway.process.files.durable import (
 
 
 class Steps:
-    """Records what is fsynced and renamed; ends the program before the step `cut_at`."""
+    """Records each fsync and rename.
+
+    Raises `error` in place of the step `cut_at`, as if the program ended there.
+    """
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.taken: list[tuple[str, ...]] = []
@@ -30,7 +33,7 @@ class Steps:
         self._fsync, self._rename = os.fsync, Path.rename
         monkeypatch.setattr(os, "fsync", self.fsync)
 
-        # A plain function, because a bound method would not be given the path.
+        # A plain function, because a bound method would not receive the path.
         def rename(source: Path, destination: Path) -> Path:
             return self.rename(source, destination)
 

@@ -1,4 +1,4 @@
-"""A file that has changed has another state, however it was changed."""
+"""A changed file has another state, however it was changed."""
 
 import os
 from collections.abc import Callable

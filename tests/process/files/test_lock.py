@@ -1,4 +1,4 @@
-"""Locks between processes: one is refused or waits, and none outlives its process."""
+"""Locks between processes: a second process is refused or waits. No lock outlives its process."""
 
 import os
 import subprocess

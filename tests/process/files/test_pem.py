@@ -1,4 +1,4 @@
-"""Certificates in PEM are compared by what is in them, whatever their files look like."""
+"""Certificates in PEM are compared by their contents, whatever else the files contain."""
 
 from pathlib import Path
 

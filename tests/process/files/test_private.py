@@ -1,4 +1,4 @@
-"""What a gateway writes is closed to other users, and no link diverts it."""
+"""Files of a gateway are closed to other users, and no link diverts a write."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ def mode_of(path: Path) -> int:
 
 
 def modes_in(directory: Path) -> dict[str, int]:
-    """Modes of everything that is no socket, by the path in the directory."""
+    """Return the mode of everything in the directory except sockets, by relative path."""
     return {
         str(path.relative_to(directory)): mode_of(path)
         for path in (directory, *directory.rglob("*"))
@@ -157,7 +157,7 @@ def test_another_users_link_to_a_database_or_directory_is_refused(
 ) -> None:
     link = tmp_path / name
     link.symlink_to("/elsewhere")
-    prepare(tmp_path)  # our own link is an operator's way to another disk
+    prepare(tmp_path)  # Our own link is allowed: an operator may use another disk this way.
     os.chown(link, STRANGER, STRANGER, follow_symlinks=False)
     with pytest.raises(OSError, match="is a link") as caught:
         prepare(tmp_path)
@@ -215,7 +215,7 @@ def test_a_secret_that_its_owner_and_a_group_read_is_taken(tmp_path: Path, mode:
     secret.write_text("the password\r\nmore\n")
     secret.chmod(mode)
     assert first_line_of(secret, 100) == "the password"
-    # As systemd places credentials: below a folder of their own, by a link perhaps.
+    # Like systemd, which places credentials in a folder of their own, perhaps through a link.
     (tmp_path / "link").symlink_to(secret)
     assert first_line_of(tmp_path / "link", 100) == "the password"
 

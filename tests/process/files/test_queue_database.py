@@ -1,4 +1,4 @@
-"""What every queue in SQLite does: its format, its transactions, a full disk."""
+"""Properties of every queue in SQLite: its format, its transactions, a full disk."""
 
 import asyncio
 import os
@@ -49,8 +49,8 @@ def test_a_commit_is_fsynced_before_it_returns(path: Path) -> None:
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
-    # SQLite calls fdatasync itself: its pragma reports that it does in this mode; the rest is shown
-    # by the power cuts of tests/instruments/powercut.
+    # SQLite itself calls fdatasync, and its pragma reports that it does so in this mode. The power
+    # cuts in tests/instruments/powercut prove the rest.
     assert words._connection.execute("PRAGMA synchronous").fetchone() == (2,)
     words.close()
 

@@ -1,4 +1,4 @@
-"""A queue's file opens whatever state it is in, or the error is one line with the mend."""
+"""The file of a queue opens in whatever state it is, or the error is one line with the fix."""
 
 import os
 import sqlite3

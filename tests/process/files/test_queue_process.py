@@ -1,4 +1,4 @@
-"""The process around a queue: alone, waiting for room, and at its end closed."""
+"""The process around a queue runs alone, waits for disk space, and closes the queue at its end."""
 
 import asyncio
 import sqlite3
@@ -17,7 +17,7 @@ NAMES = QueueNames("the dictionary", "printer", "words")
 
 
 class Printing:
-    """Works on a queue of words; `reports` are what its supervisor was given."""
+    """A process that works on a queue of words. `reports` records the calls to its supervisor."""
 
     def __init__(self, path: Path, refusals: int = 0, error: Exception | None = None) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What is saved of a damaged SQLite database, and what counts as damage."""
+"""Rows saved from a damaged SQLite database, and errors that count as damage."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ SCHEMA = (
     "CREATE TABLE keyless (text TEXT);"
 )
 LEAF_OF_ROWS, LEAF_OF_KEYS = 0x0D, 0x0A
-"""First bytes of the pages of `numbered` and `named` that hold rows."""
+"""First byte of the pages that contain rows: in `numbered` and in `named`."""
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
             connection.execute("INSERT INTO named VALUES (?, ?)", (f"{number:05}", "x" * 100))
         connection.execute("INSERT INTO keyless VALUES ('x')")
         connection.execute("COMMIT")
-        # Each table on pages of its own, in the order of its keys.
+        # Each table then has its own pages, in the order of its keys.
         connection.execute("VACUUM")
     return path
 
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 def target(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(tmp_path / "sound.db", isolation_level=None)) as connection:
         connection.executescript(SCHEMA)
-        connection.execute("PRAGMA synchronous=OFF")  # each row is a transaction here
+        connection.execute("PRAGMA synchronous=OFF")  # Each row is a transaction here.
         yield connection
 
 
@@ -58,7 +58,7 @@ def source(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def break_pages(path: Path, kind: int, shares: tuple[float, ...]) -> None:
-    """Overwrite pages of one kind that lie at these shares of the way through all of them."""
+    """Overwrite pages of one kind. `shares` are their positions among these pages, from 0 to 1."""
     content = bytearray(path.read_bytes())
     pages = [at for at in range(PAGE_BYTES, len(content), PAGE_BYTES) if content[at] == kind]
     for share in shares:

@@ -1,4 +1,4 @@
-"""Folders of segments, of which only what has changed is listed."""
+"""Folders of segments, in which only changed subfolders are listed."""
 
 from __future__ import annotations
 

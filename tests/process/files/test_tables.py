@@ -1,4 +1,4 @@
-"""What makes tables is loaded alone, and takes nothing from whom it hides."""
+"""The module for tables loads without pandas, and others can still import pandas afterwards."""
 
 import subprocess
 import sys

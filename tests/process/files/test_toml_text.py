@@ -1,4 +1,4 @@
-"""Tables that are written as TOML are read as the same tables."""
+"""Tables written as TOML are read back as the same tables."""
 
 import tomllib
 from typing import Any

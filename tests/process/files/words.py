@@ -1,10 +1,10 @@
-"""A queue in SQLite that is nothing but one."""
+"""The smallest possible queue in SQLite."""
 
 from gateway.process.files.queue_database import QueueDatabase
 
 
 class Words(QueueDatabase):
-    """A queue of properties alone."""
+    """A queue that stores only properties."""
 
     migration_set = "words"
     migrations_known = ("m001_properties",)

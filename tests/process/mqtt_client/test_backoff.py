@@ -1,4 +1,4 @@
-"""Waiting before the next attempt."""
+"""The waiting time before the next attempt."""
 
 import asyncio
 from itertools import pairwise

@@ -1,4 +1,7 @@
-"""gmqtt for a session whose state is kept elsewhere; the places that matter are in tests/bridge."""
+"""gmqtt for a session whose state is stored elsewhere.
+
+The critical places are tested in tests/bridge.
+"""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Packet identifiers in flight towards one broker, their order, and whom an answer belongs to."""
+"""Packet identifiers in flight to one broker, their order, and the exchange of each response."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The names of sessions."""
+"""Names of sessions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""TLS towards the upstream broker: its certificate is verified, and ours is shown."""
+"""TLS to the upstream broker: its certificate is verified, and the gateway's own is presented."""
 
 import asyncio
 import ssl
@@ -19,7 +19,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 async def handshake(authority: Authority, context: ssl.SSLContext, host: str) -> bytes:
-    """Connect to a server that wants a certificate; what it sends then."""
+    """Connect to a server that requires a client certificate, and return the bytes it sends."""
     serving = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(authority.ca))
     serving.load_cert_chain(authority.folder / "broker.pem", authority.folder / "broker.key")
     serving.verify_mode = ssl.CERT_REQUIRED

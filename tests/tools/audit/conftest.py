@@ -1,4 +1,4 @@
-"""The brokers and clients of the system tests."""
+"""Brokers and clients from the system tests."""
 
 from tests.system.fixtures import new_stage, new_uploader, pytest_runtest_makereport
 

@@ -1,4 +1,4 @@
-"""A log of one database, judged event by event, for the tests of single modules."""
+"""A check of one database's log, event by event, for the tests of single modules."""
 
 from gateway.tools.audit.findings import Findings, LawException
 from gateway.tools.audit.log_check import LogCheck
@@ -6,7 +6,10 @@ from tests.laws.events import Event
 
 
 def checked(*events: Event, check: LogCheck | None = None) -> LogCheck:
-    """Take these events, 10 ms apart where they have no time, and go on from an earlier check."""
+    """Check these events, continuing after an earlier check if there is one.
+
+    Events without a time are 10 ms apart.
+    """
     check = check or LogCheck(Findings("test"), "gw", "store")
     first = check.next_sequence
     timed = [{"time": 10 * (first + n), **event} for n, event in enumerate(events)]
@@ -15,5 +18,5 @@ def checked(*events: Event, check: LogCheck | None = None) -> LogCheck:
 
 
 def exceptions_of(check: LogCheck) -> list[LawException]:
-    """Everything found so far."""
+    """Return all exceptions that the check has found so far."""
     return check.context.findings.exceptions

@@ -1,4 +1,4 @@
-"""A data directory: the journal of a real core and store, and its tables, as found on a disk."""
+"""A data directory as found on a disk: the journal of a real core and store, and its tables."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,8 @@ def test_no_wild_life_with_cuts_and_takeovers_is_called_a_violation(
     findings = audit_of(tmp_path)
     wrong = [one for one in findings.exceptions if one.verdict == "violation"]
     assert not wrong, wrong
-    # Two things only the log does not show: expired before its release, and no local.
+    # The log does not show two things: an expiry before the release, and the No Local option of a
+    # subscription.
     assert {one.law for one in findings.exceptions} <= {"fan_out"}
     assert findings.counts.entries > 0
 

@@ -1,4 +1,4 @@
-"""What the log leaves open against what the database holds."""
+"""Exchanges that are still open at the end of the log, compared with the database."""
 
 import sqlite3
 from contextlib import closing
@@ -14,7 +14,10 @@ from tests.tools.audit.test_data_directory import audit_of
 
 @pytest.fixture
 def left_open(tmp_path: Path) -> Path:
-    """Message 1 held; 2 in flight and 3 to 5 queued for a subscriber whose window is 1."""
+    """Return a data directory in which message 1 is held, 2 is in flight and 3 to 5 are queued.
+
+    The subscriber's window is 1.
+    """
     harness = Harness(tmp_path)
     harness.limits.max_inflight = 1
     harness.subscriber("watch", "t", 2)

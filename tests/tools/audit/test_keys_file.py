@@ -1,4 +1,4 @@
-"""The file of `--keys` on the device: the same lines as for the Spark job."""
+"""The file for `--keys` on the device, which has the same lines as for the Spark job."""
 
 from pathlib import Path
 

@@ -1,5 +1,7 @@
-"""`oncegate audit` as an operator runs it: on a broker under load that is killed again and again,
-while it runs and when it has stopped."""
+"""`oncegate audit` as an operator runs it on a broker under load, which is killed repeatedly.
+
+The audit runs once while the broker runs, and once after it has stopped.
+"""
 
 import asyncio
 import json
@@ -37,9 +39,10 @@ def run_audit(data_directory: Path, *more: str) -> tuple[int, dict[str, Any]]:
 
 
 def lose_segments(directory: Path) -> None:
-    """Lose one segment after the other: the log has a hole then, and no violation.
+    """Remove one segment at a time, and assert that the audit reports a hole and no violation.
 
-    Some hold all events of a start of the broker, and the journal may still hold the same.
+    A segment may contain all events of one start of the broker, and the journal may still have the
+    same events.
     """
     uploaded = (directory / "uploaded").rglob("*.jsonl.zst")
     in_order = sorted(uploaded, key=lambda path: path.name.split(".")[2])
@@ -76,7 +79,7 @@ async def test_a_broker_killed_under_load_is_audited_running_and_stopped_and_all
             await subscriber.is_subscribed.wait()
         publishing = tasks.create_task(publisher.run())
         for _ in range(KILL_COUNT):
-            await asyncio.sleep(source.uniform(0.2, 0.6))  # the moment is what this is about
+            await asyncio.sleep(source.uniform(0.2, 0.6))  # The moment of a kill is random.
             await asyncio.to_thread(stage.broker.kill)
             await asyncio.to_thread(stage.broker.start)
         code, running = await asyncio.to_thread(run_audit, directory)

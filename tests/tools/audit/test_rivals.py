@@ -1,4 +1,4 @@
-"""Two segments with one number, before the first signature of a gateway."""
+"""Two segments with the same number, from before the gateway's first signature."""
 
 from pathlib import Path
 

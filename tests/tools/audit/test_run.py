@@ -1,4 +1,4 @@
-"""Every case of the table of laws, judged on the device; and segments that are refused."""
+"""Every case in the table of checks, run on the device; and segments that are refused."""
 
 from collections import Counter
 from pathlib import Path

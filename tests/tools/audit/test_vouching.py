@@ -1,4 +1,4 @@
-"""Which key vouches for which segment; and forged segments in an audit of files."""
+"""The key that vouches for each segment, and forged segments in an audit of files."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def a_log(seed: bytes | None = SEED) -> LogWriter:
 
 
 def in_place_of(real: Segment, log: LogWriter, **changes: object) -> Segment:
-    """The second segment's events, sealed by someone else."""
+    """Return a segment with the second segment's events, sealed by someone else."""
     first = log.segments[0]
     count = len(begin(*life(1, 0)))
     events = [

@@ -1,4 +1,4 @@
-"""A small broker that forwards messages, and lies where a test requires it."""
+"""A small broker that forwards messages, and that misbehaves where a test requires it."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -9,9 +9,9 @@ from gateway.tools.bench.run import run
 from gateway.tools.bench.scenario import Scenario
 from tests.peers.scripted_broker import ScriptedBroker, ServerSide, answers_to
 
-# What leaves instead of one message, which is the so-many-th.
+# Returns the messages that the broker sends in place of the message with this number.
 Forward = Callable[[int, Publish], Iterable[Publish]]
-# What is answered to one packet; None: the truth.
+# Returns the response to a packet, or None for the correct one.
 Answer = Callable[[Packet], list[Packet] | None]
 
 
@@ -24,7 +24,10 @@ def truthfully(_packet: Packet) -> list[Packet] | None:
 
 
 class LyingBroker(ScriptedBroker):
-    """Listens on `port` while it is entered. QoS 2 is forwarded at PUBLISH, which is early."""
+    """A broker that listens on `port` while its block runs.
+
+    It forwards QoS 2 at PUBLISH, before the release.
+    """
 
     def __init__(
         self,
@@ -64,7 +67,7 @@ class LyingBroker(ScriptedBroker):
 
 
 def copy_of(message: Publish, payload: bytes | None = None) -> Publish:
-    """The same message, or one with another payload."""
+    """Return a copy of the message, with another payload if one is given."""
     return Publish(
         message.topic,
         message.payload if payload is None else payload,
@@ -76,11 +79,11 @@ def copy_of(message: Publish, payload: bytes | None = None) -> Publish:
 
 
 COUNT = 500
-"""Messages of each publisher of a run."""
+"""Messages per publisher in one run."""
 
 
 async def result_of(broker: LyingBroker, **options: object) -> Result:
-    """One run against the broker; `options` are of `Scenario`."""
+    """Run the load generator against the broker. `options` are fields of `Scenario`."""
     values = {"count": COUNT, "patience_seconds": 0.2} | options
     scenario = Scenario(port=broker.port, **values)  # type: ignore[arg-type]
     return await asyncio.to_thread(run, scenario)

@@ -1,4 +1,4 @@
-"""Results of runs that did not take place: counters as a test sets them."""
+"""Results of runs that did not take place, with counters that a test sets."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def usage(cpu_seconds: float = 0.0, written_bytes: int | None = 0) -> Usage:
 
 
 def reading(seconds: float, messages: int, **more: Any) -> Reading:
-    """Counters at a moment at which `messages` were sent, acknowledged and received."""
+    """Return counters from a moment at which `messages` were sent, acknowledged and received."""
     values = {"received": messages, "cpu_seconds": 0.0, "broker": None} | more
     return Reading(seconds=seconds, sent=messages, completed=messages, **values)
 

@@ -1,4 +1,4 @@
-"""The clients of a run: as many as the scenario states, connected, and led away."""
+"""The clients of a run: as many as the scenario states, connected, and disconnected at the end."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""One client's connection: its handshake, its keep-alive and its end."""
+"""The connection of one client: its handshake, its keep-alive and its end."""
 
 import socket
 
@@ -32,7 +32,7 @@ async def test_a_broker_that_wants_a_keep_alive_is_pinged() -> None:
 
 async def test_a_disconnect_of_the_broker_contains_its_reason() -> None:
     def shut(packet: Packet) -> list[Packet] | None:
-        # Server shutting down
+        # Reason code: Server shutting down
         return [Disconnect(0x8B)] if isinstance(packet, Publish) else None
 
     async with LyingBroker(answer=shut) as broker:

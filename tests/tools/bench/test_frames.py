@@ -1,4 +1,4 @@
-"""Bursts are the packets that the standard's encoder makes, one after another."""
+"""Bursts contain the same packets as the standard encoder builds, one after another."""
 
 import pytest
 from hypothesis import given

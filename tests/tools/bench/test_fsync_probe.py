@@ -1,4 +1,4 @@
-"""One fsync of a disk is timed as SQLite does it."""
+"""The duration of one fsync on a disk, measured as SQLite does it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The parts of `make hostile` that need no broker: attackers' bytes, statistics, rows, report."""
+"""The parts of `make hostile` that need no broker: bytes of attackers, statistics, rows, report."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def row_of(times: float = 1.5, **changes: Any) -> Row:
     } | changes
 
 
-# -- attacks and what they may cost
+# -- attacks and their limits
 
 
 def test_attacks_have_names_of_their_own_and_say_what_they_do() -> None:
@@ -150,7 +150,7 @@ def test_a_ledger_reports_what_is_missing_and_what_came_twice() -> None:
         ledger.take_message(bytes([qos]) + number.to_bytes(8, "big"))
     assert ledger.conservation() == Conservation(6, lost=2, doubled=2)
     ledger.connections_lost = 1
-    # At QoS 1 a message may come again where a connection was lost.
+    # At QoS 1 a message may be repeated after a lost connection.
     assert ledger.conservation() == Conservation(6, lost=2, doubled=1, connections_lost=1)
 
 

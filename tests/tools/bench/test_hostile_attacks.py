@@ -1,4 +1,5 @@
-"""`make hostile` on a real broker: two short attacks, a cut honest client, a killed broker."""
+"""`make hostile` on a real broker: two short attacks, an honest client whose connection is cut, and
+a killed broker."""
 
 import asyncio
 import signal
@@ -56,7 +57,7 @@ async def test_an_honest_client_that_is_cut_comes_back_and_loses_nothing(tmp_pat
 
 
 class DoomedBroker(BesiegedBroker):
-    """Is killed a moment after the attack has begun."""
+    """A broker that is killed a moment after the attack has begun."""
 
     def forget_high_water(self) -> None:
         super().forget_high_water()

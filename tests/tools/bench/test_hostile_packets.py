@@ -1,4 +1,4 @@
-"""Bytes of hostile clients are what they say: wrong in one way each."""
+"""The bytes of each hostile client contain the one error that they are named after."""
 
 import sys
 

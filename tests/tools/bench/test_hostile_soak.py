@@ -1,6 +1,6 @@
-"""The soak in short: every kind of attack once, at the same time, beside honest clients.
+"""A short soak: every kind of attack once, all at the same time, next to honest clients.
 
-Latencies do not count here, on a machine that does other work; everything else does.
+Latencies do not count here, because the machine does other work. Everything else does.
 """
 
 from dataclasses import replace
@@ -30,16 +30,21 @@ SURE = (
     access_attacks.WrongTokens,
     page_attacks.WrongPageTokens,
 )
-"""Answered at their first packets, before any login. Others have to be let in, or meet a limit by a
-rate or after a time: a loaded machine may not come so far in seconds."""
+"""Attacks that are answered at their first packets, before a login.
+
+Other attacks have to log in, or reach a limit on a rate or a time, which a loaded machine may not
+manage within seconds.
+"""
 
 SHORT = Plan(window=6.0, settle=1.0, rounds=1, rate=20.0, share=0.03, gives_way=False)
-"""With the usual `connect_timeout`: within it a password is checked, for which a loaded machine may
-take seconds."""
+"""A short plan with the default `connect_timeout`, which includes the check of a password.
+
+That may take seconds on a loaded machine.
+"""
 
 
 def whole_soak() -> Soak:
-    """What holds in every respect, of one attack."""
+    """Return a soak with one attack in which every check passes."""
     calm = {"QoS 1 received": {"p50": 1.0, "p99": 4.0}}
     return Soak(
         calm=[calm] * 3,

@@ -1,4 +1,4 @@
-"""Latencies count from the right moment, and percentiles are those of the samples."""
+"""Latencies count from the correct moment, and percentiles are those of the samples."""
 
 import math
 from typing import Any

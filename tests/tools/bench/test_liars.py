@@ -1,4 +1,4 @@
-"""What a broker does wrong is found: a load generator that trusts measures nothing."""
+"""The load generator finds a broker's errors. One that trusts the broker would measure nothing."""
 
 from collections.abc import Iterable
 
@@ -103,7 +103,7 @@ async def test_a_message_that_is_never_acknowledged_is_unfinished(qos: int) -> N
 async def test_a_message_refused_with_a_reason_code_is_counted() -> None:
     def refuse(packet: Packet) -> list[Packet] | None:
         if isinstance(packet, Publish) and packet.packet_id % EVERY == 0:
-            # Quota exceeded
+            # Reason code: Quota exceeded
             return [Puback(packet.packet_id, 0x97)]
         return None
 
@@ -143,7 +143,7 @@ async def test_a_closed_connection_ends_the_run() -> None:
 
 async def test_without_a_count_lost_messages_do_not_stop_the_others() -> None:
     def lose_most(number: int, message: Publish) -> Iterable[Publish]:
-        # Nothing comes any more until the publisher takes what is missing as lost.
+        # No message arrives until the publisher counts the missing ones as lost.
         return [message] if number < 5 or number >= 10 else []
 
     async with LyingBroker(forward=lose_most) as broker:

@@ -1,4 +1,4 @@
-"""The loop: whole packets to the clients, and what the kernel did not take is written later."""
+"""The event loop passes whole packets to the clients, and writes unsent bytes later."""
 
 import time
 
@@ -28,7 +28,7 @@ def test_what_the_kernel_does_not_take_is_written_in_order_when_there_is_room() 
         client.send(data)
         client.send(b"the end")
         assert client.unsent
-        # The loop learns of it at the client's next packet.
+        # The loop notices the unsent bytes at the client's next packet.
         broker.feed(PINGRESP)
         assert client.is_watched
         written = broker.written()

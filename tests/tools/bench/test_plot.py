@@ -1,4 +1,4 @@
-"""The picture of a run is well-formed, and its lines stay in their panels."""
+"""The plot of a run is well-formed, and its lines stay inside their panels."""
 
 from typing import Any
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""What a process has used is what it has used."""
+"""The processor time, memory and writes counted for a process."""
 
 import os
 import subprocess

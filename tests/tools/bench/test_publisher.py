@@ -1,4 +1,4 @@
-"""A publisher keeps its window and ends every exchange, in whatever order it is answered."""
+"""A publisher respects its window and completes every exchange, in any order of the answers."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,10 @@ MESSAGES = 60
 
 
 class Broker:
-    """Answers in the order that the test draws. `refused`: by a reason code, where 5.0 has one."""
+    """A broker that answers in an order drawn by the test.
+
+    `refused` counts refusals by reason code, which MQTT 5.0 allows.
+    """
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -42,19 +45,19 @@ class Broker:
         assert self.decoder.error is None
 
     def answer_all(self) -> Iterator[Packet]:
-        """Everything that is open, in order."""
+        """Yield a positive response to every open exchange, in order."""
         for packet_id in [*self.released, *(k for k, qos in self.unacknowledged.items() if qos)]:
             yield self._answer_to(packet_id, 0)
 
     def answer(self, draw: st.DataObject) -> Iterator[Packet]:
-        """Some of what is open, in order or not, some of it refused."""
+        """Yield responses to some open exchanges, in order or not. Some of them are refusals."""
         waiting = [packet_id for packet_id, qos in self.unacknowledged.items() if qos]
         waiting += self.released
         count = draw.draw(st.integers(0, len(waiting)), label="answers")
         if draw.draw(st.booleans(), label="out of order"):
             waiting = draw.draw(st.permutations(waiting))
         for packet_id in waiting[:count]:
-            # No matching subscribers, quota exceeded
+            # Reason codes: No matching subscribers, Quota exceeded
             reason_code = draw.draw(st.sampled_from([0, 0, 0, 0, 0x10, 0x97]))
             is_said = self.unacknowledged[packet_id] > 0 and self.version == 5
             yield self._answer_to(packet_id, reason_code if is_said else 0)
@@ -92,7 +95,7 @@ def test_any_order_of_answers_cut_anywhere_ends_all_exchanges(
             publisher.pump(time.perf_counter())
             broker.receive(connection.written())
             assert publisher.sent - publisher.completed <= window
-            # What the test draws goes on for a while, and then everybody gets an answer.
+            # After some rounds of drawn responses every exchange is answered.
             answers = broker.answer(draw) if turn < 8 else broker.answer_all()
             data = b"".join(encode(packet, version) for packet in answers)
             cuts = draw.draw(st.lists(st.integers(0, 1 << 12), max_size=3), label="cuts")
@@ -106,7 +109,7 @@ def test_any_order_of_answers_cut_anywhere_ends_all_exchanges(
 
 
 def begin_at(publisher: Publisher, sequence: int) -> None:
-    """As if so many messages had been sent and acknowledged."""
+    """Set the publisher's counters as if `sequence` messages had been sent and acknowledged."""
     publisher.sent = sequence
     for step in publisher.steps:
         step.done = sequence

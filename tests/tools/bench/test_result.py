@@ -1,4 +1,4 @@
-"""What a run has measured: rates, shares and faults, and what limits it."""
+"""The measurements of a run: rates, shares and faults, and the bottleneck."""
 
 import dataclasses
 import json

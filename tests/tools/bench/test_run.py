@@ -99,7 +99,7 @@ def test_publishers_alone_are_measured_by_their_acknowledgements(broker: BrokerP
     assert 0 < result.acknowledgement_ms["p50"] <= result.acknowledgement_ms["max"]
     usage = result.as_json()["broker"]
     assert usage["rss_bytes"] > 1 << 20
-    # 50 messages, each on the disk before PUBREC.
+    # 50 messages, each written to the disk before PUBREC.
     assert usage["written_bytes"] >= 50 * 64
 
 
@@ -116,7 +116,7 @@ def test_what_was_queued_comes_when_the_subscribers_are_back(
     scenario = dataclasses.replace(AWAY, port=broker.port, qos=qos, version=version, count=2_000)
     result = run(scenario)
     assert result.is_clean
-    # Only the way out of the queues was measured.
+    # Only the delivery from the queues was measured.
     assert (result.sent, result.completed, result.received) == (0, 0, 6_000)
     assert result.end.sent == 6_000
     assert result.delivery_ms == {}

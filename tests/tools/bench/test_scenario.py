@@ -1,4 +1,4 @@
-"""What a scenario may be, and what follows from it."""
+"""Valid and invalid scenarios, and the values derived from them."""
 
 import pytest
 from hypothesis import given

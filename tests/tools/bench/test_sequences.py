@@ -1,4 +1,4 @@
-"""Losses, duplicates and disorder are those that anybody counts with a set."""
+"""Counts of losses, duplicates and disorder agree with a simple count that uses a set."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ def test_every_message_is_counted_as_first_again_late_or_lost(
     duplicates = late = 0
     highest = -1
     for arrival in arrivals:
-        # -1 stands for the usual case: the next one.
+        # -1 means the usual case: the next number.
         sequence = highest + 1 if arrival == -1 else arrival
         if arrival == -1:
             sequences.receive_run(1)

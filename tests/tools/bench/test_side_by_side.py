@@ -1,4 +1,4 @@
-"""What `make bench` puts together from its runs; the runs themselves are too long for a test."""
+"""The document that `make bench` builds from its runs, which are themselves too long for a test."""
 
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def test_a_ratio_that_was_not_reached_and_a_busy_machine_are_said() -> None:
 
 
 def test_every_load_can_be_run(tmp_path: Path) -> None:
-    # Mosquitto reads its configuration with another user's rights.
+    # Mosquitto reads its configuration as another user.
     tmp_path.chmod(0o755)
     meter = Meter(pinned=False)
     tls = certificates_in(tmp_path)
@@ -113,9 +113,9 @@ def test_every_load_can_be_run(tmp_path: Path) -> None:
         for name, broker in BROKERS.items():
             with broker(tmp_path, contest.queue_messages, tls if contest.tls else None) as running:
                 result = meter.measure(running, tuple(options), 0.3)
-            # On a busy machine none may arrive within the time that a rate is of.
+            # On a busy machine no message may arrive within the measured time.
             assert max(rate_of(result), result["total"]["received"]) > 0
-            # At QoS 0 one comes only where the run lasts until the sessions' facts are written.
+            # At QoS 0 there is a commit only if the run lasts until the sessions' state is written.
             assert contest.tls or ("commits" in result) == (name == "Oncegate")
 
 

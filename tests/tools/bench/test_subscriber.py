@@ -1,4 +1,4 @@
-"""A subscriber counts and answers the same, whether it reads runs or packets, however they come."""
+"""A subscriber counts and answers alike for runs and single packets, however they are split."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from tests.tools.bench.wired import PAYLOAD_BYTES, TOPICS, pieces_of, subscriber
 
 PUBLISHERS = 2
 
-# What a broker may send, and what it may not: (what, publisher, how many).
+# Actions of a broker, allowed and forbidden ones: (kind, publisher, number of messages).
 actions = st.lists(
     st.tuples(
         st.sampled_from(
@@ -29,7 +29,7 @@ actions = st.lists(
 
 @dataclass
 class Story:
-    """The bytes of such actions, and what they ought to come to, counted message by message."""
+    """The bytes of such actions, and the expected counts, calculated message by message."""
 
     qos: int
     version: int
@@ -91,7 +91,7 @@ class Story:
         if self.qos < 2:
             return
         for packet_id in range(1, count + 1):
-            # Packet identifier not found, which only MQTT 5.0 can say
+            # Reason code: Packet identifier not found, which exists only in MQTT 5.0
             reason_code = 0x92 if packet_id % 7 == 0 else 0
             self.stream += encode(Pubrel(packet_id, reason_code), self.version)
             self.answers += encode(Pubcomp(packet_id), self.version)

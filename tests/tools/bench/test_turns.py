@@ -1,4 +1,4 @@
-"""What `make bench-turns` makes of its runs; the runs themselves are too long for a test."""
+"""The table that `make bench-turns` prints for its runs, which are too long for a test."""
 
 from io import StringIO
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.instruments.benchmarks import turns
 
 
 def test_the_ratio_is_the_median_of_the_rounds_and_not_of_the_rates() -> None:
-    # The machine was half as fast in the second round: for both builds.
+    # The machine was half as fast in the second round, for both builds.
     rates = {"before": [100.0, 50.0, 100.0], "now": [110.0, 55.0, 90.0]}
     assert turns.ratio_of(rates) == pytest.approx(1.1)
 

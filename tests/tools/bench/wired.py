@@ -1,4 +1,4 @@
-"""A client of the load generator on one end of a socket pair, the test in the broker's place."""
+"""A client of the load generator on one end of a socket pair, with the test as the broker."""
 
 import socket
 from collections.abc import Iterator
@@ -49,21 +49,24 @@ def publisher_of(*, qos: int, version: int, window: int, rows: int = 512) -> Pub
 
 
 class Wired:
-    """What the broker would write goes in with `feed`, what the client wrote comes out."""
+    """The broker's end of a client.
+
+    `feed` sends bytes to the client, and `written` returns the client's bytes.
+    """
 
     def __init__(self, loop: Loop, peer: socket.socket) -> None:
         self._loop = loop
         self._peer = peer
 
     def feed(self, *pieces: bytes) -> None:
-        """Each piece is what one read brings."""
+        """Send the pieces. Each piece is what the client gets from one read."""
         for piece in pieces:
             if piece:
                 self._peer.sendall(piece)
                 self._loop.tick()
 
     def end(self) -> None:
-        """Close the broker's side; the client reads the end."""
+        """Close the broker's side, so that the client reads an end of file."""
         self._peer.shutdown(socket.SHUT_WR)
         self._loop.tick()
 
@@ -89,6 +92,6 @@ def wired(client: Client) -> Iterator[Wired]:
 
 
 def pieces_of(data: bytes, cuts: list[int]) -> list[bytes]:
-    """`data` cut at these places."""
+    """Return the pieces of `data` after cuts at these places."""
     edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
     return [data[start:end] for start, end in pairwise(edges)]

@@ -10,7 +10,10 @@ from gateway.uploader.settings import RESERVE_BYTES_MAX, RESERVE_STEP_BYTES
 from tests.small_disk import SmallDisk, small_disk
 
 DISK_BYTES = 64 << 20
-"""So large that its share is the largest reserve; what is not written takes no memory."""
+"""So large that its share is the largest reserve.
+
+The file system takes memory only for written data.
+"""
 
 
 @pytest.fixture

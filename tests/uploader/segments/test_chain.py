@@ -11,12 +11,15 @@ from gateway.uploader.segments.newer_format import NewerFormat
 from tests.uploader.journals import Broker
 from tests.uploader.stage import Stage
 
-# What stands on the disk after a crash or a fault is made by hand here, on top of a real log.
+# Files as a crash or a fault would leave them are created by hand here, on top of a real log.
 
 
 @pytest.fixture
 async def three(stage: Stage) -> Stage:
-    """Three segments of five events, all uploaded; the journal still has everything."""
+    """Return a stage with three segments of five events, all uploaded.
+
+    The journal still has everything.
+    """
     broker = Broker()
     for _ in range(3):
         stage.journal.blobs.append(broker.exchanges(1))
@@ -87,7 +90,7 @@ async def test_a_newest_segment_that_the_disk_lost_is_written_again_from_the_jou
     assert three.sequences() == list(range(1, 21))
 
 
-# A dangling link is what a listing has of a file that is moved away before it is opened.
+# A dangling link is like a file that is moved away after the listing and before it is opened.
 
 
 async def test_a_segment_that_is_sent_between_listing_and_reading_keeps_its_place(
@@ -97,7 +100,7 @@ async def test_a_segment_that_is_sent_between_listing_and_reading_keeps_its_plac
     newest = segments_in(three.log_dir / "sent")[-1]
     (three.log_dir / "sealed" / str(newest)).symlink_to("moved away")
     assert loaded(three).head == before
-    # Pruned as well.
+    # The segment is also removed from the sent ones.
     (three.log_dir / "sent" / str(newest)).unlink()
     assert loaded(three).head == before
 

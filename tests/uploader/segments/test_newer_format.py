@@ -1,4 +1,4 @@
-"""What a later version wrote is refused in a sentence, wherever it stands."""
+"""Files written by a later version are refused with one sentence, wherever they are."""
 
 from pathlib import Path
 

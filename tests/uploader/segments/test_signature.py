@@ -1,4 +1,4 @@
-"""What is signed, byte for byte, and that nothing else holds."""
+"""The signed bytes, one by one, and signatures that are not valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The key is made once, kept, and lost only with a word about it."""
+"""The key is created once and stored, and its loss is logged."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ for number in range(int(sys.argv[2])):
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 """
-"""Ends a process before the first file operation of making a key, another before the second, ..."""
+"""Kills one process before the first file operation of creating a key, the next before the 2nd."""
 CUTS = 20
-"""More than there are operations."""
+"""More than the number of file operations."""
 
 
 def test_the_first_load_makes_a_key_that_only_its_user_reads(tmp_path: Path) -> None:

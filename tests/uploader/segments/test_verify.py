@@ -16,7 +16,7 @@ from tests.uploader.stage import Stage
 
 
 async def sealed_lines(stage: Stage) -> tuple[SegmentName, list[dict[str, object]]]:
-    """A whole segment's name and its lines, parsed."""
+    """Return the name of a complete segment and its parsed lines."""
     stage.journal.blobs = [Broker().exchanges(2)]
     await stage.run_once()
     (path,) = stage.uploaded_dir.iterdir()
@@ -27,7 +27,7 @@ async def sealed_lines(stage: Stage) -> tuple[SegmentName, list[dict[str, object
 
 
 def written(directory: Path, name: SegmentName, data: bytes) -> Path:
-    """``data`` under a name whose sha256 is right, so that only what is inside can be wrong."""
+    """Write `data` under a name with the correct sha256, so that only the contents can be wrong."""
     right = SegmentName(
         name.gateway,
         name.boot,
@@ -42,7 +42,7 @@ def written(directory: Path, name: SegmentName, data: bytes) -> Path:
 
 
 def packed(lines: list[dict[str, object]]) -> bytes:
-    """The lines as a frame, the footer's sha256 made right again."""
+    """Return the lines as a frame, with the footer's sha256 corrected."""
     body = b"".join(orjson.dumps(line) + b"\n" for line in lines[:-1])
     footer = {**lines[-1], "sha256": hashlib.sha256(body).hexdigest()}
     return zstd.compress(body + orjson.dumps(footer) + b"\n")

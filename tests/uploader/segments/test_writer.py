@@ -61,7 +61,7 @@ def test_the_largest_signed_footer_fits_and_names_its_key(tmp_path: Path) -> Non
     writer.append(b'{"sequence":%d}\n' % 10**18, 1)
     path = path_of(tmp_path / "sealed", writer.seal(tmp_path / "sealed"))
     footer = zstd.decompress(path.read_bytes()).splitlines()[-1]
-    # The count has 1 digit here, 19 at the most.
+    # The count has 1 digit here, and at most 19.
     assert len(footer) + 1 + 18 <= FOOTER_BYTES_MAX
     assert load_segment(path).public_key == signer.public_key
 

@@ -82,7 +82,7 @@ async def test_a_segment_that_is_set_aside_between_listing_and_reading_is_no_fau
 ) -> None:
     await with_three_segments(stage)
     newest = sorted((stage.log_dir / "sent").iterdir())[-1]
-    # What a listing has of a file that is moved away before it is opened.
+    # Like a file that is moved away after the listing and before it is opened.
     (stage.log_dir / "sealed" / newest.name).symlink_to("moved away")
     await stage.run_once()
     assert "fails" not in caplog.text
@@ -151,7 +151,7 @@ async def test_with_months_of_sent_segments_a_new_one_costs_a_few_listings(
                 stage.journal.blobs.append(broker.exchanges(1))
                 await until(partial(is_sent, stage, number))
     old = {stage.log_dir / "sent" / f"{thousand:05d}___" for thousand in range(2, 30)}
-    # The oldest goes from the first subfolder.
+    # The oldest segment is removed from the first subfolder.
     assert old.isdisjoint(listed)
     assert len(kept(stage)) == 300
 
@@ -168,7 +168,7 @@ async def test_of_thousands_of_sent_segments_a_hundredth_is_removed_at_a_time(st
         age(stage.log_dir / "sent")
         stage.journal.blobs.append(broker.exchanges(1))
         await until(lambda: len(kept(stage)) == 1_981)
-        # With the next one sent, the uploader has looked at what it kept of this one.
+        # After the next segment is sent, the uploader has already checked its files once.
         stage.journal.blobs.append(broker.exchanges(1))
         await until(partial(is_sent, stage, 3_003))
         with listings() as listed:
@@ -226,7 +226,7 @@ async def test_a_segment_of_any_number_is_damaged_and_comes_back_in_its_place(
     stop.set()
     await task
     path_of(stage.log_dir / "damaged", name).write_bytes(whole)
-    # The next start of the uploader tries it immediately.
+    # The uploader tries it immediately at its next start.
     await stage.run_once()
     assert path_of(stage.settings.data_dir / "away" / "x", name).read_bytes() == whole
     assert path_of(stage.log_dir / "sent", name).read_bytes() == whole

@@ -1,4 +1,4 @@
-"""Conditions of the SD card. tests/api/status/test_card.py has those of its report, on the page."""
+"""Conditions of the SD card. See tests/api/status/test_card.py for its report on the page."""
 
 import pytest
 

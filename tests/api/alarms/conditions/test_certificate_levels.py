@@ -1,4 +1,4 @@
-"""Levels of certificates by the days that they have left."""
+"""Levels of certificate alarms by the number of days until expiry."""
 
 import pytest
 

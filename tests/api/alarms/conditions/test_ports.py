@@ -14,7 +14,7 @@ Ports = list[dict[str, Any]]
 
 @pytest.fixture
 def ports() -> Ports:
-    """The recorded ports, to be bent before they are judged."""
+    """Return the recorded ports, which a test may change."""
     found: Ports = recorded.bridge_status()["ports"]
     return found
 
