@@ -1,4 +1,4 @@
-"""`docs/architecture.md` has every verb and every thread, `docs/commands.md` every verb."""
+"""`docs/architecture.md` names every command and thread, and `docs/commands.md` every command."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 SOURCES = ("gateway", "firmware-bridge/firmware_bridge", "api", "cloud_jobs")
-# What makes a thread, and where its name stands among the arguments.
+# Calls that create a thread, and the argument with the thread's name.
 MAKERS = {"ThreadPoolExecutor": "thread_name_prefix", "Thread": "name", "CommitThread": "name"}
 
 
@@ -21,17 +21,17 @@ def verbs() -> set[str]:
 
 
 def section(page: str, heading: str) -> str:
-    """Return the text below a heading of a page, up to the next one of its kind."""
+    """Return the text below a heading of a page, up to the next heading of the same level."""
     return page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
 
 
 def first_cells(text: str) -> str:
-    """Return the first column of a text's tables, a cell a line."""
+    """Return the first column of a text's tables, one cell per line."""
     return "\n".join(re.findall(r"^\| (.*?) \|", text, re.MULTILINE))
 
 
 def names_of_threads() -> Iterator[str]:
-    """Yield the name of each thread that the product makes, where it stands as text."""
+    """Yield the name of each thread that the product creates, if the name is a string literal."""
     for source in SOURCES:
         for path in (ROOT / source).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):

@@ -1,5 +1,8 @@
-"""A class of plain Python can have a compiled base only where the base declares that: else
-mypyc's build, which no test of the server runs with, raises TypeError for the first object."""
+"""A class of plain Python may have a compiled base only if the base allows it.
+
+Otherwise mypyc's build raises TypeError for the first object, and no test of the server runs with
+that build.
+"""
 
 import ast
 from pathlib import Path
@@ -16,7 +19,7 @@ def _classes_of(module: str) -> dict[str, ast.ClassDef]:
 
 
 def _compiled_bases_of(path: Path) -> list[tuple[str, str]]:
-    """The module and the name of each compiled class that a class in the file is derived from."""
+    """Return module and name of each compiled class from which a class in the file is derived."""
     tree = ast.parse(path.read_text())
     imported = {
         alias.asname or alias.name: (node.module, alias.name)

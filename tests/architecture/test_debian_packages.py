@@ -1,6 +1,7 @@
-"""The installation of Debian packages: what is asked for, and what an interruption leaves behind.
+"""The installation of Debian packages: the packages requested, and the state after an interruption.
 
-apt and dpkg are scripts here, in a root of the test's own: the real ones run in `make machines`.
+apt and dpkg are scripts here, in a root directory of the test. The real programs run in `make
+machines`.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ OTHERS = "#!/bin/sh\nexit 101\n"
 
 @dataclass
 class Machine:
-    """A root directory, and a PATH with scripts in the place of apt and dpkg."""
+    """A root directory, and a PATH with scripts in place of apt and dpkg."""
 
     root: Path
     environment: dict[str, str] = field(default_factory=dict)
@@ -40,7 +41,7 @@ class Machine:
         return path
 
     def offers(self, *packages: str) -> None:
-        """Let apt offer these packages and no others."""
+        """Make apt offer these packages and no others."""
         known = "|".join(packages) or "none"
         self.program("apt-cache", f'case $2 in {known}) echo "  Candidate: 1.0" ;; esac')
 
@@ -67,7 +68,8 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    """Nothing is installed, apt offers nothing, no Java is there, and this is no root."""
+    """Return a machine without any package and without Java, whose apt offers nothing and whose
+    user is not root."""
     for folder in ("bin", "run", "usr/sbin"):
         (tmp_path / folder).mkdir(parents=True)
     machine = Machine(tmp_path)
@@ -89,10 +91,11 @@ def machine(tmp_path: Path) -> Machine:
 
 @contextlib.contextmanager
 def installing(machine: Machine, *shell: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """The script as root on a terminal of its own, while apt installs, and the terminal's master.
+    """Run the script as root on a terminal of its own while apt installs. Yield the process and the
+    terminal's master.
 
-    apt goes on when the file `go` appears, and notes each signal that reaches it. `shell` is what
-    calls the script.
+    apt continues when the file `go` appears, and records each signal that it receives. `shell` is
+    the command that calls the script.
     """
     root = machine.root
     machine.program("id", "echo 0")
@@ -103,12 +106,14 @@ def installing(machine: Machine, *shell: str) -> Iterator[tuple[subprocess.Popen
         f"while ! [ -e {root}/go ]; do sleep 0.02; done; touch {root}/finished ;; esac",
     )
     master, slave = pty.openpty()
-    # Else Linux sends the signal of Ctrl-C, and then throws away what was written meanwhile.
+    # Without this flag Linux sends the signal of Ctrl-C and then discards the output written
+    # meanwhile.
     attributes = termios.tcgetattr(slave)
     attributes[3] |= termios.NOFLSH
     termios.tcsetattr(slave, termios.TCSANOW, attributes)
     process = subprocess.Popen(
-        # A shell cannot trap what was ignored before it, as Ctrl-C is in the background.
+        # A shell cannot trap a signal that was ignored at its start, as Ctrl-C is in the
+        # background.
         ["env", "--default-signal=HUP,INT,TERM", "setsid", "--ctty", *shell, "sh", SCRIPT, "run"],
         stdin=slave,
         stdout=slave,
@@ -232,7 +237,7 @@ def test_ctrl_c_lets_the_installation_finish_and_reports_it(machine: Machine) ->
 
 
 def test_a_terminal_that_is_closed_lets_the_installation_finish(machine: Machine) -> None:
-    # Bash ends with its terminal, and the kernel sends SIGHUP to what it has called.
+    # Bash ends with its terminal, and the kernel sends SIGHUP to the programs that it has called.
     with installing(machine, "sh", "-c", '"$@"; exit 0', "sh") as (shell, master):
         os.close(master)
         assert shell.wait(DEADLINE_SECONDS) == -signal.SIGHUP

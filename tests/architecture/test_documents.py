@@ -1,4 +1,4 @@
-"""What the documents name exists: links, files, classes and their methods."""
+"""Links, files, classes and methods named in the documents exist."""
 
 import ast
 import re
@@ -47,13 +47,14 @@ def broken_links_of(document: Path, text: str) -> Iterator[str]:
 
 
 def anchors_of(text: str) -> set[str]:
-    """The headings as links name them: lower case, hyphens for spaces, no punctuation."""
+    """Return the anchors of the headings: lower case, hyphens for spaces, no punctuation."""
     headings = re.findall(r"^#+ (.+)$", CODE_BLOCK.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def missing_files_of(text: str) -> Iterator[str]:
-    # A link counts from its document and is looked at above; in prose a path counts from the root.
+    # Paths in links start from their document and are checked above; paths in prose start from the
+    # root.
     for name in FILE.findall(LINK.sub("", text)):
         if not (ROOT / name).exists():
             yield name
@@ -61,7 +62,7 @@ def missing_files_of(text: str) -> Iterator[str]:
 
 @cache
 def members() -> dict[str, set[str]]:
-    """Every class of the sources by name, with its methods, properties and attributes."""
+    """Return the members of every class in the sources, by the name of the class."""
     found: dict[str, set[str]] = {}
     for source in SOURCES:
         for path in (ROOT / source).rglob("*.py"):
@@ -88,9 +89,10 @@ def missing_members_of(text: str) -> Iterator[str]:
 
 
 def lines_of_trees(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each path that the trees of a page name, a folder with a slash, and its description.
+    """Yield each path in the trees of a page, with a slash after a folder, and the path's
+    description.
 
-    A tree is a code block that begins with a folder; two spaces are a level.
+    A tree is a code block that begins with a folder. Two spaces are one level.
     """
     path: list[str] = []
     for line in "".join(TREE_BLOCK.findall(text)).splitlines():
@@ -102,7 +104,7 @@ def lines_of_trees(text: str) -> Iterator[tuple[str, str]]:
 
 
 def folders_of_tests() -> set[str]:
-    """Return the folders that the tree of the tests has to name."""
+    """Return the folders that the tree of the tests must name."""
     tests = ROOT / "tests"
     inner = (tests / name for name in ("broker", "instruments", "process", "tools"))
     places = [*tests.glob("[!_.]*"), *(path for each in inner for path in each.glob("[!_.]*"))]
@@ -190,7 +192,7 @@ def test_every_document_can_be_reached_from_the_readme_or_from_the_architecture(
         reached.add(document)
         for target in LINK.findall(CODE_BLOCK.sub("", document.read_text())):
             path = (document.parent / target.partition("#")[0]).resolve()
-            # A link to a folder shows everything in it.
+            # A link to a folder leads to every document in it.
             documents = path.glob("*.md") if path.is_dir() else [path]
             waiting += (each for each in documents if each.suffix != ".png")
     assert [str(path.relative_to(ROOT)) for path in DOCUMENTS if path not in reached] == []
@@ -201,7 +203,7 @@ DECIDED_IN = re.compile(r"^\| MQTT5?-[\d.]+-\d+ \| .*? \| (.*?) \| .*? \|$", re.
 
 
 def undefined_places_of(text: str) -> Iterator[str]:
-    """Yield the places of the column "decided in" that the sources do not define."""
+    """Yield the places in the column "decided in" that the sources do not define."""
     for cell in sorted(set(DECIDED_IN.findall(text))):
         for place in re.findall(r"`([\w.]+)`", cell):
             if not is_defined(place):
@@ -210,7 +212,7 @@ def undefined_places_of(text: str) -> Iterator[str]:
 
 @cache
 def is_defined(place: str) -> bool:
-    """Return True if `module.Class.method`, below `gateway/broker`, is defined there."""
+    """Return True if `module.Class.method` is defined below `gateway/broker`."""
     parts = place.split(".")
     for count in range(len(parts), 0, -1):
         folder = ROOT.joinpath("gateway", "broker", *parts[:count])
@@ -223,7 +225,7 @@ def is_defined(place: str) -> bool:
 
 
 def is_in(body: list[ast.stmt], names: list[str]) -> bool:
-    """Return whether a chain of classes and functions is defined in a body, one in another."""
+    """Return whether a body defines the chain of nested classes and functions with these names."""
     if not names:
         return True
     kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

@@ -1,4 +1,4 @@
-"""No error of the system reaches a person as Python words it: `[Errno 2]`, or a path twice."""
+"""No system error reaches a person as `[Errno 2]` or with a path given twice."""
 
 import ast
 from collections.abc import Iterator
@@ -25,14 +25,14 @@ OF_THE_SYSTEM = {
 
 
 def kinds_of(caught: ast.expr | None) -> set[str]:
-    """Names of what a handler catches."""
+    """Return the names of the exceptions that a handler catches."""
     if isinstance(caught, ast.Tuple):
         return {ast.unparse(each) for each in caught.elts}
     return set() if caught is None else {ast.unparse(caught)}
 
 
 def raw_errors_in(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines that format, convert or log an error of the system as it is."""
+    """Yield the lines that format, convert or log a system error unchanged."""
     for handler in ast.walk(tree):
         if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
             continue

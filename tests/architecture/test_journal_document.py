@@ -1,5 +1,8 @@
-"""docs/formats/journal.md and docs/formats/session-log.md say what the recorder writes and what
-the journal's reader makes of it."""
+"""docs/formats/journal.md and docs/formats/session-log.md agree with the code.
+
+The former describes what the recorder writes, and the latter the events that the journal's reader
+returns.
+"""
 
 import re
 import sqlite3
@@ -41,7 +44,7 @@ JOURNAL = (FORMATS / "journal.md").read_text()
 SESSION_LOG = (FORMATS / "session-log.md").read_text()
 ENVELOPE = {"event", "session", "client_id"}
 MESSAGE_BYTES = 19
-# These observations tell numbers, as text.
+# These observations have numbers as text.
 SUBJECTS = {Observation.LOG_TRUNCATED: "1"}
 DETAILS = {Observation.LOG_TRUNCATED: "2", Observation.CLOCK_STEPPED: "3"}
 
@@ -52,8 +55,8 @@ HELD = Held(SESSION, 7, MESSAGE, 0.0)
 DELIVERY = Delivery(SESSION, MESSAGE, 5, 2, 0)
 
 Write = Callable[[Recorder], None]
-# For each method of the recorder: what to call it with, and how many bytes of text follow the
-# record's fixed part.
+# For each method of the recorder: its arguments, and the number of bytes of text after the fixed
+# part of the record.
 CALLS: dict[str, tuple[tuple[object, ...], int]] = {
     "session_opened": ((SESSION, CONNECTION), 10),
     "session_resumed": ((SESSION, CONNECTION), 10),
@@ -88,7 +91,7 @@ CALLS: dict[str, tuple[tuple[object, ...], int]] = {
 
 def blob_of(write: Write) -> bytes:
     recorder = Recorder(State([]), b"s" * 8, b"b" * 8, 1, 1)
-    # A name stands once in a batch: these batches have one number each.
+    # A batch contains a name only once, and all these batches have the same number.
     SESSION.named_in_batch = -1
     write(recorder)
     blob = recorder.seal(1_700_000_000_000, ClockQuality.UNKNOWN)
@@ -106,7 +109,7 @@ def write_of(method: str) -> Write:
 
 
 def events_made() -> dict[str, Event]:
-    """One event of each name that the reader can make."""
+    """Return one event for each name of an event that the reader can return."""
     writes = [write_of(method) for method in CALLS if method != "observed"]
     writes += [partial(observe, event) for event in Observation]
     made: dict[str, Event] = {}
@@ -117,7 +120,7 @@ def events_made() -> dict[str, Event]:
 
 
 def rows_of(text: str, heading: str) -> list[list[str]]:
-    """The cells of the first table behind a heading."""
+    """Return the cells of the first table after a heading."""
     rows: list[list[str]] = []
     for line in text[text.index(f"\n{heading}\n") :].splitlines()[2:]:
         if line.startswith("|"):

@@ -1,4 +1,4 @@
-"""`docs/limits.md` names bounds that exist, and tests that exist."""
+"""`docs/limits.md` names only bounds and tests that exist."""
 
 import ast
 import importlib
@@ -30,7 +30,7 @@ NO_BOUND_OF_A_CLIENT = {
     "WILL_BYTES_FREE",
     "HELD_BYTES_FREE",
 }
-"""The standard's own, and those that say how a bound on the page is counted."""
+"""Bounds from the standard itself, and constants that define how a bound on the page is counted."""
 BOUND_IN_OTHER_TERMS = {
     "BURST_SECONDS",
     "DISK_SHARE",
@@ -42,7 +42,7 @@ BOUND_IN_OTHER_TERMS = {
     "SLICE_UNITS",
     "TIMER_UNITS",
 }
-"""The page has what follows from them, or a word in place of the number."""
+"""Bounds for which the page states a consequence, or a word in place of the number."""
 UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 1e3, "MB": 1e6, "million": 1e6} | {
     "µs": 1e-6,
     "ms": 1e-3,
@@ -60,7 +60,7 @@ def rows() -> list[re.Match[str]]:
 
 @cache
 def names_in(path: str) -> frozenset[str]:
-    """What a source file defines: constants, attributes, functions."""
+    """Return the names that a source file defines: constants, attributes, functions."""
     return frozenset(_names_of(ast.parse((ROOT / path).read_text())))
 
 
@@ -73,13 +73,13 @@ def _names_of(tree: ast.AST) -> Iterator[str]:
 
 
 def value_of(row: re.Match[str]) -> object:
-    """The value of the constant that a row names; None for what is no constant of a module."""
+    """Return the value of the constant in a row, or None if the name is not a module's constant."""
     name = row[4].removeprefix("firmware-bridge/").removesuffix(".py").replace("/", ".")
     return getattr(importlib.import_module(name), row[3], None)
 
 
 def numbers_of(text: str) -> list[float]:
-    """Numbers in a cell of the page, in bytes, seconds or as they are written."""
+    """Return the numbers in a cell of the page, in bytes, in seconds, or without a unit."""
     found = NUMBER.findall(text)
     return [float(number.replace(",", "")) * UNITS.get(unit, 1) for number, unit in found]
 

@@ -1,4 +1,4 @@
-"""Alert rules and dashboard: every expression is PromQL, and every metric exists."""
+"""Every expression in alert rules and dashboard is valid PromQL, and every metric exists."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The pure rooms reach for nothing outside of their arguments, and the rooms keep their arrows."""
+"""The pure rooms use nothing but their arguments, and rooms import only what they may."""
 
 import ast
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PURE_ROOMS = ("wire", "core")
-# What makes two runs differ, or reaches beyond the arguments.
+# Modules that make two runs differ, or that reach beyond the arguments.
 CLOCKS = {"time", "datetime", "sched", "zoneinfo"}
 CHANCE = {"random", "secrets", "uuid"}
 SOCKETS = {"socket", "socketserver", "ssl", "select", "selectors", "http", "urllib"}
@@ -72,7 +72,7 @@ def test_the_arrows_between_the_rooms_point_one_way() -> None:
 
 
 def inner_parts_used_in(tree: ast.AST) -> Iterator[str]:
-    """Return the uses of a broker's core, or of its attributes with an underscore."""
+    """Yield the uses of a broker's core, or of its attributes with an underscore."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             owner = node.value
@@ -102,7 +102,7 @@ def test_a_pure_room_states_why_it_exists(room: str) -> None:
     assert ast.get_docstring(tree)
 
 
-# Rooms of `gateway` that each part may import; import contracts check indirect imports.
+# Rooms of `gateway` that each part may import. Import contracts check indirect imports.
 ALLOWED = {
     "api": {"process.control", "process.files", "process.tls_transport"},
     "cloud_jobs": set(),
@@ -140,7 +140,7 @@ FOLDERS_OF_ROOMS = ("broker", "process", "tools")
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module: `broker.core` of `gateway.broker.core.state`."""
+    """Return the room of a module, for example `broker.core` for `gateway.broker.core.state`."""
     names = module.split(".")[1:]
     return ".".join(names[:2] if names[0] in FOLDERS_OF_ROOMS else names[:1])
 

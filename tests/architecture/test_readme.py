@@ -1,4 +1,4 @@
-"""What README.md asks people to type exists."""
+"""Commands and settings in README.md exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`docs/security.md` names a test for each threat, and the tests exist."""
+"""`docs/security.md` names at least one test for each threat, and all of these tests exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the set-up relies on: versions with hashes, no addresses, one list of Debian packages."""
+"""Files for the set-up: versions with hashes, no addresses, and one list of Debian packages."""
 
 import json
 import re
@@ -51,7 +51,8 @@ def test_the_files_agree_on_every_version() -> None:
     for path in LOCKED:
         for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(), re.MULTILINE):
             versions.setdefault(name, set()).add(version)
-    # Where a package splits by Python version it has the same two versions everywhere.
+    # A package with different versions for different Pythons has the same two versions in every
+    # file.
     several = {name: found for name, found in versions.items() if len(found) > 1}
     for name, found in several.items():
         for path in LOCKED:
@@ -67,7 +68,7 @@ def test_every_javascript_package_has_a_hash_and_no_download_address() -> None:
     for name, package in packages.items():
         assert package["integrity"].startswith("sha512-"), name
         assert "resolved" not in package, name
-        # The folder's .npmrc would not let it run.
+        # The .npmrc in the folder would prevent an install script.
         assert "hasInstallScript" not in package, name
 
 
@@ -106,7 +107,8 @@ def test_a_second_python_is_the_newest_of_another_version(tmp_path: Path) -> Non
     def python(name: str, version: str) -> Path:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # It is asked for its version with `print`, and otherwise whether it is usable.
+        # The script asks for the version with `print`, and otherwise checks whether the Python is
+        # usable.
         path.write_text(f"#!/bin/sh\ncase $2 in *print*) echo {version} ;; esac\n")
         path.chmod(0o755)
         return path

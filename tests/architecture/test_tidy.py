@@ -1,4 +1,4 @@
-"""The house's sizes, the mirror of the tests, and its words: what a reviewer would look for."""
+"""Sizes of modules and functions, a test file for each module, and words to avoid."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ PARTS = {
 }
 MODULE_LINES_MAX = 300
 FUNCTION_LINES_MAX = 40
-# Longer ones, which must not grow: modules that are one table or one automaton.
+# Longer modules, which must not grow: each is one table or one state machine.
 LONGER_MODULES = {
     "gateway/broker/core/rules/connect/admit.py": 303,
     "gateway/broker/core/state.py": 355,
@@ -26,8 +26,8 @@ LONGER_MODULES = {
     "gateway/broker/store/recovery.py": 305,
     "tests/broker/server/listeners/test_websocket.py": 343,
 }
-# Longer ones, which must not grow: an attribute a line, an option a line, or a loop in which a call
-# would cost a message more than a line costs its reader.
+# Longer functions, which must not grow: one line per attribute or option, or a loop in which a call
+# would cost more time per message than a line costs its reader.
 LONGER_FUNCTIONS = {
     "gateway/cli/tools/bench.py: bench": 92,
     "gateway/broker/core/core.py: __init__": 44,
@@ -89,8 +89,8 @@ DOCUMENTS = [
         if "node_modules" not in path.parts
     ),
 ]
-# Words of the house's list for which there is always a better one, also as a part of a name;
-# `"told"` is a field of the control socket.
+# Words for which there is always a better one, also as a part of a name; `"told"` is a field of the
+# control socket.
 WORDS = re.compile(
     r"\b(nobody|somebody|whoever|for ever|anew|tells|hears|says|at once|the shell"
     r"|(?<!\")told|told(?!\"))\b",
@@ -105,7 +105,7 @@ ROOMS_IN_DIALECT = re.compile(
 # A docstring is a command (functions) or a noun phrase (classes, modules, properties, attributes).
 OPENINGS = re.compile(r"(Whether|Let|Have|Who|Whose|Which|What|Where|How|That|Of|To a)\b")
 OPENINGS_OF_ATTRIBUTES = re.compile(r"(Whether|Let|Have|Who|Whose|Which|What|Where|That|Of|To a)\b")
-# Dialect: verbs of the house's first years for which English has a plain one.
+# Dialect: words from this project's first years for which English has a plain one.
 DIALECT = re.compile(
     r"\b(stands?(?! for\b)|go(es)? on|gone on|behind (the|its?|them|which|what|each)|so many"
     r"|as it comes|what is left|what there is|all the same|mend(s|ed)?|want of|bears"
@@ -114,18 +114,18 @@ DIALECT = re.compile(
 )
 QUOTED = re.compile(r"``?[^`]*``?")
 LINKED = re.compile(r"\]\([^)]*\)|tests/[\w/]+\.py(: [\w, ]+)?")
-# Names in a test are sentences: their words are held like a text's. Names of other parts are not
-# the test's own.
+# Names in a test are sentences, so their words are checked like those of a text. Names from other
+# parts are not the test's own.
 NAMES_OF_OTHERS = {"DATAGRAMS_AT_ONCE_MAX"}
 
 # The list of words itself.
 TESTS_IN_OTHER_WORDS = re.compile(r"tests/architecture/test_tidy\.py")
-# After these a string is a statement of its own: a docstring.
+# A string after one of these tokens is a separate statement: a docstring.
 STATEMENT_BEGINS = (tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 
 def modules() -> list[Path]:
-    """The modules of the product, relative to the root."""
+    """Return the product's modules, relative to the root."""
     return sorted(path.relative_to(ROOT) for part in PARTS for path in (ROOT / part).rglob("*.py"))
 
 
@@ -136,7 +136,7 @@ def paths_of_tests(exempt: re.Pattern[str]) -> list[Path]:
 
 
 def long_functions_in(path: Path) -> Iterator[tuple[str, int]]:
-    """Functions beyond the limit, with their lines."""
+    """Yield functions that are longer than the limit, with their number of lines."""
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -145,7 +145,7 @@ def long_functions_in(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def misnamed_loggers_in(path: Path) -> Iterator[str]:
-    """Calls of `getLogger` that make a logger of the module's own under another name."""
+    """Yield calls of `getLogger` that give the module's own logger another name."""
     tree = ast.parse((ROOT / path).read_text())
     named = [
         statement.value
@@ -155,7 +155,7 @@ def misnamed_loggers_in(path: Path) -> Iterator[str]:
     ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("getLogger"):
-            # One that is named by a text is another library's.
+            # A logger named by a string literal belongs to another library.
             is_foreign = bool(node.args) and isinstance(node.args[0], ast.Constant)
             if node not in named and not is_foreign:
                 yield f"{path}:{node.lineno}: {ast.unparse(node)}"
@@ -194,22 +194,22 @@ def test_every_module_has_a_test_file_of_its_name_at_its_place() -> None:
 
 
 def lines_with_other_words(path: Path) -> Iterator[str]:
-    """Yield lines of a file with a word that the house does not use, each with its place."""
+    """Yield lines of a file that contain a word to avoid, each with its place."""
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
         if WORDS.search(line):
             yield f"{path}:{number}: {line}"
 
 
-# A test for all files, and not one for each: 3,000 tests of 10 ms take longer to be collected by
-# each worker than to be run.
+# One test for all files, and not one per file: collecting 3,000 tests of 10 ms in each worker takes
+# longer than running them.
 def test_modules_are_written_in_the_house_s_words() -> None:
     assert [line for path in modules() for line in lines_with_other_words(path)] == []
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Names (as words), comments and docstrings of a test, with their lines.
+    """Yield names (as words), comments and docstrings of a test, with their line numbers.
 
-    Other strings are data: payloads, user names, what a program writes.
+    Other strings are data: payloads, user names, output of programs.
     """
     before = tokenize.NEWLINE
     with (ROOT / path).open("rb") as file:

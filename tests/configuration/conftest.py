@@ -1,4 +1,4 @@
-"""A place for a configuration file."""
+"""Fixture with the path of a configuration file."""
 
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""Configurations that are refused: the file, what its line names, and what it states is allowed."""
+"""Configurations that are refused: the file, the start of its error line, and the allowed values
+stated there."""
 
 TLS = "tls = {certificate = 'c', key = 'k', "
 SENSOR = "[[serial]]\nname = 'a'\npath = 'x'\n"

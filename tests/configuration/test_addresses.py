@@ -1,4 +1,4 @@
-"""Addresses, paths, topic filters and URLs as the operator writes them."""
+"""Addresses, paths, topic filters and URLs as operators write them."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sections are made of what was written; a protocol brings its own keys."""
+"""Sections are built from the written values, and a protocol adds its own keys."""
 
 import tomllib
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from tests.bridge.meters import Meter, Meters
 
 @dataclass(frozen=True, kw_only=True)
 class Registers(ProtocolSettings):
-    """A protocol with a key that another one has, of another form."""
+    """A protocol that has a key of another protocol with a different type."""
 
     descriptions: ClassVar = {"meters": "How many there are."}
 

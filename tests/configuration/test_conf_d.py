@@ -1,4 +1,4 @@
-"""Files of `conf.d/`: they add serial ports and nothing else, and a mistake names file and line."""
+"""Files in `conf.d/` may add serial ports and nothing else. A mistake names file and line."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ DUST = '[[serial]]\nname = "dust"\npath = "/dev/ttyUSB0"\nframing = "json"\n'
 
 @pytest.fixture
 def folder(file: Path) -> Path:
-    """The folder next to an empty configuration file."""
+    """Return the folder `conf.d/` next to an empty configuration file."""
     file.touch()
     made = conf_d.folder_of(file)
     made.mkdir()
@@ -21,12 +21,12 @@ def folder(file: Path) -> Path:
 
 
 def names_with(file: Path, environment: dict[str, str] | None = None) -> list[str]:
-    """Return the names of the ports of a configuration."""
+    """Return the names of the ports in a configuration."""
     return [port.name for port in load(file, environment or {}, {}, PROTOCOLS).serial]
 
 
 def mistake_of(file: Path) -> str:
-    """Return the one mistake of a configuration."""
+    """Return the only mistake in a configuration."""
     with pytest.raises(ConfigurationError) as caught:
         load(file, {}, {}, PROTOCOLS)
     (line,) = caught.value.problems

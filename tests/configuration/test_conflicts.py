@@ -1,4 +1,4 @@
-"""Values of several tables that do not fit together, and what is still said beside a mistake."""
+"""Values in several tables that contradict each other, and further mistakes next to them."""
 
 from collections.abc import Collection
 from pathlib import Path

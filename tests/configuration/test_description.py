@@ -1,4 +1,4 @@
-"""Every key as people write it."""
+"""Descriptions of every key in the form in which people write it."""
 
 import tomllib
 from pathlib import Path

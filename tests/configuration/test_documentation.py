@@ -1,4 +1,4 @@
-"""docs/configuration.md and the sections say the same: sections, keys, defaults."""
+"""docs/configuration.md agrees with the code about sections, keys and defaults."""
 
 import re
 from dataclasses import MISSING, Field
@@ -23,7 +23,7 @@ from gateway.process.declarations.readings import QuantityRule, Readings
 from gateway.process.declarations.section import fields_of, keys_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
-# A table within another has a part of its own.
+# A table inside another table has a section of its own in the page.
 TABLES_WITHIN = {
     "### TLS at a listener": "tls",
     "### TLS at the page": "page_tls",
@@ -38,7 +38,7 @@ TABLES_WITHIN = {
     "### Meters of an M-Bus line": "serial_meters",
     "### Registers of a Modbus device": "serial_devices_registers",
 }
-# Where there is no value by default, the page describes what happens.
+# For keys without a default value the page describes the behaviour in words.
 WORDS = re.compile(
     r"none|none, required|the port's name|the first listener|created at .*|`uploaded` .*"
     r"|`100`, or `19` with .*"

@@ -1,4 +1,4 @@
-"""When each key takes effect: the declaration, the documentation, and what is made of them."""
+"""The moment at which a changed key takes effect: declared, documented, and applied by a reload."""
 
 import copy
 import re
@@ -79,14 +79,14 @@ def test_what_becomes_of_a_change(change: dict[str, Any], effect: Effect) -> Non
 
 
 class Other:
-    """A value that no key has: what a reload answers does not depend on which one it is."""
+    """A value that no key has. The answer of a reload does not depend on the value."""
 
     def __repr__(self) -> str:
         return "other"
 
 
 def with_other(configuration: Configuration, section: str, key: str) -> Configuration:
-    """The same, but for one key."""
+    """Return a copy of the configuration with another value for one key."""
     changed = copy.copy(configuration)
     part = getattr(configuration, section)
     first = copy.copy(part[0] if isinstance(part, tuple) else part)
@@ -103,7 +103,7 @@ def with_other(configuration: Configuration, section: str, key: str) -> Configur
 def test_each_key_is_in_force_after_a_reload_or_its_answer_names_who_waits_for_what(
     section: str, key: str
 ) -> None:
-    """One key of one section is another: nothing that a file can have goes unanswered."""
+    """One key in one section is changed, for every key that a file can have."""
     before = configured(
         listeners=[{"port": 1884}],
         queues=[{"client": "a", "when_full": "refuse"}],

@@ -1,4 +1,4 @@
-"""Owner of the UART on a Raspberry Pi's header: the console or sensors."""
+"""The owner of the UART on a Raspberry Pi's header: the console or sensors."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The gateway's id: made once, never changed, and found again where the disk lost it."""
+"""The gateway's id is created once, never changed, and recovered if the disk has lost it."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def test_a_damaged_chain_names_no_client(tmp_path: Path) -> None:
 
 
 def leave_only(witness: str, log_dir: Path) -> None:
-    """Of `chain.json` and the folders of segments one is left to say the id."""
+    """Leave only one place that contains the id: `chain.json` or one of the folders of segments."""
     if witness != "chain":
         (log_dir / "chain.json").unlink()
     for path in (log_dir / "sent").iterdir():

@@ -1,4 +1,4 @@
-"""`[access.jwt]`: what it needs, and which addresses keys may come from."""
+"""`[access.jwt]`: required keys, and addresses from which signing keys may be loaded."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each key in a sentence, for the schema that editors show."""
+"""One sentence about each key, for the schema that editors show."""
 
 from gateway.configuration import Configuration
 from gateway.configuration.key_descriptions import KEY_DESCRIPTIONS

@@ -1,4 +1,4 @@
-"""`[[listeners]]`: an address, and who reaches it."""
+"""`[[listeners]]`: addresses, and the clients that can reach them."""
 
 from pathlib import Path
 from typing import Any

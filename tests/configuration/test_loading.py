@@ -1,4 +1,4 @@
-"""Where values come from, in which order they win, and what they become."""
+"""Sources of values, their priority, and the values that result."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A key in the wrong section is referred to the section that has it."""
+"""For a key in the wrong section the error names the right section."""
 
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS

@@ -1,4 +1,4 @@
-"""`[access.mysql]`: what it needs, and queries that cannot be meant."""
+"""`[access.mysql]`: required keys, and queries that are refused."""
 
 from pathlib import Path
 

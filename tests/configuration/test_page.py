@@ -1,4 +1,4 @@
-"""`[api]`: who may see the page, and where it is without users."""
+"""`[api]`: who may see the page, and which addresses are allowed without users."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every mistake is one line that names the source, the key, the value and what is allowed."""
+"""Every mistake is one line with the source, the key, the value and the allowed values."""
 
 from pathlib import Path
 

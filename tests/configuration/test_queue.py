@@ -1,4 +1,4 @@
-"""`[[queues]]`: what the queues of some clients do when they are full."""
+"""`[[queues]]`: the behaviour of some clients' queues when they are full."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Shares of the limits, as they are written."""
+"""Users' shares of the limits, as operators write them."""
 
 import pytest
 

@@ -22,8 +22,8 @@ VALIDATOR = Draft202012Validator(schema(PROTOCOLS))
 PAGES = ("README.md", "docs/configuration.md", "image/container/README.md")
 EXAMPLES = [*sorted((ROOT / "image").rglob("gateway.toml")), *(ROOT / page for page in PAGES)]
 
-# What a schema cannot see: ranges behind a unit, whole numbers written with a point, and what keys
-# or tables must have in common. `oncegate check-config` finds it.
+# Rules that a schema cannot express: ranges of values with units, integers written with a decimal
+# point, and conditions across keys or tables. `oncegate check-config` checks them.
 LEFT_TO_THE_LOADER = {
     "[console]\nuart = 'console'\n[[serial]]\nname = 'gps'\npath = '/dev/ttyAMA0'",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'board'\nflow_control = 'xon_xoff'",
@@ -81,7 +81,10 @@ def accepts(content: str) -> bool:
 
 
 def examples_of(file: Path) -> list[str]:
-    """The file, or the configurations that a page shows; then with what is commented out."""
+    """Return the configurations in a page.
+
+    For another file return its text, first as it is and then without the comment signs before keys.
+    """
     text = file.read_text()
     if file.suffix == ".md":
         return re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
@@ -89,7 +92,7 @@ def examples_of(file: Path) -> list[str]:
 
 
 def uncommented(line: str) -> str:
-    """A key or table that is commented out; prose stays a comment."""
+    """Remove the comment sign before a key or a table. Prose remains a comment."""
     without = re.sub(r"^# ?(?=\[|\w+ = )", "", line)
     try:
         tomllib.loads(without)

@@ -1,4 +1,4 @@
-"""The sections that stand in the file once."""
+"""Sections that may occur only once in the file."""
 
 from pathlib import Path
 

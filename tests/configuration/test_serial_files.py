@@ -1,4 +1,7 @@
-"""Changes of sensors in `conf.d/`: checked, whole, and undone; hostile values are refused."""
+"""Changes to sensors in `conf.d/` are checked, written atomically and undone.
+
+Hostile values are refused.
+"""
 
 import stat
 import tomllib
@@ -17,7 +20,7 @@ Files = SerialFiles[Configuration]
 
 
 def files_next_to(file: Path) -> Files:
-    """Return the files next to a configuration file, which need not exist."""
+    """Return the files next to a configuration file, which is created if it does not exist."""
     file.touch()
     return SerialFiles(
         conf_d.folder_of(file),
@@ -27,7 +30,7 @@ def files_next_to(file: Path) -> Files:
 
 @pytest.fixture
 def files(file: Path) -> Files:
-    """The files next to an empty configuration file."""
+    """Return the files next to an empty configuration file."""
     return files_next_to(file)
 
 
@@ -39,7 +42,7 @@ def version_of(files: Files, name: str) -> str | None:
 def refusal_of(
     files: Files, name: str, table: dict[str, Any], version: str | None = None
 ) -> ChangeRefused:
-    """Return why a table is not saved."""
+    """Return the reason why a table is not saved."""
     with pytest.raises(ChangeRefused) as caught:
         files.save(name, table, version)
     return caught.value

@@ -1,4 +1,4 @@
-"""`[[serial]]`: a port, its line and its protocol."""
+"""`[[serial]]`: a port with its line settings and its protocol."""
 
 from pathlib import Path
 

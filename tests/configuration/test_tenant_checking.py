@@ -1,4 +1,4 @@
-"""What two tenants would share by their tables is a mistake, and all mistakes are reported."""
+"""Two tenants may not share a resource through their tables. All mistakes are reported."""
 
 from pathlib import Path
 
@@ -82,9 +82,9 @@ def test_one_authority_of_clients_certificates_does_not_serve_two_tenants(tmp_pa
     file = tmp_path / "gateway.toml"
     for theirs, is_accepted in (
         (beta.ca, True),
-        (acme.ca, False),  # the same file
-        (copy, False),  # the same certificate in another file
-        (both, False),  # among others
+        (acme.ca, False),  # The same file.
+        (copy, False),  # The same certificate in another file.
+        (both, False),  # The same certificate among others.
     ):
         text = MUTUAL.format(name="acme", port=1884, ca=acme.ca)
         text += MUTUAL.format(name="beta", port=1885, ca=theirs)

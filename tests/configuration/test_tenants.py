@@ -1,4 +1,4 @@
-"""What is a tenant's own, what it takes from the top level, and how its mistakes are named."""
+"""A tenant's own settings, settings inherited from the top level, and names in error messages."""
 
 from pathlib import Path
 

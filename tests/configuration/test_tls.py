@@ -1,4 +1,4 @@
-"""`tls = { ... }` of a listener: what it proves, and which ports follow from it."""
+"""`tls = { ... }` of a listener: the files that it needs, and the default port that follows."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`[uplink]`: a bridge to an upstream broker, and what of it cannot work."""
+"""`[uplink]`: a connection to an upstream broker, and settings that cannot work."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_filters_that_share_a_topic_overlap(one: str, other: str, topic: str) ->
 
 @given(filters().filter(bool), filters().filter(bool))
 def test_filters_that_overlap_share_a_topic(one: str, other: str) -> None:
-    # Every topic of four levels of these letters, and each beginning of one.
+    # Every topic of up to four levels from this alphabet.
     alphabet = ["a", "b", "$x", ""]
     topics = [""]
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Names that begin as ours do and set no key."""
+"""Environment variables that begin with our prefix and set no key."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What values of several sections mean together."""
+"""Values that are derived from several sections."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""The documents that people read: their links, their commands, and the site made of them."""
+"""Tests of the documents for people: links, commands, and the website built from them."""

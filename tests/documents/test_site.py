@@ -1,4 +1,4 @@
-"""The site of the documents: it builds without a warning, and loads nothing from a network."""
+"""The website of the documents is built without a warning and loads nothing from a network."""
 
 import re
 import subprocess
@@ -14,13 +14,13 @@ from docs.conf import PAGE, include_patterns, navigation_of
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = ROOT / "docs" / "index.md"
-# What a browser loads by itself, and the attribute that has its address.
+# Elements whose target a browser loads by itself, and the attribute with the address.
 LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
 STYLE_ADDRESS = re.compile(r"""(?:url\(|@import )\s*["']?(?!data:|#)([^"')\s]+)""")
 
 
 class Addresses(HTMLParser):
-    """Addresses in a page: those that a browser loads, those that a reader follows, and ids."""
+    """Addresses that a browser loads, addresses that a reader follows, and the ids of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

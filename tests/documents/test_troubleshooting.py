@@ -1,4 +1,4 @@
-"""docs/troubleshooting.md has cause and fix of each alarm, and the commands that it names."""
+"""docs/troubleshooting.md has cause and fix for each alarm, with the commands in the fix."""
 
 import ast
 import re
@@ -13,11 +13,11 @@ ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$", re.MULTILINE)
 ROWS = {id: (title, cause, fix) for id, title, cause, fix in ROW.findall(PAGE)}
 MAKERS = ("Condition", "_of", "StatusWarning")
 NAMED = re.compile(r"oncegate [a-z]+(?: [a-z]+)?|\[\w+\] \w+|\b[a-z]+_[a-z_]+\b|LimitNOFILE")
-"""Commands and keys in a fix: what a reader types or looks up."""
+"""Commands and keys in a fix, which a reader types or looks up."""
 
 
 def constant_of(node: ast.expr) -> str:
-    """Return the constant parts of a text."""
+    """Return the constant parts of a string expression."""
     return "".join(
         str(each.value)
         for each in ast.walk(node)
@@ -26,7 +26,7 @@ def constant_of(node: ast.expr) -> str:
 
 
 def fixes() -> Iterator[tuple[str, str]]:
-    """Yield identifier and fix of each condition in the code, as far as the fix is constant."""
+    """Yield identifier and fix of each condition in the code, with the fix's constant parts."""
     status = ROOT / "gateway" / "broker" / "server" / "status"
     for path in [*(ROOT / "api" / "alarms").glob("*.py"), *status.glob("*warnings.py")]:
         for node in ast.walk(ast.parse(path.read_text())):

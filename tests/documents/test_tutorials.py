@@ -1,4 +1,4 @@
-"""Each tutorial can be followed: its commands work, and print what the page shows."""
+"""Every tutorial works: its commands succeed and print what the page shows."""
 
 import shutil
 import signal
@@ -30,7 +30,7 @@ def reader(tmp_path: Path) -> Iterator[Reader]:
 
 @pytest.mark.slow
 def test_make_run_prints_what_the_readme_shows(reader: Reader) -> None:
-    """In a checkout the command is named by its path; the ports are those of this test."""
+    """In a checkout the page names the command by its path, and the test uses other ports."""
     command = next(iter(steps_of((TUTORIALS.parents[1] / "README.md").read_text())))
     assert isinstance(command, Command)
     assert command.line == "make run"

@@ -2,13 +2,13 @@
 
 In the page:
 
-- "Save this as `NAME`:" before a code block is a file.
+- A code block after "Save this as `NAME`:" is a file.
 - A block of `console` has commands (`$ `, continued with `> `), each with its output.
-- `<!-- keeps running -->` before a block: its command gets a terminal of its own until the end.
-- `<!-- fails -->`: the last command of the block ends with another exit code than 0.
+- The command in a block after `<!-- keeps running -->` gets its own terminal until the end.
+- The last command in a block after `<!-- fails -->` ends with an exit code other than 0.
 
-In an output `...` is any text, and a line of it any lines; a number other than 0 is any other
-number than 0; times and long hexadecimal numbers are any.
+In an output `...` matches any text, and a line of `...` matches any lines. A number other than 0
+matches any other number except 0. Times and long hexadecimal numbers match any others.
 """
 
 import contextlib
@@ -27,17 +27,20 @@ from tests.system.broker_process import free_port
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 PORTS = ("1883", "1884", "8883", "8080", "8081")
-"""Ports in the pages. Each reader gets free ones in place of them."""
+"""Ports in the pages. Each reader replaces them with free ports."""
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"[Ss]ave this as `([^`]+)`[^`]*:\s*$")
 KEEPS_RUNNING = "<!-- keeps running -->"
 FAILS = "<!-- fails -->"
 COMMAND_SECONDS_MAX = 240.0
-"""The longest command is an ingestion that starts Spark, on a machine that is busy."""
+"""The longest command is an ingestion, which starts Spark on a busy machine."""
 STOP_SECONDS_MAX = 60.0
 CTRL_C_WORKS = ("env", "--default-signal=INT")
-"""A shell without job control starts background processes, and so a whole run of the tests, with
-SIGINT ignored."""
+"""Enables Ctrl-C.
+
+Without job control, background processes start with SIGINT ignored, which may apply to the whole
+test run.
+"""
 NEEDS_SPARK = re.compile(r"oncegate (ingest|gold|gaps) ")
 PARTS = re.compile(
     r"(?P<any>\.\.\.)|(?P<date>\d{4}-\d\d-\d\d)|(?P<time>\d\d:\d\d:\d\d)"
@@ -109,7 +112,7 @@ def _commands_of(block: str) -> Iterator[Command]:
 
 
 def pattern_of(expected: str) -> re.Pattern[str]:
-    """Return what a line of the page stands for."""
+    """Return a pattern for the lines that a line of the page matches."""
     parts = []
     end = 0
     line = re.sub(r"\s+", " ", expected).strip()
@@ -125,7 +128,7 @@ def pattern_of(expected: str) -> re.Pattern[str]:
 
 
 def difference(expected: list[str], output: str) -> str | None:
-    """Return the first line of the page that the output does not have, or None."""
+    """Return the first difference between the page and the output, or None."""
     lines = [re.sub(r"\s+", " ", line).strip() for line in output.splitlines()]
     lines = [line for line in lines if line]
     position = 0
@@ -146,7 +149,7 @@ def difference(expected: list[str], output: str) -> str | None:
 
 
 class Reader:
-    """Follows a tutorial in a directory of its own."""
+    """Follows a tutorial in a separate directory."""
 
     def __init__(
         self,
@@ -157,10 +160,11 @@ class Reader:
         """Follow pages in `directory`.
 
         Args:
-            directory: an empty one.
-            ports: the port to use for each port that a page has.
-            here: runs the commands that need Spark in this process, which has a session, from
-                their arguments to exit code and output. None: they are processes like the others.
+            directory: An empty directory.
+            ports: The port to use for each port in a page.
+            here: A function that runs the commands that need Spark in this process, which has a
+                Spark session. It takes the arguments and returns exit code and output. With None
+                these commands are processes like the others.
         """
         self._directory = directory
         self._ports = ports
@@ -180,7 +184,7 @@ class Reader:
         """Carry out each step of a page.
 
         Raises:
-            AssertionError: a command failed, or its output differs from the page's.
+            AssertionError: A command failed, or its output differs from the page's.
         """
         text = page.read_text()
         for written, port in self._ports.items():
@@ -196,7 +200,7 @@ class Reader:
                 self._run(step)
 
     def stop(self) -> None:
-        """Press Ctrl-C in each terminal, the last one first."""
+        """Press Ctrl-C in each terminal, in reverse order."""
         while self._running:
             process, _ = self._running.pop()
             if process.poll() is None:
@@ -231,7 +235,7 @@ class Reader:
         return outcome.returncode, outcome.stdout.decode()
 
     def start(self, command: Command) -> None:
-        """Start a command in a terminal of its own, and wait for the output that the page shows."""
+        """Start a command in a separate terminal, and wait for the output that the page shows."""
         path = self._directory / f".terminal-{len(self._running)}"
         with path.open("wb") as output:
             process = subprocess.Popen(

@@ -20,7 +20,7 @@ def write(path: Path, *tokens: Token) -> None:
 
 @pytest.fixture(autouse=True)
 def closed_files() -> Iterator[None]:
-    """Set the umask so that tests' files are closed to other users, as files with secrets must be."""
+    """Set the umask so that tests' files are closed to other users, as secrets must be."""
     before = os.umask(0o077)
     yield
     os.umask(before)
