@@ -1,4 +1,4 @@
-"""Paths to which a form may redirect, and the comparison of secrets. See also `test_login_page`."""
+"""Paths to which a form may redirect, and the comparison of secrets. See also `test_login`."""
 
 import pytest
 
