@@ -1,4 +1,4 @@
-"""A disk that can be made to wait: the outbox's own store with a gate before each COMMIT."""
+"""A slow disk: the outbox's own store with a gate before each COMMIT."""
 
 import asyncio
 import threading
@@ -18,12 +18,12 @@ class GatedStore(OutboxStore):
         super().__init__(path)
 
     def hold(self) -> None:
-        """From now on a COMMIT waits, as before a slow SD card."""
+        """Make every COMMIT wait from now on, as on a slow SD card."""
         self._arrived.clear()
         self._open.clear()
 
     async def held_commit(self) -> None:
-        """Until a COMMIT stands at the gate."""
+        """Wait until a COMMIT is waiting at the gate."""
         arrived = await asyncio.to_thread(self._arrived.wait, DEADLINE_SECONDS)
         assert arrived, "nothing was committed"
 
@@ -37,5 +37,5 @@ class GatedStore(OutboxStore):
         self.commits += 1
 
     def in_flight_states(self) -> list[tuple[int, bool]]:
-        """Packet identifier and whether PUBREC has come, of each exchange on disk."""
+        """Return packet identifier and whether PUBREC has arrived, for each exchange on disk."""
         return [(exchange.packet_id, exchange.released) for exchange in self.readings.in_flight()]

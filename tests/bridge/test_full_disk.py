@@ -1,4 +1,4 @@
-"""The outbox on a disk that others fill: a small tmpfs, which needs root."""
+"""The outbox on a disk that others fill: a small tmpfs, for which root is needed."""
 
 import asyncio
 from collections.abc import Iterator
@@ -125,7 +125,7 @@ async def test_a_frame_sent_again_on_a_full_disk_is_acknowledged_no_sooner_than_
         again, placement = submit_frame(bench, 1, "a")
         assert not placement.is_new
         bench.connect()
-        await bench.outbox.lose_session()  # The broker's word does not wait for room.
+        await bench.outbox.lose_session()  # Needs no free space.
         assert not original.done()
         assert not again.done(), "acknowledged before it is durable"
         disk.empty()

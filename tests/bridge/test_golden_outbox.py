@@ -1,4 +1,4 @@
-"""An outbox that an earlier version left behind: the present bridge goes on with it, exactly."""
+"""Outboxes written by earlier versions, with which the present bridge continues exactly."""
 
 import shutil
 import sqlite3
@@ -57,7 +57,7 @@ async def test_an_outbox_of_each_version_is_published_whole_and_nothing_twice(
     in_flight = [row for row in rows if row.packet_id is not None]
     assert {row.released for row in in_flight} == {True, False}
     assert len(in_flight) < len(rows)
-    # What is released the broker has; of the rest the first half has arrived as well.
+    # The broker has all released messages, and the first half of those in flight.
     arrived = in_flight[: len(in_flight) // 2]
     assert all(row in arrived for row in in_flight if row.released)
     broker.sessions[session_of(outbox)] = Session(
@@ -96,7 +96,7 @@ def outbox_version_of(path: Path) -> int:
 
 
 def session_of(path: Path) -> str:
-    """The name of its session, which version 1 wrote with an address behind it."""
+    """Return the name of the session, without the address that version 1 stored after it."""
     with closing(sqlite3.connect(path)) as connection:
         (found,) = connection.execute("SELECT value FROM properties WHERE name = 'session'")
     name, _, _ = str(found[0]).partition("@")

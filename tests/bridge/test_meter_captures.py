@@ -71,7 +71,7 @@ async def readings_of(
     framing: str, recorded: bytes, count: int, damaged: dict[str, int], *,
     subscriber: Subscriber, terminal: Terminal, tmp_path: Path, **keys: Any,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """What the broker's subscriber gets of a recording; nothing more than `count` comes."""
+    """Replay a recording, and return all published records: exactly `count` payloads arrive."""
     port = port_of("meter", terminal.link, framing, **keys)
     async with running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room:
         await room.wait_for_port("meter", "open")

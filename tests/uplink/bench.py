@@ -1,4 +1,4 @@
-"""A committer on a real file, with connections that note what is sent over them."""
+"""A committer on a real file, with connections that record what is sent."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ def message(payload: str = "x", qos: int = 2, topic: str = "t") -> Message:
 
 
 def shown(packet: Packet) -> str:
-    """A packet in a few words, for comparison."""
+    """Return a short text for a packet, for comparison."""
     if isinstance(packet, Publish):
         again = " again" if packet.dup else ""
         return f"publish {packet.packet_id} {packet.payload.decode()}{again}"
@@ -40,7 +40,10 @@ def shown(packet: Packet) -> str:
 
 
 class Bench:
-    """`sent[side]` is what went to a side's broker since it was last looked at."""
+    """A committer with both sides' connections.
+
+    `sent(side)` returns the packets sent to that side's broker.
+    """
 
     def __init__(self, path: Path, *, queue_bytes_max: int = 1 << 20) -> None:
         self.store = open_uplink_store(path)
@@ -50,13 +53,14 @@ class Bench:
 
     def outlet(self, side: Side, window: int = WINDOW) -> Outlet:
         def send(data: bytes) -> None:
-            # Both sides of acknowledgements are the same; a PUBLISH to a broker is a client's.
+            # Acknowledgements look alike in both directions, and a PUBLISH to a broker is like one
+            # from a client.
             self._sent[side] += self._decoders[side].feed(data)
 
         return Outlet(send, lambda: True, 5, window)
 
     def connect(self, side: Side, *, window: int = WINDOW) -> list[str]:
-        """Go on with the session; what gmqtt would replay."""
+        """Connect with the session of before. Return the packets that gmqtt would send again."""
         lane, outlet = self.committer.lanes[side], self.outlet(side, window)
         lane.exchanges.window = window
         lane.exchanges.begin_again()
@@ -80,7 +84,7 @@ class Bench:
         self.committer.signal(Answered(side, packet))
 
     async def sent(self, side: Side) -> list[str]:
-        """What was sent since the last call, once everything before it is settled."""
+        """Return what was sent since the last call, after everything before is committed."""
         await self.committer.settle()
         taken, self._sent[side] = self._sent[side], []
         return [shown(each) for each in taken]
@@ -88,7 +92,10 @@ class Bench:
 
 @contextlib.asynccontextmanager
 async def running(bench: Bench) -> AsyncIterator[Bench]:
-    """Ended as a crash would: what waits for its commit is gone."""
+    """Run the committer.
+
+    At the end it stops as in a crash: changes that were not committed are lost.
+    """
     task = asyncio.create_task(bench.committer.run())
     try:
         yield bench

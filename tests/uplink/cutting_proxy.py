@@ -1,4 +1,5 @@
-"""A link that dies: carries bytes between a client and a port, and cuts after a random number."""
+"""An unreliable link, which forwards bytes between clients and a port and cuts after a random
+number of bytes."""
 
 import asyncio
 import contextlib
@@ -10,15 +11,16 @@ CHUNK_BYTES = 4096
 
 
 def _take_nothing(data: bytes) -> None:
-    """Watch nothing."""
+    """Ignore the bytes."""
 
 
 class CuttingProxy:
-    """Listens on `port`; each connection lives for some bytes, in both directions together.
+    """A proxy that listens on `port` and cuts each connection after some bytes, counted in both
+    directions.
 
-    `lives` is how many connections it cuts; those after them stay. A connection is cut after 1 to
-    `bytes_max` bytes: from amid CONNECT to some hundred messages. `watch` is asked at each
-    connection for what takes the bytes that come from the port.
+    It cuts `lives` connections; later ones stay. A connection is cut after 1 to `bytes_max` bytes,
+    which may be inside CONNECT or after some hundred messages. `watch` is called for each
+    connection and returns a function for the bytes that come from the port.
     """
 
     def __init__(
@@ -53,12 +55,12 @@ class CuttingProxy:
         await asyncio.gather(*self._carrying, return_exceptions=True)
 
     def cut(self) -> None:
-        """Cut every connection there is."""
+        """Cut all present connections."""
         for writer in self._writers:
             writer.transport.abort()
 
     def stop_cutting(self) -> None:
-        """Let connections live from now on."""
+        """Cut no more connections from now on."""
         self._lives = 0
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,7 +101,7 @@ class CuttingProxy:
                     budget[0] -= len(data)
                     if budget[0] < 0:
                         self.cuts += 1
-                        # A packet's beginning may get through, its end does not.
+                        # The start of a packet may get through, but not its end.
                         writer.write(data[: budget[0]])
                         return
                 take(data)

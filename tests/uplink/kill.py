@@ -1,8 +1,8 @@
-"""`make uplink-kill`: SIGKILLs of the uplink and both brokers and cuts of the link, counted.
+"""`make uplink-kill` kills uplink and brokers, cuts the link, and counts the effects.
 
 make uplink-kill KILLS=100                    a second Oncegate is the upstream broker
-make uplink-kill ARGUMENTS=--mosquitto        Mosquitto is, which is not ended itself
-make uplink-kill SEED=4711                    the dice of an earlier run
+make uplink-kill ARGUMENTS=--mosquitto        Mosquitto is the upstream broker and is not killed
+make uplink-kill SEED=4711                    the random numbers of an earlier run
 """
 
 import asyncio
@@ -23,14 +23,14 @@ def main(
     mosquitto: Annotated[bool, typer.Option(help="Mosquitto is the upstream broker.")] = False,
     protocol: Annotated[int, typer.Option(min=4, max=5, help="Towards the upstream one.")] = 5,
 ) -> None:
-    """Kill, again and again, and count.
+    """Kill processes repeatedly, and count what was lost.
 
-    With --mosquitto the uplink and this gateway's broker are killed and the link is cut, and
-    Mosquitto goes on. Mosquitto 2.0 writes its sessions and messages down when it stops, and each
-    autosave_interval (30 minutes): killed, it forgets what it has acknowledged since, and its
-    clients' sessions with that. Exactly once cannot hold across it, whatever the uplink does, so
-    that a count of what is lost would be one of Mosquitto. One clean restart of it is a test:
-    tests/uplink/test_killed.py.
+    With --mosquitto the uplink and this gateway's broker are killed and the link is cut, but
+    Mosquitto continues. Mosquitto 2.0 saves its sessions and messages when it stops and at each
+    autosave_interval (30 minutes). If it is killed it forgets the messages that it has acknowledged
+    since then, and its clients' sessions. Delivery exactly once is impossible then, whatever the
+    uplink does, and a count of losses would only measure Mosquitto. A clean restart of Mosquitto is
+    tested in tests/uplink/test_killed.py.
     """
     chosen = seed if seed is not None else time.time_ns() % 1_000_000
     console.print(f"{kills} kills, seed {chosen}")

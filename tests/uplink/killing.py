@@ -1,8 +1,9 @@
-"""SIGKILL of the uplink and of both brokers, and a link that is cut, under load, counted.
+"""SIGKILL of the uplink and of both brokers under load, with cuts of the link, and counts of the
+effects.
 
-Numbered messages go both ways simultaneously. Publishers and subscribers come back as the standard
-asks; each subscriber counts what is lost, doubled or out of order. Mosquitto may send a message
-ahead of earlier ones: see docs/uplink.md.
+Numbered messages are sent in both directions at the same time. Publishers and subscribers reconnect
+as the standard requires. Each subscriber counts messages that are lost, duplicated or out of order.
+Mosquitto may send a message ahead of earlier ones; see docs/uplink.md.
 """
 
 import asyncio
@@ -30,17 +31,17 @@ BETWEEN_SECONDS = (0.0, 0.6)
 BROKEN = ("messages lost", "messages doubled", "sessions forgotten")
 REORDERED = "messages out of order"
 MOSQUITTO_IN_FLIGHT = 20
-"""Its default."""
+"""Mosquitto's default."""
 
 
 class Upstream(Protocol):
-    """What a campaign needs of the upstream broker."""
+    """The upstream broker, as far as a campaign uses it."""
 
     port: int
 
 
 class Way:
-    """One direction: a publisher at one broker, a subscriber at the other."""
+    """One direction, with a publisher at one broker and a subscriber at the other."""
 
     def __init__(self, name: str, source_port: int, target_port: int, dice: random.Random) -> None:
         self.name = name
@@ -59,18 +60,18 @@ class Way:
 
     @property
     def taken(self) -> int:
-        """How many messages have come through."""
+        """The number of messages that have arrived."""
         return self.progress.taken[self.subscriber.client_id]
 
     async def finish(self, publishing: "asyncio.Task[None]") -> None:
-        """Publish no more, and expect all that was published."""
+        """Stop publishing, and expect all published messages."""
         self.publisher.stop()
         await publishing
         published = self.publisher.published
         expected = {self.publisher.topic_of(qos): published[qos] for qos in (1, 2)}
         client = await ByteClient.open(self._source_port)
         async with client:
-            # One more of each: what comes last is behind what was repeated.
+            # One more message per QoS: the last message must come after all repeats.
             await client.connect(f"the-end-{self.name}", clean=True)
             for qos in (1, 2):
                 topic = self.publisher.topic_of(qos)
@@ -80,7 +81,7 @@ class Way:
 
 
 class Campaign:
-    """One run; `kill` has the processes that may be killed, in turn."""
+    """One run. `kill` has the processes that may be killed, one after the other."""
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class Campaign:
         self.kills: Counter[str] = Counter()
         self.proxy: CuttingProxy | None = None
         self.repeated = RepeatedExchanges(protocol)
-        """Of the upstream broker: it is at fault where these are doubled."""
+        """Repeats by the upstream broker, which is at fault for duplicates of these messages."""
         self._victims = victims
         self._cuts_wanted = cuts
         self._section = f"protocol = {protocol}"
@@ -112,17 +113,18 @@ class Campaign:
         ]
 
     def is_whole(self) -> bool:
-        """Whether nothing was lost, doubled or forgotten, nor out of order from an Oncegate."""
+        """Return True if no message was lost or duplicated, no session forgotten, and Oncegate kept
+        the order."""
         return not any(way.counts[what] for way in self.ways for what in self._broken)
 
     def summary(self) -> str:
-        """What was done, and what was counted."""
+        """Return the number of kills and cuts so far, and the counts."""
         counted = {way.name: (way.taken, dict(way.counts)) for way in self.ways}
         cuts = self.proxy.cuts if self.proxy else 0
         return f"kills {dict(self.kills)}, cuts {cuts}, messages {counted}"
 
     def stop(self) -> None:
-        """Let nothing run on; the files stay."""
+        """Stop every process. The files remain."""
         if isinstance(self.upstream, Mosquitto):
             self.upstream.stop()
         elif self.upstream.is_running:
@@ -131,15 +133,16 @@ class Campaign:
             self.local.kill()
 
     def remove(self) -> None:
-        """Let nothing run on, and leave nothing."""
+        """Stop every process and remove all files."""
         self.stop()
         if isinstance(self.upstream, BrokerProcess):
             self.upstream.remove()
         self.local.remove()
 
     async def run(self, kills: int, report: Callable[[], None] = lambda: None) -> None:
-        """Kill so many times, let everything arrive, and count."""
-        # A client finds out that a broker is dead by writing to it.
+        """Kill processes `kills` times, wait until everything has arrived, and count."""
+        # A client notices that a broker is dead when writing fails, which asyncio would log as a
+        # warning.
         logging.getLogger("asyncio").setLevel(logging.ERROR)
         await asyncio.to_thread(self.local.start)
         if isinstance(self.upstream, BrokerProcess):
@@ -182,22 +185,22 @@ class Campaign:
                 async with asyncio.timeout(DRAIN_SECONDS):
                     while any(not way.subscriber.is_finished() for way in self.ways):
                         assert uplink.is_running, uplink.log()
-                        await asyncio.sleep(0.05)  # The subscribers note it as it comes.
+                        await asyncio.sleep(0.05)  # Polled: a subscriber sends no event.
             for way, each in zip(self.ways, taking, strict=True):
                 way.subscriber.count_lost()
                 if way.counts["messages lost"]:
-                    each.cancel()  # It waits for what is lost.
+                    each.cancel()  # The subscriber still waits for lost messages.
 
     async def _kill(self, uplink: UplinkProcess) -> None:
         before = [way.taken for way in self.ways]
-        # Random moments are what this is about: nothing is awaited here.
+        # The moment of a kill must be random, so no condition is awaited here.
         await asyncio.sleep(self.dice.uniform(*BETWEEN_SECONDS))
         victims: dict[str, UplinkProcess | BrokerProcess | Mosquitto] = {
             "uplink": uplink,
             "local": self.local,
             "upstream": self.upstream,
         }
-        # In turn, so that a few kills reach each of them.
+        # The processes take turns, so that a few kills reach each of them.
         name = self._victims[self.kills.total() % len(self._victims)]
         victim = victims[name]
         end = victim.stop if isinstance(victim, Mosquitto) else victim.kill
@@ -205,6 +208,6 @@ class Campaign:
         await asyncio.to_thread(victim.start)
         self.kills[name] += 1
         async with asyncio.timeout(DRAIN_SECONDS):
-            # A kill amid a standstill would prove nothing.
+            # A kill while nothing arrives would prove nothing.
             while [way.taken for way in self.ways] == before:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A link to a broker that answers what the test wants, on a committer with a real file."""
+"""A link to a broker that answers as the test requires, on a committer with a real file."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ ROUTES = (
 
 
 class Linked:
-    """The link to the upstream broker, and what is behind it."""
+    """The link to the upstream broker, with its settings and its committer."""
 
     def __init__(self, directory: Path, broker: SilentBroker, **endpoint: object) -> None:
         given: dict[str, object] = {
@@ -50,13 +50,13 @@ class Linked:
         self.link = Link(Side.REMOTE, remote, self.settings, self.committer)
 
     async def packet(self) -> Packet:
-        """The next packet that is not the end of a connection."""
+        """Return the next packet except DISCONNECT."""
         while isinstance(packet := await self.broker.next_packet(), Disconnect):
             pass
         return packet
 
     async def until_connected(self) -> Subscribe:
-        """Through CONNECT and SUBSCRIBE, for a session that is new."""
+        """Answer CONNECT and SUBSCRIBE of a new session, and return the SUBSCRIBE."""
         await self.broker.next_connect()
         subscribe = await self.packet()
         assert isinstance(subscribe, Subscribe), subscribe
@@ -80,7 +80,7 @@ class Linked:
 async def linked(
     directory: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch, **endpoint: object
 ) -> AsyncIterator[Linked]:
-    """Ended as a crash would, but for DISCONNECT."""
+    """Run a link. At the end it stops as in a crash, except that it sends DISCONNECT."""
     monkeypatch.setattr(link_module, "BACKOFF_SECONDS_MIN", 0.01)
     running = Linked(directory, broker, **endpoint)
     tasks = [

@@ -1,4 +1,5 @@
-"""Counts by number: a message ahead of others is no loss, and those behind it are no repeats."""
+"""A subscriber that counts by number: a message ahead of others is not a loss, and later ones are
+not repeats."""
 
 import random
 from collections import Counter
@@ -8,7 +9,7 @@ from tests.peers.resuming_client import Progress, Subscriber, Tally
 
 
 class NumberedSubscriber(Subscriber):
-    """`last` of a tally is the number up to which all have come."""
+    """A subscriber whose tally's `last` is the number up to which all messages have arrived."""
 
     counts: Counter[str]
 
@@ -22,7 +23,7 @@ class NumberedSubscriber(Subscriber):
         self.counts["sessions forgotten"] += 1
 
     def count_lost(self) -> None:
-        """Count what was published and did not come."""
+        """Count the messages that were published and did not arrive."""
         expected = self.progress.expected or {}
         come = sum(tally.last for tally in self.tallies.values())
         come += sum(len(ahead) for ahead in self._ahead.values())

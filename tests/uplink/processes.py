@@ -1,4 +1,4 @@
-"""The uplink as a process of its own, from these sources, and what it logs of its connections."""
+"""The uplink of these sources as a process of its own, and its log lines about connections."""
 
 import asyncio
 import tempfile
@@ -13,7 +13,8 @@ DEADLINE_SECONDS = 60.0
 class UplinkProcess(VerbProcess):
     """`oncegate uplink` between a broker on this machine and one at `remote_port`.
 
-    `section` is TOML of `[uplink]` without the addresses, `topics` of its topics.
+    `section` is TOML with keys of `[uplink]` except the addresses, and `topics` is TOML with its
+    topics.
     """
 
     def __init__(
@@ -31,13 +32,14 @@ class UplinkProcess(VerbProcess):
         )
 
     async def logged(self, text: str, *, count: int = 1) -> None:
-        """Wait until its log has a text so often."""
+        """Wait until the process has logged a text `count` times."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while self.log().count(text) < count:
                 assert self.is_running, self.log()
-                await asyncio.sleep(0.02)  # A process can only be asked.
+                await asyncio.sleep(0.02)  # Polled: a process sends no event for a log line.
 
     async def connected(self, *, count: int = 1) -> None:
-        """Wait until it is connected to both brokers, and has subscribed there."""
+        """Wait until the uplink is connected to both brokers and subscribed there, for the
+        `count`-th time."""
         await self.logged("connected to the local", count=count)
         await self.logged("connected to the remote", count=count)

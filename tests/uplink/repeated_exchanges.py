@@ -1,7 +1,8 @@
-"""Messages of QoS 2 that a broker publishes again after their PUBREL. [MQTT5-4.3.3]
+"""QoS 2 messages that a broker publishes again after their PUBREL, against the standard.
+[MQTT5-4.3.3]
 
-Mosquitto 2.0.11 does so after a restart: docs/uplink.md. Their receiver cannot tell them from new
-ones, and forwards them a second time.
+Mosquitto 2.0.11 does so after a restart (docs/uplink.md). The receiver cannot distinguish them from
+new messages and forwards them a second time.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ PACKET_BYTES_MAX = 1024 * 1024
 
 
 class RepeatedExchanges:
-    """What passes from a broker to one client, over any number of connections."""
+    """An observer of the packets from a broker to one client, over any number of connections."""
 
     def __init__(self, version: int) -> None:
         self.messages: set[tuple[str, bytes]] = set()
@@ -22,7 +23,7 @@ class RepeatedExchanges:
         self._released: dict[int, tuple[str, bytes]] = {}
 
     def watch(self) -> Callable[[bytes], None]:
-        """Return what takes the bytes of a new connection."""
+        """Return a function that accepts the bytes of a new connection."""
         decoder = Decoder(PACKET_BYTES_MAX, self._version, "client")
         return lambda data: self._take(decoder.feed(data))
 

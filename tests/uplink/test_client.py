@@ -1,7 +1,7 @@
-"""gmqtt as the uplink's client: what reaches its storage, and what never reaches gmqtt.
+"""gmqtt as the uplink's client: what reaches its storage, and what must never reach gmqtt.
 
-These go through gmqtt's own connection, handler and storage calls, so that a new release which
-changes what `UplinkClient` relies on fails here.
+These tests call gmqtt's own connection, handler and storage, so that a new release which changes
+anything that `UplinkClient` relies on fails here.
 """
 
 from collections.abc import AsyncIterator
@@ -79,7 +79,7 @@ async def test_the_same_after_a_crash(
 
 
 class NarrowBroker(SilentBroker):
-    """Takes one message at a time."""
+    """A broker that accepts one message at a time (Receive Maximum 1)."""
 
     def receive(self, packet: Packet, connection: ServerSide) -> None:
         if isinstance(packet, Connect):
@@ -147,7 +147,7 @@ async def test_a_message_is_not_acknowledged_by_gmqtt(
 
 
 class ForgetfulBroker(SilentBroker):
-    """Keeps sessions for ten seconds."""
+    """A broker that keeps sessions for only ten seconds."""
 
     def receive(self, packet: Packet, connection: ServerSide) -> None:
         if isinstance(packet, Connect):

@@ -1,4 +1,4 @@
-"""What is durable before what is sent; each file is opened again to see what it holds."""
+"""The uplink's commits: what must be durable before a packet is sent. Each file is reopened."""
 
 import asyncio
 from pathlib import Path

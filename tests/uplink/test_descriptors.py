@@ -1,4 +1,4 @@
-"""An uplink that may open no further file waits, and carries on when it may."""
+"""An uplink that cannot open another file waits, and continues as soon as it can."""
 
 import resource
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ NONE_LEFT, ENOUGH = 4, 256
 
 @pytest.fixture
 def brokers() -> Iterator[tuple[BrokerProcess, BrokerProcess]]:
-    """This machine's broker and an upstream one."""
+    """Run this machine's broker and an upstream broker."""
     pair = BrokerProcess(""), BrokerProcess("")
     try:
         for each in pair:

@@ -1,4 +1,4 @@
-"""Which formats of the uplink's file are understood."""
+"""The formats of the uplink's file that this version can read."""
 
 import sqlite3
 from pathlib import Path

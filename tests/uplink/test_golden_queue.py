@@ -1,4 +1,5 @@
-"""A queue that an earlier version left behind: the present uplink goes on with it, exactly."""
+"""A queue that an earlier version has written: the present uplink continues with every message
+exactly once."""
 
 import shutil
 from pathlib import Path

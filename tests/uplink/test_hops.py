@@ -1,4 +1,4 @@
-"""Which gateways a message has passed."""
+"""The list of gateways that a message has passed."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,8 @@
-"""Exactly once across a link that dies and processes that are killed, both ways simultaneously.
+"""Delivery exactly once over an unreliable link and killed processes, in both directions at the
+same time.
 
-The upstream broker is killed where it is a second Oncegate. Mosquitto loses its sessions at
-SIGKILL, so with it the uplink, this gateway's broker and the link are killed.
+A second Oncegate as the upstream broker is killed too. Mosquitto loses its sessions at SIGKILL, so
+in tests with Mosquitto only the uplink, this gateway's broker and the link are killed.
 """
 
 import secrets
@@ -49,7 +50,7 @@ async def test_a_restarted_mosquitto_loses_nothing_and_doubles_only_what_it_repe
     try:
         await campaign.run(1)
         assert not any(there.counts[what] for what in BROKEN), campaign.summary()
-        # It publishes again after PUBREL: docs/uplink.md.
+        # Mosquitto publishes again after PUBREL (docs/uplink.md).
         doubled = back.counts.pop("messages doubled")
         assert doubled <= len(campaign.repeated.messages), campaign.summary()
         assert not any(back.counts[what] for what in BROKEN), campaign.summary()

@@ -1,4 +1,4 @@
-"""One direction: what is in memory of it."""
+"""The state of one direction in memory."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""One side's session: whose it is, what it is subscribed to, what comes over it."""
+"""The session of one side: its owner, its subscriptions, and the messages that arrive."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -38,14 +38,14 @@ async def broker() -> AsyncIterator[SilentBroker]:
 async def running(
     tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Linked]:
-    """A link that is about to connect."""
+    """Yield a link that is about to connect."""
     async with linked(tmp_path, broker, monkeypatch) as running:
         yield running
 
 
 @pytest.fixture
 async def connected(running: Linked) -> Linked:
-    """The same link once its new session is subscribed."""
+    """Return the same link after its new session has subscribed."""
     await running.until_connected()
     return running
 

@@ -1,4 +1,4 @@
-"""The whole uplink between two brokers of these sources, and Mosquitto."""
+"""The whole uplink between two brokers of these sources, and with Mosquitto."""
 
 import asyncio
 import contextlib
@@ -70,7 +70,7 @@ def settings_of(
 
 @contextlib.asynccontextmanager
 async def uplink(settings: UplinkSettings, broker: BrokerProcess) -> AsyncIterator[None]:
-    """Running, and connected to both brokers by its own report."""
+    """Run the uplink, and wait until its own report shows that it is connected to both brokers."""
     stop = asyncio.Event()
     serving = asyncio.create_task(serve(settings, stop))
     try:
@@ -155,7 +155,7 @@ async def test_what_two_gateways_share_goes_round_neither(
 ) -> None:
     local, upstream = brokers
     turned = (upstream, local)
-    # Each is the other's upstream broker: a ring, as short as a ring can be.
+    # Each broker is the other's upstream broker: the smallest possible ring.
     async with (
         uplink(settings_of(tmp_path / "a", brokers, "ring-a"), local),
         uplink(settings_of(tmp_path / "b", turned, "ring-b"), upstream),
@@ -166,7 +166,7 @@ async def test_what_two_gateways_share_goes_round_neither(
             await published(local, "shared/a", b"1")
             assert (await next_message(below)).payload == b"1"
             assert (await next_message(above)).payload == b"1"
-            # It comes back once over the other link, which has not carried it yet.
+            # The message returns once over the other link, which has not carried it yet.
             await published(local, "out/end", b"2")
             seen = [await next_message(above)]
             while seen[-1].topic != "site/out/end":

@@ -1,4 +1,4 @@
-"""What is kept of a PUBLISH, and the PUBLISH that is made of it."""
+"""The stored form of a PUBLISH, and the PUBLISH that is built from it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What one broker has sent and not been answered for yet."""
+"""Messages that one broker has sent and that were not acknowledged yet."""
 
 from gateway.broker.wire.encoder import puback, pubrec
 from gateway.uplink import reception

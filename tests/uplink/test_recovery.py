@@ -1,4 +1,4 @@
-"""A damaged file never keeps the uplink from starting."""
+"""Damage to the uplink's file never prevents a start."""
 
 import sqlite3
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The uplink's status reaches the control socket, also one that comes later or refuses."""
+"""The uplink's status reaches a control socket that appears later or refuses a report."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.uplink.bench import DEADLINE_SECONDS
 
 
 class Room(ControlServer):
-    """Refuses the first report, and counts."""
+    """A control socket server that refuses the first report and counts the reports."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

@@ -1,4 +1,4 @@
-"""Retained messages from upstream belong to the uplink's user, whose rights decide."""
+"""Retained messages from upstream belong to the uplink's user, and that user's rights decide."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ async def retained(broker: BrokerProcess, topic: str, payload: bytes) -> None:
 
 
 async def seen(broker: BrokerProcess, topic_filter: str, end: str) -> list[bytes]:
-    """Return what a new subscription brings before a message to `end`."""
+    """Return the payloads that a new subscription receives before a message to `end`."""
     client: PacketClient = await client_at(broker, "reader", topic_filter)
     async with client:
         await published(broker, end, b"end", 0)

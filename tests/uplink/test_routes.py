@@ -1,4 +1,4 @@
-"""Which topics go where, and under which names."""
+"""The choice of topics that are forwarded, and their names on the other side."""
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,7 @@ LEVELS = st.lists(st.text("ab$", max_size=2), min_size=1, max_size=3).map("/".jo
         ),
         (Route(filter="#", direction="both", local_prefix="up/"), Side.LOCAL, "up/a", "a"),
         (Route(filter="#", direction="both", local_prefix="up/"), Side.REMOTE, "a", "up/a"),
-        # Nothing is left of the topic: it has no name on the other side.
+        # The topic without its prefix is empty, so it has no name on the other side.
         (Route(filter="#", direction="both", local_prefix="up/"), Side.LOCAL, "up/", None),
     ],
 )

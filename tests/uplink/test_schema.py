@@ -1,4 +1,4 @@
-"""The tables, as other programs find them."""
+"""The tables in the uplink's file, which other programs may read."""
 
 import sqlite3
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Values that cannot work are refused when they are made."""
+"""Values that cannot work are refused when the settings are created."""
 
 from pathlib import Path
 

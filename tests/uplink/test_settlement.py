@@ -1,4 +1,4 @@
-"""What both brokers have sent, and what it adds up to."""
+"""The packets from both brokers since the last commit, and their combined effect."""
 
 from pathlib import Path
 

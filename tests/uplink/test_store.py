@@ -1,4 +1,4 @@
-"""The uplink's file: what is in it when it is opened again."""
+"""The uplink's file: its rows after it is reopened."""
 
 from pathlib import Path
 

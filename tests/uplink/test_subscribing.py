@@ -1,4 +1,7 @@
-"""From the subscriptions there are to those that are wanted; through a link in test_link.py."""
+"""Changes from the existing to the wanted subscriptions.
+
+The effect on a link is tested in test_link.py.
+"""
 
 import asyncio
 

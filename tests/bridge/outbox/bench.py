@@ -1,4 +1,4 @@
-"""An outbox on a real file, with a broker's end that the test plays."""
+"""An outbox on a real file. The test plays the broker's end."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from tests.bridge.disk import GatedStore
 
 
 class Bench:
-    """An outbox on a real file, and what it sent."""
+    """An outbox on a real file, and the packets that it has sent."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Bench:
         self._news.set()
 
     async def sends(self, *expected: str) -> None:
-        """Waits until exactly this has been sent since the last call."""
+        """Wait until exactly these packets have been sent since the last call."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while len(self.sent) < len(expected):
                 self._news.clear()
@@ -69,7 +69,7 @@ class Bench:
         self.sent.clear()
 
     async def settled(self) -> None:
-        """Everything said so far has been taken up and committed."""
+        """Wait until everything before this call has been processed and committed."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             await self.outbox.wait_for_commit()
             await self.outbox.wait_for_commit()
@@ -104,7 +104,7 @@ def submit_frame(
 
 
 def rows_of(path: Path) -> list[tuple[bytes, int | None, int]]:
-    """Payload, packet identifier and whether PUBREC has come, of each reading on disk."""
+    """Return payload, packet identifier and whether PUBREC has arrived, for each stored reading."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return connection.execute(
             "SELECT payload, packet_id, released FROM readings ORDER BY number"

@@ -1,4 +1,4 @@
-"""The outbox's time."""
+"""The outbox's clock and the age limit for readings."""
 
 from firmware_bridge.outbox.ageing import Ageing
 

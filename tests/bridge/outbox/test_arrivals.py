@@ -1,4 +1,5 @@
-"""What ports have brought: batches, their bytes, and futures that belong to them."""
+"""Readings that have arrived from ports: batches, their size in bytes, and the futures that belong
+to them."""
 
 from firmware_bridge.outbox.arrivals import Arrivals, count_of
 from firmware_bridge.outbox.boards import Boards
@@ -9,7 +10,7 @@ from tests.bridge.outbox.bench import readings
 
 
 def accept(arrivals: Arrivals, sequence: int) -> bool:
-    """Whether the frame is new."""
+    """Accept a frame, and return True if the frame is new."""
     publications, placement = arrivals.accept(
         BoardIdentity(7, 1, sequence), bytes((sequence,)) * 8, "port", lambda boot: readings("a")
     )

@@ -1,4 +1,4 @@
-"""One start of a board: which of its latest frames are known, and with which contents."""
+"""One start of a board: the latest frames that are known, and their contents."""
 
 from firmware_bridge.outbox.board_start import (
     BLOCKS_PER_START_MAX,

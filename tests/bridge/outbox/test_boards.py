@@ -1,4 +1,4 @@
-"""Frames of boards: each accepted once, however boards are restarted, flashed again or swapped."""
+"""Frames of boards are accepted once, although boards are restarted, flashed or swapped."""
 
 import random
 from collections import deque
@@ -25,7 +25,7 @@ def digest_of(contents: object) -> bytes:
 
 
 class Taken:
-    """Boards, what was stored of them, and a disk that keeps what was committed."""
+    """Boards, the frames stored from them, and a disk that retains what was committed."""
 
     def __init__(self) -> None:
         self.boards = Boards()
@@ -60,7 +60,7 @@ class Taken:
 
 @dataclass
 class Disk:
-    """The rows as the outbox's tables hold them."""
+    """Rows in the form in which the outbox's tables store them."""
 
     blocks: dict[tuple[tuple[int, int, int], int], tuple[bytes, int]] = field(default_factory=dict)
     counts: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -213,7 +213,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class PhysicalBoard:
-    """Keeps at most 32 frames that it got no acknowledgement for; `life` is its firmware's."""
+    """A board that stores up to 32 unacknowledged frames. `life` counts its firmware uploads."""
 
     number: int
     life: int = 0
@@ -260,7 +260,7 @@ def live_often(kind: type[Taken]) -> None:
 
 
 def live(seed: int, taken: Taken) -> None:
-    """Two boards of one number on one line, one of them plugged in at a time."""
+    """Simulate two boards with the same number on one line. Only one is plugged in at a time."""
     chance = random.Random(seed)  # noqa: S311
     boards = [PhysicalBoard(number) for number in range(2)]
     plugged = 0

@@ -1,4 +1,4 @@
-"""When the outbox takes readings, and what it reports of it."""
+"""The capacity of the outbox: accepted and refused readings, and the status for the report."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What is durable before what is sent, and what a commit takes along."""
+"""The outbox's commits: what must be durable before a packet is sent, and their contents."""
 
 import asyncio
 import sqlite3

@@ -24,12 +24,13 @@ def completed(*numbers: int) -> list[Exchange[Publication]]:
 
 
 async def mean_of(*numbers: int) -> float | None:
-    """The mean after a batch of rows 11 and 12 a minute ago, and one of row 13 a second ago."""
+    """Return the mean time for these rows, with rows 11 and 12 accepted a minute ago and row 13 a
+    second ago."""
     times = DeliveryTimes()
     batches = [await batch_of(2, seconds_ago=60.0), await batch_of(1, seconds_ago=1.0)]
     times.committed(batches, 13)
     times.completed(completed(*numbers))
-    return times._steps.latest_mean(time.time() + 5.0)  # the step is over then
+    return times._steps.latest_mean(time.time() + 5.0)  # The step has ended by then.
 
 
 async def test_a_reading_has_the_time_of_its_batch() -> None:

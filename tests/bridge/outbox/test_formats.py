@@ -1,4 +1,4 @@
-"""What earlier versions of the outbox kept."""
+"""Outboxes in the formats of earlier versions."""
 
 import pytest
 from firmware_bridge.outbox.board_start import (

@@ -1,4 +1,4 @@
-"""Frames of boards wait for company, where that holds no board back."""
+"""Frames of boards wait for further frames, if that does not delay a board."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ def test_a_board_that_waits_for_each_acknowledgement_is_not_held_up() -> None:
         assert not gathering.take(42, now + 0.02), "its next frame came because of the word"
         now += 0.03
         gathering.acknowledge(42, now)
-    # It has caught up: the next frame is one that it has just measured.
+    # The board has caught up: its next frame is one that it has just measured.
     assert gathering.take(42, now + 2 * PROMPT_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""The oldest readings of a port give way: never one that was started, never one of another port."""
+"""The oldest readings of a port give way, except started ones and those of other ports."""
 
 from collections import Counter
 from pathlib import Path
@@ -28,7 +28,7 @@ def payloads_of(path: Path) -> list[int]:
 
 
 class Port:
-    """What a port is called with."""
+    """The callbacks of a port, which record the calls of the outbox."""
 
     def __init__(self, outbox: Outbox, name: str = "gps") -> None:
         self.dropped: Counter[str] = Counter()

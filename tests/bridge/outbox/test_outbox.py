@@ -1,4 +1,4 @@
-"""The durable outbox: nothing is said before its commit, nothing is lost by a restart."""
+"""The durable outbox: no acknowledgement before the commit, and no loss by a restart."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A damaged outbox never keeps the bridge from starting."""
+"""Damage to an outbox never prevents a start of the bridge."""
 
 import json
 import random
@@ -61,7 +61,7 @@ def kept_aside(path: Path) -> list[Path]:
 
 
 def with_everything_in_the_wal(path: Path) -> Path:
-    """The outbox as a cut leaves it before anything was copied out of the WAL."""
+    """Return an outbox as a power cut leaves it before anything was copied from the WAL."""
     copy = path.with_name("copy") / path.name
     copy.parent.mkdir()
     store = OutboxStore(copy)
@@ -117,7 +117,7 @@ def test_of_an_outbox_that_was_cut_off_nearly_everything_before_the_cut_is_kept(
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     store = open_outbox_store(path)
-    # The pages of the other tables come first.
+    # The pages of the other tables are at the start of the file.
     assert share - 0.12 < count_of(store) / COUNT <= share
     assert payloads(store) <= {reading(n).payload for n in range(COUNT)}, "none is torn"
     numbers = [int(topic.rpartition("/")[2]) for topic in topics(store)]
@@ -202,7 +202,7 @@ def test_the_very_first_outbox_is_no_damage(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_outbox_store(tmp_path / "outbox.db")
-    # Numbers that an outbox before it gave, lost without a trace, do not come again.
+    # An earlier outbox may be lost without a trace. Its start numbers must not be used again.
     assert int(store.property("starts") or 0) >= 2**31
     store.close()
     assert [file.name for file in tmp_path.iterdir()] == ["outbox.db"]
@@ -270,7 +270,7 @@ def test_a_replacement_that_was_cut_short_is_finished(path: Path, moved: tuple[s
     with_everything_in_the_wal(path)
     for suffix in moved:
         path.with_name(path.name + suffix).unlink()
-    # And one that was not.
+    # A replacement that was not completed.
     path.with_name("outbox.db.new").write_bytes(b"half")
     store = open_outbox_store(path)
     assert count_of(store) == COUNT

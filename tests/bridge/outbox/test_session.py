@@ -1,4 +1,4 @@
-"""The session's name in the outbox: kept, given up, chosen at a start."""
+"""The name of the session in the outbox: kept, given up, or chosen at a start."""
 
 from collections.abc import Iterator
 from pathlib import Path

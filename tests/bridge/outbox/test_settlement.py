@@ -1,4 +1,4 @@
-"""What the broker sent since the last batch, in order, and what may be sent after the commit."""
+"""The broker's packets since the last batch, in order, and the packets to send after a commit."""
 
 import pytest
 from firmware_bridge.outbox.settlement import (
@@ -19,7 +19,7 @@ from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class Wire:
-    """A connection that keeps what it is given."""
+    """A connection that records the packets sent on it."""
 
     def __init__(self) -> None:
         self.sent: list[bytes] = []

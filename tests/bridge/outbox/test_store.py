@@ -1,4 +1,4 @@
-"""The outbox on disk: what is committed is there again."""
+"""The outbox on disk: committed rows are read again after it is reopened."""
 
 from collections.abc import Iterator
 from dataclasses import replace

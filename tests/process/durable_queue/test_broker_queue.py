@@ -1,4 +1,4 @@
-"""A queue's state in memory beside its table."""
+"""The state of a queue in memory, which must agree with the queue's table."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ def queue_of(database: TextDatabase) -> BrokerQueue[Text]:
 
 
 def started_by(queue: BrokerQueue[Text], count: int) -> list[str]:
-    """Start exchanges as a commit does; their texts."""
+    """Start exchanges as a commit does, and return their texts."""
     queue.write_settled()
     queue.start(count)
     return [each.message.text for each in queue.started]

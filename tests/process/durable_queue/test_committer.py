@@ -1,4 +1,4 @@
-"""One fsync for what has arrived, what waits for it, and a full disk."""
+"""One fsync for everything that has arrived, callers that wait for it, and a full disk."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from tests.small_disk import small_disk
 
 @contextlib.asynccontextmanager
 async def running(database: TextDatabase, **arguments: float) -> AsyncIterator[TextCommitter]:
-    """A committer that is stopped at the end."""
+    """Run a committer until the block ends."""
     texts = TextCommitter(database, **arguments)
     task = asyncio.create_task(texts.run())
     try:

@@ -1,4 +1,4 @@
-"""What a broker's answers change, and what is sent once that is durable."""
+"""The effects of a broker's answers, and the packets to send after they are durable."""
 
 from gateway.process.durable_queue.settlement import ExchangeSettlement
 from gateway.process.mqtt_client.exchanges import Exchange, Exchanges

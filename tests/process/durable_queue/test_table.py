@@ -1,4 +1,4 @@
-"""A table of queued messages: numbers, exchanges, and what is rolled back."""
+"""A table of queued messages: numbers, exchanges, and rollback."""
 
 from collections.abc import Iterator
 from pathlib import Path

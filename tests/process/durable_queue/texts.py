@@ -1,4 +1,4 @@
-"""A queue of texts for a broker: nothing but what every queue has."""
+"""A queue of texts for a broker, with only the properties that every queue has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,13 +64,16 @@ class TextDatabase(TableDatabase):
 
 
 def queue_on(path: Path, window: int = 10) -> tuple[TextDatabase, BrokerQueue[Text]]:
-    """A database and the queue of its texts."""
+    """Return a database and the queue of its texts."""
     database = TextDatabase(path)
     return database, BrokerQueue(database.texts, Exchanges(window), session_key="session")
 
 
 class TextCommitter(QueueCommitter[tuple[str, int]]):
-    """`sent` is what went to the broker. Signals: an answer and its identifier, or a session."""
+    """A committer that records the packets to the broker in `sent`.
+
+    A signal is an answer and its packet identifier, or a session's name.
+    """
 
     def __init__(self, database: TextDatabase, *, commit_delay_seconds: float = 0.0) -> None:
         commits = CommitThread(database, "texts-commit")

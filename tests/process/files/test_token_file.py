@@ -21,7 +21,7 @@ DAY = "2026-11-24"
 
 @pytest.fixture(autouse=True)
 def closed_files() -> Iterator[None]:
-    """What a test writes is closed to others, as a file with secrets has to be."""
+    """Set the umask so that tests' files are closed to other users, as secrets must be."""
     before = os.umask(0o077)
     yield
     os.umask(before)

@@ -15,7 +15,7 @@ PROPERTIES = b"&\x00\roncegate-hops\x00\x02gw"
 
 
 def messages(target: Side) -> list[Message]:
-    """Ten of each QoS that is stored, one of which expires."""
+    """Return ten messages of each stored QoS, one of which expires."""
     return [
         Message(
             f"t/{target.name}/{qos}",
