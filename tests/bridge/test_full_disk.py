@@ -54,7 +54,7 @@ async def test_on_a_full_disk_readings_wait_and_what_is_stored_goes_out(disk: Sm
         assert not bench.outbox.full_by
 
 
-async def test_acknowledgements_go_on_for_long_with_nothing_free(disk: SmallDisk) -> None:
+async def test_acknowledgements_continue_for_long_with_nothing_free(disk: SmallDisk) -> None:
     names = [f"r{number:04}" for number in range(3_000)]
     bench = Bench(disk.folder / "outbox.db", window=100)
     async with running(bench):

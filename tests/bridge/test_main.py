@@ -39,7 +39,7 @@ class Witness:
                 seen = self.count
 
 
-async def test_a_bridge_whose_commit_stands_still_is_not_alive(
+async def test_a_bridge_whose_commit_hangs_is_not_alive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_process, "COMMIT_SECONDS_MAX", LIMIT_SECONDS)

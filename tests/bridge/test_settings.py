@@ -30,7 +30,7 @@ BRIDGE: dict[str, Any] = {
         ({"ports": (PORT, PORT)}, "same name"),
     ],
 )
-def test_a_bridge_that_cannot_work_is_refused_with_the_mend(
+def test_a_bridge_that_cannot_work_is_refused_with_the_fix(
     change: dict[str, Any], words: str
 ) -> None:
     BridgeSettings(**BRIDGE)

@@ -93,7 +93,7 @@ def test_its_keys_are_read_with_their_units_tables_and_defaults(tmp_path: Path) 
         ),
     ],
 )
-def test_a_mistake_in_its_keys_is_one_line_with_the_mend(
+def test_a_mistake_in_its_keys_is_one_line_with_the_fix(
     tmp_path: Path, content: str, line: str
 ) -> None:
     with pytest.raises(ConfigurationError) as refusal:

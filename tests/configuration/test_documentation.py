@@ -93,7 +93,7 @@ def modelled() -> dict[tuple[str, str], Field[Any]]:
     )
 
 
-def test_every_key_stands_in_the_page_and_no_other() -> None:
+def test_every_key_is_in_the_page_and_no_other() -> None:
     assert set(documented()) == set(modelled())
 
 

@@ -135,7 +135,7 @@ def test_a_key_of_broker_and_uploader_is_taken_by_both() -> None:
     assert changes.processes == {"upload": ("session_log.payload_topics",)}
 
 
-def test_what_waits_for_a_restart_goes_on_waiting_and_the_rest_holds(tmp_path: Path) -> None:
+def test_what_waits_for_a_restart_keeps_waiting_and_the_rest_holds(tmp_path: Path) -> None:
     before = configured(mqtt__max_inflight=3)
     wanted = configured(gateway__data_dir=tmp_path, hooks__module="mine", mqtt__max_inflight=5)
     holds = in_force(before, wanted)

@@ -111,7 +111,7 @@ def test_processes_that_start_together_agree_on_the_id(tmp_path: Path) -> None:
     assert json.dumps(ids.pop().decode().strip()).startswith('"gw-')
 
 
-def test_a_tenants_log_bears_the_gateways_id_and_its_own_name(tmp_path: Path) -> None:
+def test_a_tenants_log_has_the_gateways_id_and_its_own_name(tmp_path: Path) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text(
         f"[gateway]\ndata_dir = '{tmp_path}'\n[[tenants.acme.listeners]]\nport = 1884\n"

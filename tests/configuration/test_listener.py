@@ -56,7 +56,7 @@ def test_a_websocket_listener_has_a_port_of_its_own_unless_it_is_given(file: Pat
     assert [each.port for each in load(file, {}, {}, None).listeners] == [1883, 8083, 80]
 
 
-def test_anonymous_clients_from_the_network_have_to_be_allowed_in_so_many_words(
+def test_anonymous_clients_from_the_network_have_to_be_allowed_explicitly(
     file: Path,
 ) -> None:
     file.write_text("[[listeners]]\nbind = '0.0.0.0'\n")

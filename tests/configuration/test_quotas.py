@@ -12,6 +12,6 @@ def test_networks_are_kept_in_one_form() -> None:
 
 
 @pytest.mark.parametrize("written", ["host.example", "", "10.0.0.0/33", 7])
-def test_what_is_no_network_is_refused_with_the_mend(written: object) -> None:
+def test_what_is_no_network_is_refused_with_the_fix(written: object) -> None:
     with pytest.raises(ConfigurationError, match=r"exempt_addresses.* use an address or a network"):
         load(None, {}, {"quotas.exempt_addresses": [written]}, None)

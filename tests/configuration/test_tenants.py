@@ -84,7 +84,7 @@ def test_a_tenant_that_is_not_there_is_refused_with_the_nearest_name(file: Path)
         (ACME + "anonymous = false", "use [tenants.acme.access] password_file"),
     ],
 )
-def test_a_mistake_is_named_as_it_stands_in_the_file(file: Path, text: str, line: str) -> None:
+def test_a_mistake_is_named_as_it_is_written_in_the_file(file: Path, text: str, line: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         read(file, text)
     (problem,) = error.value.problems

@@ -92,7 +92,7 @@ def test_every_key_is_read(file: Path) -> None:
         (f"{ADDRESS}{TOPIC}[mqtt]\nmaximum_qos = 1\n", "a lower qos in [[uplink.topics]]"),
     ],
 )
-def test_what_cannot_work_is_refused_with_a_mend(file: Path, content: str, mend: str) -> None:
+def test_what_cannot_work_is_refused_with_a_fix(file: Path, content: str, mend: str) -> None:
     file.write_text(content)
     with pytest.raises(ConfigurationError) as refused:
         load(file, {}, {}, None)

@@ -211,7 +211,7 @@ def test_the_page_answers_where_it_is_published(engine: Engine, options: tuple[s
     assert "Oncegate" in httpx.get(f"{page}/", timeout=DEADLINE_SECONDS).text
 
 
-def test_as_it_comes_nothing_is_reached_from_outside(
+def test_by_default_nothing_is_reached_from_outside(
     engine: Engine, options: tuple[str, ...]
 ) -> None:
     volume, _, *ports = options
@@ -223,7 +223,7 @@ def test_as_it_comes_nothing_is_reached_from_outside(
     assert "the broker is reached from here alone" in engine.log()
 
 
-def test_a_listener_without_users_is_refused_with_the_mend(
+def test_a_listener_without_users_is_refused_with_the_fix(
     engine: Engine, options: tuple[str, ...]
 ) -> None:
     engine.start(options[0], '--env=ONCEGATE_LISTENERS=[{bind = "0.0.0.0"}]')
@@ -231,7 +231,7 @@ def test_a_listener_without_users_is_refused_with_the_mend(
     assert "anonymous = false with [access] password_file" in engine.log()
 
 
-def test_a_broker_that_stands_still_is_unhealthy(engine: Engine, options: tuple[str, ...]) -> None:
+def test_a_broker_that_hangs_is_unhealthy(engine: Engine, options: tuple[str, ...]) -> None:
     engine.start(*options)
     wait_until_healthy(engine)
     broker = next(

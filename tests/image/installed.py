@@ -198,9 +198,7 @@ def test_a_service_that_is_killed_comes_back(gateway: Gateway, service: str) -> 
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_service_that_stands_still_is_ended_by_the_watchdog(
-    gateway: Gateway, service: str
-) -> None:
+def test_a_service_that_hangs_is_ended_by_the_watchdog(gateway: Gateway, service: str) -> None:
     with gateway.short_watchdogs():
         before = gateway.processes()[service]
         time.sleep(2.5 * WATCHDOG_SECONDS)
@@ -279,7 +277,7 @@ def test_removing_leaves_data_and_configuration(gateway: Gateway) -> None:
     assert (root / "etc/oncegate/gateway.toml").exists()
 
 
-def test_installed_again_it_goes_on_with_its_data(gateway: Gateway, suite: str) -> None:
+def test_installed_again_it_continues_with_its_data(gateway: Gateway, suite: str) -> None:
     gateway.install(package_of(suite, "amd64"))
     gateway.wait_until_running()
     assert gateway.received("sensors/cellar/temperature") == "11.5"

@@ -79,7 +79,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 @pytest.mark.parametrize("sent", [b"x", LARGE], ids=["small", "large"])
-async def test_what_is_written_arrives_whole_and_the_end_of_tls_behind_it(
+async def test_what_is_written_arrives_whole_and_the_end_of_tls_after_it(
     site: Site, sent: bytes
 ) -> None:
     reader, writer = await site.open()

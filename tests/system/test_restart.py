@@ -48,7 +48,7 @@ async def test_queued_messages_survive_in_order(new_stage: Callable[..., Stage],
 
 @pytest.mark.statement("MQTT-4.4.0-1", "MQTT-4.6.0-1", "MQTT-2.3.1-3")
 @either_end
-async def test_unfinished_deliveries_go_on_with_their_packet_ids(
+async def test_unfinished_deliveries_continue_with_their_packet_ids(
     new_stage: Callable[..., Stage], how: str
 ) -> None:
     stage = new_stage()
@@ -178,7 +178,7 @@ async def test_sigterm_closes_every_connection_and_ends_with_exit_code_0(
     assert await client.expect_closed() == []
 
 
-async def test_a_second_broker_on_the_same_data_is_refused_and_the_first_goes_on(
+async def test_a_second_broker_on_the_same_data_is_refused_and_the_first_continues(
     new_stage: Callable[..., Stage],
 ) -> None:
     stage = new_stage()

@@ -56,7 +56,7 @@ def test_systemd_is_notified_of_ready_alive_and_stopping(broker: BrokerProcess) 
     assert broker.stop() == 0
 
 
-def test_a_broker_whose_commit_stands_still_is_not_alive(broker: BrokerProcess) -> None:
+def test_a_broker_whose_commit_hangs_is_not_alive(broker: BrokerProcess) -> None:
     broker.planted = (
         "import time; from gateway.broker.store.store import Store; "
         "Store.fsync_commit = lambda self: time.sleep(3600)"

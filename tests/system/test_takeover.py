@@ -72,7 +72,7 @@ async def test_a_clean_takeover_is_sent_nothing_of_the_first_connection(stage: S
 
 
 @pytest.mark.statement("MQTT-4.4.0-1", "MQTT-3.1.2-4")
-async def test_a_persistent_takeover_goes_on_where_the_first_connection_was(stage: Stage) -> None:
+async def test_a_persistent_takeover_continues_where_the_first_connection_was(stage: Stage) -> None:
     first = await stage.client("a", clean=False)
     await first.subscribe((stage.topic("x"), 2))
     await stage.deliver(stage.topic("x"), b"one", b"two")

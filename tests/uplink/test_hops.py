@@ -10,7 +10,7 @@ PROPERTIES = st.lists(st.tuples(st.sampled_from([HOPS_PROPERTY, "unit"]), st.tex
 
 
 @given(PROPERTIES, IDS)
-def test_a_hop_is_added_behind_the_others_and_other_properties_stay(
+def test_a_hop_is_added_after_the_others_and_other_properties_stay(
     properties: list[tuple[str, str]], gateway_id: str
 ) -> None:
     added = with_hop(properties, gateway_id)
@@ -27,7 +27,7 @@ def test_no_message_passes_a_gateway_twice(
     assert not may_pass(hops_of(with_hop(properties, gateway_id)), gateway_id)
 
 
-def test_a_way_has_so_many_gateways_and_no_more() -> None:
+def test_a_way_has_a_limited_number_of_gateways() -> None:
     properties: list[tuple[str, str]] = []
     for number in range(HOPS_MAX):
         assert may_pass(hops_of(properties), "one-more")

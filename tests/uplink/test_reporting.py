@@ -23,7 +23,7 @@ class Room(ControlServer):
         self.answered.release()
 
 
-async def test_reports_go_on_through_a_socket_that_is_absent_and_one_that_refuses(
+async def test_reports_continue_through_a_socket_that_is_absent_and_one_that_refuses(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "control.sock"

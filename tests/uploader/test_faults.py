@@ -54,7 +54,7 @@ def test_the_status_shows_the_latest_sentence_and_since_when_it_has_been_failing
         (OSError(), "OSError"),
     ],
 )
-def test_a_failure_is_a_sentence_with_its_mend(problem: Exception, ending: str) -> None:
+def test_a_failure_is_a_sentence_with_its_fix(problem: Exception, ending: str) -> None:
     assert sentence_of(problem).endswith(ending)
 
 

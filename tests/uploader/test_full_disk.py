@@ -43,7 +43,7 @@ def say_that_it_is_meant(directory: Path) -> None:
     (directory / MARKER_NAME).touch()
 
 
-async def test_a_full_disk_stops_the_log_with_a_clear_word_and_it_goes_on_when_there_is_room(
+async def test_a_full_disk_stops_the_log_with_a_clear_word_and_it_continues_when_there_is_room(
     small_disk: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -92,7 +92,7 @@ async def test_with_a_target_on_the_same_disk_the_log_leaves_the_brokers_room_al
     assert segments_in(small_disk / "log" / "sealed") == []
 
 
-async def test_with_nothing_free_the_log_goes_on_to_a_target_elsewhere(tmp_path: Path) -> None:
+async def test_with_nothing_free_the_log_continues_to_a_target_elsewhere(tmp_path: Path) -> None:
     with mounted(tmp_path / "d", 16 << 20) as disk:
         stage = Stage(settings_in(disk.folder), MemoryJournal())
         say_that_it_is_meant(tmp_path / "uploaded")
@@ -110,7 +110,7 @@ async def test_with_nothing_free_the_log_goes_on_to_a_target_elsewhere(tmp_path:
     assert firsts == [1, *(last + 1 for last in lasts[:-1])]
 
 
-async def test_segments_that_the_broker_removed_for_want_of_room_are_no_fault(
+async def test_segments_that_the_broker_removed_for_lack_of_room_are_no_fault(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = Stage(settings_in(tmp_path), MemoryJournal())

@@ -23,7 +23,7 @@ async def test_an_export_that_fails_and_is_tried_again_is_alive(tmp_path: Path) 
         stop.set()
 
 
-def test_an_export_that_stands_still_is_not_alive(tmp_path: Path) -> None:
+def test_an_export_that_hangs_is_not_alive(tmp_path: Path) -> None:
     stands, goes_on = threading.Event(), threading.Event()
     reports: list[bool] = []
 

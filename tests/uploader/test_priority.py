@@ -57,7 +57,7 @@ def io_priorities_of_threads(process_id: int) -> set[str]:
     )
 
 
-def test_every_thread_of_the_uploader_comes_behind_the_broker_for_processor_and_disk(
+def test_every_thread_of_the_uploader_comes_after_the_broker_for_processor_and_disk(
     tmp_path: Path,
 ) -> None:
     with uploading(tmp_path) as process_id:

@@ -82,7 +82,7 @@ def counts(stage: Stage) -> tuple[int, int, int]:
     return found[0], found[1], found[2]
 
 
-async def test_segments_that_cannot_be_read_are_all_kept_and_the_others_go_on(
+async def test_segments_that_cannot_be_read_are_all_kept_and_the_others_are_uploaded(
     stage: Stage, medium: BadMedium
 ) -> None:
     sealed = await with_sealed(stage, SEGMENTS + 1)

@@ -133,7 +133,7 @@ def test_a_second_acknowledgement_does_not_replace_the_first(life: Life) -> None
     assert again == first
 
 
-def test_alarms_of_an_earlier_run_go_on() -> None:
+def test_alarms_of_an_earlier_run_continue() -> None:
     life = Life()
     [raised] = life.pass_time(1, LOST)
     table = AlarmTable([raised])

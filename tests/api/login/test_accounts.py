@@ -61,7 +61,7 @@ async def test_the_broker_is_asked_with_the_address_as_its_connections_have_it(
     assert addresses == ["192.0.2.7:40000", "[2001:db8::1]:1"]
 
 
-async def test_one_address_has_no_more_under_way_than_its_share_and_others_go_on(
+async def test_one_address_has_no_more_under_way_than_its_share_and_others_continue(
     accounts: Accounts, broker: ContractBroker
 ) -> None:
     broker.silent = True

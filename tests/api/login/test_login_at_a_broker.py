@@ -50,7 +50,7 @@ async def test_a_user_of_the_broker_is_in_until_the_password_is_another_one(
         assert not await is_in(browser)
 
 
-async def test_a_login_goes_on_when_the_broker_is_back(
+async def test_a_login_continues_when_the_broker_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "LOGIN_CONFIRMED_SECONDS", 0.0)

@@ -43,7 +43,7 @@ async def test_an_operator_disconnects_bans_and_lifts_with_forms(tmp_path: Path)
         assert at.counted == {"kick": 1, "ban": 1, "lift_ban": 1}
 
 
-async def test_a_reload_shows_what_waits_and_a_mistake_with_its_mend(tmp_path: Path) -> None:
+async def test_a_reload_shows_what_waits_and_a_mistake_with_its_fix(tmp_path: Path) -> None:
     async with site(tmp_path) as at, at.browser("carl") as browser:
         at.broker.written |= {"mqtt.max_inflight": 7, "gateway.id": "gw-other"}
         done = await sent(browser, "/actions/reload")

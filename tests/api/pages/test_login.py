@@ -21,7 +21,7 @@ from tests.api.logging_in import (
 from tests.peers.control_server import refusal
 
 
-async def test_who_logs_in_goes_on_to_what_was_asked_for_and_out_again(
+async def test_who_logs_in_arrives_at_what_was_asked_for_and_logs_out_again(
     broker: ContractBroker, status_socket: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

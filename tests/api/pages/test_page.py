@@ -104,7 +104,7 @@ async def test_a_board_that_reuses_its_numbers_is_named_in_its_row(
     assert "Numbers reused2 starts" in words
 
 
-async def test_line_errors_and_openings_for_silence_stand_at_their_port(
+async def test_line_errors_and_openings_for_silence_are_shown_at_their_port(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     port = broker.reports["bridge"]["status"]["ports"][0]
@@ -125,7 +125,7 @@ async def test_a_bridge_that_fell_silent_is_said_first(
     assert "The bridge has been silent for 95 s" in words
 
 
-async def test_a_gateway_that_is_down_reports_it_and_how_to_mend_it(
+async def test_a_gateway_that_is_down_reports_it_and_how_to_fix_it(
     client: httpx.AsyncClient, status_socket: Path
 ) -> None:
     response = await client.get("/")
@@ -152,7 +152,7 @@ async def test_a_gateway_that_went_down_is_still_named_with_the_time_of_its_last
     assert "The last numbers are from 2026-11-21 09:14:03 UTC" in words
 
 
-async def test_hostile_names_stay_text_wherever_they_stand(
+async def test_hostile_names_stay_text_wherever_they_are_shown(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.status.update(

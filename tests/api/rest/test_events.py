@@ -82,7 +82,9 @@ async def test_a_stream_sends_what_happens_and_continues_where_it_ended(tmp_path
         assert {each["client_id"] for each in reading.result()} == {"press"}
 
 
-async def test_so_many_streams_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_streams_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "EVENT_STREAMS_MAX", 1)
     monkeypatch.setattr(limits, "EVENT_STREAM_STEP_SECONDS", 0.01)
     async with site_with_exchanges(tmp_path, 1) as at, at.program("viewer") as program:

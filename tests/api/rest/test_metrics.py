@@ -87,7 +87,7 @@ async def test_the_number_of_series_is_bounded_whatever_is_reported(
     assert ("oncegate_port_bytes_total", 'port=no "name"\n\\') in series
 
 
-async def test_every_family_stands_in_the_page_and_no_other(
+async def test_every_family_is_in_the_page_and_no_other(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     report = {"time_ms": recorded.NOW_MS, "age_seconds": 0.5, "status": recorded.uplink_status()}

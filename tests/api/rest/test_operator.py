@@ -69,7 +69,7 @@ async def test_an_action_whose_answer_is_of_no_use_is_not_repeated(
         assert len(broker.requests) == 1
 
 
-async def test_without_the_socket_the_mend_names_its_keys(tmp_path: Path) -> None:
+async def test_without_the_socket_the_fix_names_its_keys(tmp_path: Path) -> None:
     with pytest.raises(BrokerProblem) as problem:
         await kick(tmp_path / "operate.sock")
     assert "[api] operators" in problem.value.mend

@@ -157,7 +157,7 @@ async def test_with_a_broker_the_process_is_ready(
     assert response.json() == {"status": "ready", "broker_state": "running"}
 
 
-async def test_a_broker_that_does_not_answer_is_503_and_health_goes_on_meanwhile(
+async def test_a_broker_that_does_not_answer_is_503_and_health_continues_meanwhile(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.silent = True

@@ -47,7 +47,7 @@ async def test_viewers_get_no_payloads_and_publish_nothing(tmp_path: Path) -> No
                 assert (await viewer.post(f"{URL}/{path}", json=secret)).status_code == 403
 
 
-async def test_rules_that_deny_it_are_named_with_the_mend(tmp_path: Path) -> None:
+async def test_rules_that_deny_it_are_named_with_the_fix(tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.write_text("allow user ben publish own/#\n")
     async with site(tmp_path, access__rules_file=rules) as at, at.browser("ben") as browser:

@@ -96,7 +96,7 @@ async def test_a_card_that_was_never_updated_states_how_that_is_done(
     assert "Slot Ano version known" in words
 
 
-async def test_a_gateway_toml_that_was_refused_needs_a_look_at_its_line(
+async def test_a_gateway_toml_that_was_refused_is_shown_with_its_line(
     client: httpx.AsyncClient, broker: ContractBroker, files: CardFiles
 ) -> None:
     mistake = "gateway.toml: [wifi] country is missing"

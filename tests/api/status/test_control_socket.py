@@ -47,7 +47,7 @@ async def test_a_refusal_carries_the_brokers_code_and_words(
     assert caught.value.code == "not_found"
 
 
-async def test_an_absent_socket_is_named_together_with_the_mend(
+async def test_an_absent_socket_is_named_together_with_the_fix(
     asker: ControlSocket, status_socket: Path
 ) -> None:
     problem = await problem_of(asker)
@@ -77,7 +77,7 @@ async def test_a_restarted_broker_is_found_again_without_a_failed_question(
         assert await asker.request(STATUS) == recorded.status()
 
 
-async def test_a_slow_broker_is_given_up_and_its_late_answer_is_not_taken_for_another(
+async def test_a_slow_broker_is_given_up_and_its_late_answer_is_not_confused_with_another(
     asker: ControlSocket, broker: ContractBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "RETRY_SECONDS", 0.0)

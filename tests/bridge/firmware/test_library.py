@@ -136,7 +136,7 @@ def test_full_memory_gives_the_oldest_up_and_the_numbers_show_it(board: BoardPro
     assert board.receive(0, b"\x00") == (0, FRAMES_HELD, 40 - FRAMES_HELD)
 
 
-def test_what_was_given_up_while_on_the_line_is_not_taken_for_its_successor(
+def test_what_was_given_up_while_on_the_line_is_not_confused_with_its_successor(
     board: BoardProgram,
 ) -> None:
     board.keep(0, RECORD)

@@ -86,7 +86,7 @@ def numbers(broker: SessionBroker) -> list[int]:
     return sorted(int(payload) for payload in broker.delivered)
 
 
-async def test_at_another_address_of_one_broker_what_is_in_flight_goes_on(tmp_path: Path) -> None:
+async def test_at_another_address_of_one_broker_what_is_in_flight_continues(tmp_path: Path) -> None:
     async with broker_of() as (broker, port):
         broker.completes = False
         async with gateway(tmp_path, port) as bridge:
@@ -165,7 +165,7 @@ async def test_a_copy_of_an_outbox_on_another_machine_gets_a_session_of_its_own(
         assert len(set(broker.connects)) == 2, "and keeps it"
 
 
-async def test_a_card_moved_to_another_machine_goes_on_with_what_is_in_flight(
+async def test_a_card_moved_to_another_machine_continues_with_what_is_in_flight(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with broker_of() as (broker, port):

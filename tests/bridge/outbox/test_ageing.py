@@ -3,7 +3,7 @@
 from firmware_bridge.outbox.ageing import Ageing
 
 
-def test_time_goes_on_from_the_latest_arrival() -> None:
+def test_time_continues_from_the_latest_arrival() -> None:
     ageing = Ageing(1000, 100)
     assert 1000 <= ageing.now() < 1090
     assert ageing.is_old(800)

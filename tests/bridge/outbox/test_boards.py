@@ -181,7 +181,7 @@ def test_boot_numbers_beyond_those_that_are_counted_still_give_no_number_twice(
     assert len(dict(taken.stored)) == 500
 
 
-def test_boots_that_only_rise_are_never_taken_for_repeated_ones(
+def test_boots_that_only_rise_never_count_as_repeated_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(boards_module, "BOOTS_COUNTED_MAX", 20)
@@ -235,7 +235,7 @@ def test_nothing_is_lost_or_doubled_through_resends_flashing_swaps_and_kills(see
     live(seed, Taken())
 
 
-def test_these_lives_find_a_bridge_that_looks_at_numbers_alone() -> None:
+def test_these_lives_find_a_bridge_that_compares_numbers_alone() -> None:
     class NumbersAlone(Taken):
         def digest_of(self, contents: object) -> bytes:
             return b"the same"

@@ -57,7 +57,7 @@ def test_a_start_keeps_the_session_unless_leaving_it_costs_nothing(
     assert store.property("machine") == ("a" if in_flight else machine)
 
 
-def test_why_a_session_goes_on_is_logged(
+def test_why_a_session_continues_is_logged(
     store: OutboxStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept(store, NAME, "a").choose("bridge", "b", in_flight=3)

@@ -65,7 +65,7 @@ def test_empty_lines_and_lines_without_measurements_are_neither_frames_nor_damag
     assert not reader.tally.damaged
 
 
-def test_a_line_cut_by_opening_the_port_is_not_taken_for_a_whole_one() -> None:
+def test_a_line_cut_by_opening_the_port_does_not_count_as_a_whole_one() -> None:
     reader = decoder()
     reader.begin(mid_line=True)
     assert lines(reader, b"of a line\nwhole\n") == ["whole"]

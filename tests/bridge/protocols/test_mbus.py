@@ -97,7 +97,7 @@ def test_a_meter_whose_telegrams_have_no_end_is_left() -> None:
     assert isinstance(found, Frame)
 
 
-def test_a_meter_that_does_not_acknowledge_is_asked_all_the_same() -> None:
+def test_a_meter_that_does_not_acknowledge_is_polled_nevertheless() -> None:
     poller, _ = begun(PRIMARY)
     assert poller.read(b"\x10") is None
     following = poller.time_out(b"")

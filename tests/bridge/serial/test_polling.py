@@ -123,7 +123,7 @@ async def test_a_port_that_was_lost_is_found_again_and_asked_from_the_beginning(
     assert [each["v"] for each in subscriber.records()] == [10, 11]
 
 
-async def test_an_error_in_a_poller_begins_again_and_its_counters_go_on(
+async def test_an_error_in_a_poller_begins_again_and_its_counters_continue(
     subscriber: Subscriber, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read(poller: MeterPoller, answer: bytes) -> Frame | Damage | None:

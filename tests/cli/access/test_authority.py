@@ -110,7 +110,7 @@ def test_without_its_key_an_authority_issues_nothing_and_reports_it(authority: A
         authority.make("again")
 
 
-def test_without_the_program_the_mend_is_named(
+def test_without_the_program_the_fix_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PROGRAM", "openssl-that-is-not-there")

@@ -47,7 +47,7 @@ def test_a_reload_of_a_wrong_configuration_has_the_exit_code_of_check_config(
     assert capsys.readouterr().err == "the configuration stays as it was: [mqtt] x\n"
 
 
-def test_without_a_broker_the_mend_is_reported(
+def test_without_a_broker_the_fix_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["ctl", "status", "--data-dir", str(tmp_path)]) == 1

@@ -58,7 +58,7 @@ ACCESS = "[access]\npassword_file = 'users'\n"
         ),
     ],
 )
-def test_a_login_that_can_never_succeed_is_refused_with_the_mend(
+def test_a_login_that_can_never_succeed_is_refused_with_the_fix(
     directory: Path, capsys: pytest.CaptureFixture[str], text: str, problem: str
 ) -> None:
     (directory / "gateway.toml").write_text(text)

@@ -47,7 +47,7 @@ def test_a_free_port_is_given_back_to_be_listened_on() -> None:
         assert taken.getsockname()[1] == port
 
 
-def test_an_address_of_another_machine_is_refused_with_the_mend() -> None:
+def test_an_address_of_another_machine_is_refused_with_the_fix() -> None:
     with pytest.raises(CommandFailed) as failure:
         free_port("192.0.2.1", 1883, what="the broker", mend="choose another with --listen")
     (line,) = failure.value.lines

@@ -176,7 +176,7 @@ def test_who_only_listens_is_shown_what_another_asks_and_gets_and_sends_nothing(
     assert unnamed[-1].endswith(" 0 damaged")
 
 
-def test_a_line_without_a_message_of_modbus_is_named_with_what_to_look_at(
+def test_a_line_without_a_message_of_modbus_is_named_with_what_to_check(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send_when_opened(terminal, b"T=21.5 C\n" * 9, monkeypatch)

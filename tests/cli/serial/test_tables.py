@@ -37,7 +37,7 @@ def test_what_a_device_calls_itself_is_shown_as_text() -> None:
     assert "No serial port is plugged in" in str(ports_table({"ports": []}))
 
 
-def test_a_text_stands_beside_the_last_row_of_its_bytes_and_alone_without_any() -> None:
+def test_a_text_is_next_to_the_last_row_of_its_bytes_and_alone_without_any() -> None:
     first, second = rows_with(Chunk(1.5, b"0123456789abcdef\x00"), "> pump: coil\x1b 0")
     assert first.endswith("0123456789abcdef")
     assert second[79:] == "> pump: coil\\x1b 0"

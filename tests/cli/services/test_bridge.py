@@ -52,7 +52,7 @@ def test_every_key_of_the_bridge_reaches_its_settings(tmp_path: Path) -> None:
     assert port.units == {"speed": "m/s"}
 
 
-def test_a_password_that_others_can_read_is_refused_with_the_mend(tmp_path: Path) -> None:
+def test_a_password_that_others_can_read_is_refused_with_the_fix(tmp_path: Path) -> None:
     file, password = tmp_path / "gateway.toml", tmp_path / "password"
     password.write_text("secret\n")
     password.chmod(0o600)

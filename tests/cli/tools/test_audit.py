@@ -25,7 +25,7 @@ def land(directory: Path, *names: str) -> None:
         ("a gap while held", 4, "INCONCLUSIVE"),
     ],
 )
-def test_the_verdict_stands_first_and_is_the_exit_code(
+def test_the_verdict_comes_first_and_is_the_exit_code(
     case: str, code: int, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     land(tmp_path, case)

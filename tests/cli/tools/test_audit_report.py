@@ -57,7 +57,7 @@ def test_a_log_without_events_is_no_proof_of_anything() -> None:
     assert "is this the right directory?" not in drawn([], "ok")
 
 
-def test_violations_stand_before_what_is_inconclusive() -> None:
+def test_violations_come_before_what_is_inconclusive() -> None:
     shown = drawn([exception(5), exception(6, "violation")], "violation")
     assert "1 violation, 1 inconclusive" in shown
     assert shown.index("no 6") < shown.index("no 5")
@@ -72,7 +72,7 @@ def test_as_many_exceptions_are_shown_as_help_a_person_and_the_rest_is_counted()
     assert "no 500" not in shown
 
 
-def test_counts_of_nothing_are_left_out_but_for_those_that_say_what_was_looked_at() -> None:
+def test_counts_of_nothing_are_left_out_except_those_of_what_was_examined() -> None:
     shown = drawn([], "ok", held=0, refused=0, dropped=1_234)
     assert "held once (QoS 2)" in shown
     assert "refused by the client" not in shown

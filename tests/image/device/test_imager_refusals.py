@@ -68,7 +68,7 @@ def test_what_cannot_be_used_is_reported_and_changes_nothing(
     assert not (card.places.device / "hostname").exists()
 
 
-def test_the_mend_that_is_said_for_a_value_works(card: Card) -> None:
+def test_the_fix_that_is_stated_for_a_value_works(card: Card) -> None:
     put(card, "user-data", "hostname: cabinet 7\n")
     card.put('[device]\nhostname = "cabinet-7"\n')
     card.provision()

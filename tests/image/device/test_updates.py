@@ -194,7 +194,9 @@ def test_without_u_boot_s_word_a_new_slot_is_neither_on_trial_nor_kept(device: D
     assert device.state() is State.INSTALLED
 
 
-def test_an_old_slot_that_runs_after_a_failed_update_is_not_taken_for_it(device: Device) -> None:
+def test_an_old_slot_that_runs_after_a_failed_update_does_not_count_as_the_new_one(
+    device: Device,
+) -> None:
     device.install()
     device.restart("B", NEW)
     device.booted(is_trial=True)

@@ -75,7 +75,7 @@ async def test_without_a_broker_the_error_is_the_system_s(path: Path) -> None:
         ask(path, ANSWER_SECONDS, STATUS)
 
 
-async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(path: Path) -> None:
+async def test_an_answer_that_comes_too_late_is_not_confused_with_the_next_one(path: Path) -> None:
     go_on = asyncio.Event()
 
     async def late(line: bytes, writer: asyncio.StreamWriter) -> None:

@@ -45,7 +45,7 @@ def test_no_text_that_was_read_fails_to_be_written(text: str) -> None:
     json.dumps(read, ensure_ascii=False).encode()
 
 
-def test_numbers_that_no_model_can_hold_are_read_all_the_same() -> None:
+def test_numbers_that_no_model_can_hold_are_read_nevertheless() -> None:
     assert math.isnan(float(str(value_of_json(b"NaN"))))
     assert value_of_json(b"-Infinity") == -math.inf
     assert value_of_json(str(2**63).encode()) == 2**63

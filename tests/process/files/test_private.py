@@ -200,7 +200,7 @@ async def test_a_fifo_in_place_of_our_file_blocks_no_process(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o602, 0o601, 0o644, 0o666])
-def test_a_secret_that_others_can_reach_is_refused_with_the_mend(tmp_path: Path, mode: int) -> None:
+def test_a_secret_that_others_can_reach_is_refused_with_the_fix(tmp_path: Path, mode: int) -> None:
     secret = tmp_path / "secret"
     secret.write_text("the password\n")
     secret.chmod(mode)

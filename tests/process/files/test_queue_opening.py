@@ -52,7 +52,7 @@ def test_a_damaged_file_is_set_aside_and_logged_with_what_was_salvaged(
     assert "7 words salvaged" in caplog.text
 
 
-def test_a_newer_file_stays_as_it_is_and_the_error_has_the_mend(path: Path) -> None:
+def test_a_newer_file_stays_as_it_is_and_the_error_has_the_fix(path: Path) -> None:
     NewerWords(path).close()
     before = path.read_bytes()
     with pytest.raises(QueueError, match=r"newer version of the printer \(m002_more\); install"):
@@ -67,7 +67,7 @@ def test_what_is_no_file_is_not_replaced(path: Path) -> None:
     assert path.is_dir()
 
 
-def test_a_disk_that_refuses_a_write_is_named_with_the_mend(path: Path) -> None:
+def test_a_disk_that_refuses_a_write_is_named_with_the_fix(path: Path) -> None:
     error = str(NAMES.cannot_write(path, sqlite3.OperationalError("disk I/O error")))
     assert error.startswith(f"cannot write the dictionary {path}: disk I/O error; ")
     assert error.endswith("then start the printer again")

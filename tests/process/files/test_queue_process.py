@@ -67,13 +67,13 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_process, "OPEN_AGAIN_SECONDS", 0.0)
 
 
-async def test_the_queue_is_closed_behind_the_work(tmp_path: Path) -> None:
+async def test_the_queue_is_closed_after_the_work(tmp_path: Path) -> None:
     printing = Printing(tmp_path / "new" / "words.db")
     await printing.serve()
     assert printing.reports == ["work", "closed"]
 
 
-async def test_a_second_process_is_refused_with_the_mend(tmp_path: Path) -> None:
+async def test_a_second_process_is_refused_with_the_fix(tmp_path: Path) -> None:
     with ProcessLock(tmp_path / "printer.lock") as lock:
         lock.take()
         with pytest.raises(QueueError, match=f"another printer is using {tmp_path}; stop it"):

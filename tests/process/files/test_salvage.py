@@ -133,7 +133,7 @@ def test_a_table_without_a_key_and_one_that_is_not_there_give_nothing(
     assert copy_table(source, target, table) == 0
 
 
-def test_an_error_of_the_target_is_raised_and_is_not_taken_for_damage_of_the_source(
+def test_an_error_of_the_target_is_raised_and_does_not_count_as_damage_of_the_source(
     source: sqlite3.Connection, target: sqlite3.Connection
 ) -> None:
     (pages,) = target.execute("PRAGMA page_count").fetchone()
@@ -166,7 +166,7 @@ def test_a_query_that_cannot_even_begin_gives_no_row_and_its_error(
     assert "no such table" in str(rows.error)
 
 
-def test_a_database_that_was_cut_off_is_lengthened_and_gives_what_is_left(
+def test_a_database_that_was_cut_off_is_lengthened_and_gives_the_remaining_rows(
     path: Path, target: sqlite3.Connection
 ) -> None:
     content = path.read_bytes()

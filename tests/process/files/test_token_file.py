@@ -83,7 +83,7 @@ def test_a_file_that_is_open_to_others_or_is_none_is_refused(path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a:b", "x" * 65, "a\nb", "ä"])
-def test_a_name_that_cannot_stand_in_the_file_is_refused(name: str) -> None:
+def test_a_name_that_cannot_be_written_to_the_file_is_refused(name: str) -> None:
     with pytest.raises(TokensFileError, match="cannot be a token's name"):
         new_token(name, "viewer", DAY)
 

@@ -31,7 +31,7 @@ def test_tables_of_any_names_and_values_are_read_as_they_were(written: dict[str,
     assert tomllib.loads(text_of(written)) == written
 
 
-def test_plain_names_stand_bare_and_lists_of_tables_in_double_brackets() -> None:
+def test_plain_names_are_bare_and_lists_of_tables_in_double_brackets() -> None:
     assert text_of({"api": {"port": 80}, "serial": [{"name": "gps"}, {"name": "rain gauge"}]}) == (
         '[api]\nport = 80\n\n[[serial]]\nname = "gps"\n\n[[serial]]\nname = "rain gauge"\n\n'
     )

@@ -36,7 +36,7 @@ async def test_a_peer_that_closes_before_connack_is_no_connection() -> None:
         server.close()
 
 
-def test_each_failure_has_a_sentence_and_a_refusal_its_mend() -> None:
+def test_each_failure_has_a_sentence_and_a_refusal_its_fix() -> None:
     assert "15 s" in sentence_of(TimeoutError(), mend="x")
     assert sentence_of(MQTTConnectError(5), mend="[a] username").endswith("check [a] username")
     assert sentence_of(ConnectionResetError("gone"), mend="x") == "gone"

@@ -75,7 +75,7 @@ def test_what_is_forgotten_comes_back_in_the_order_of_its_rows() -> None:
     assert exchanges.forget_all() == [first, second]
 
 
-def test_identifiers_begin_again_behind_the_last_and_skip_zero() -> None:
+def test_identifiers_begin_again_after_the_last_and_skip_zero() -> None:
     exchanges: Exchanges[Message] = Exchanges(2, packet_id_max=65533)
     seen = []
     for number in range(65535):

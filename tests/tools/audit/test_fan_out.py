@@ -41,7 +41,7 @@ def test_a_retained_message_reaches_new_subscribers_until_it_is_replaced() -> No
         assert check.context.counts.late_entries == 1
 
 
-def test_the_last_release_of_a_log_that_goes_on_elsewhere_is_inconclusive() -> None:
+def test_the_last_release_of_a_log_that_continues_elsewhere_is_inconclusive() -> None:
     for is_complete, verdict in ((True, "violation"), (False, "inconclusive")):
         check = checked(*begin(*life(1, 0), held(2), released(2)))
         check.finish(is_complete=is_complete)

@@ -31,7 +31,7 @@ def left_open(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_the_log_leaves_open_stands_in_the_database(left_open: Path) -> None:
+def test_what_the_log_leaves_open_is_in_the_database(left_open: Path) -> None:
     findings = audit_of(left_open)
     assert findings.verdict == "ok", findings.exceptions
     counts = findings.counts

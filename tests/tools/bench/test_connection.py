@@ -80,7 +80,7 @@ def test_a_packet_that_no_broker_may_send_is_malformed() -> None:
         packet_of(b"\x20\x02\x02\x00", 4)
 
 
-def test_a_handshake_may_come_in_pieces_with_the_next_packet_behind_it() -> None:
+def test_a_handshake_may_come_in_pieces_with_the_next_packet_after_it() -> None:
     client = Client("c", 4)
     ours, theirs = socket.socketpair()
     client.use(ours)

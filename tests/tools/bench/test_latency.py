@@ -16,7 +16,7 @@ def samples_of(*seconds: float) -> Samples:
     return samples
 
 
-def test_percentiles_are_the_samples_that_so_many_stay_below() -> None:
+def test_percentiles_are_taken_from_the_sorted_samples() -> None:
     figures = samples_of(*(index / 1000 for index in range(1000))).percentiles_ms()
     assert figures == {"p50": 500.0, "p90": 900.0, "p99": 990.0, "p99.9": 999.0, "max": 999.0}
 
@@ -52,7 +52,7 @@ def test_a_plan_states_how_many_are_due() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 3, 64])
-def test_every_so_many_messages_one_is_timed_from_when_it_left(step: int) -> None:
+def test_one_message_in_every_few_is_timed_from_when_it_left(step: int) -> None:
     departures = Departures(step=step, under_way_max=1000)
     samples = Samples()
     left: dict[int, float] = {}

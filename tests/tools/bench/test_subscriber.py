@@ -122,7 +122,7 @@ def test_any_stream_cut_anywhere_is_counted_and_answered_packet_by_packet(
 
 @settings(max_examples=20)
 @given(qos=st.integers(0, 2), version=st.sampled_from([4, 5]))
-def test_a_stream_cut_at_every_byte_is_counted_all_the_same(qos: int, version: int) -> None:
+def test_a_stream_cut_at_every_byte_is_counted_alike(qos: int, version: int) -> None:
     story = Story(qos, version)
     for what in ("run", "rel", "again", "run", "changed", "pong", "run"):
         story.tell(what, 0, 2)

@@ -62,7 +62,7 @@ async def test_every_segment_is_signed_by_the_key_that_the_first_start_made(stag
     assert [segment.public_key for segment in stage.uploaded()] == [key, key]
 
 
-async def test_after_a_lost_key_segments_are_signed_by_a_new_one_and_the_chain_goes_on(
+async def test_after_a_lost_key_segments_are_signed_by_a_new_one_and_the_chain_continues(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker = Broker()
@@ -248,7 +248,7 @@ async def test_a_second_process_on_the_same_log_is_refused_with_the_first_ones_n
         assert not first.done()
 
 
-async def test_the_log_goes_on_after_everything_was_uploaded_and_pruned(stage: Stage) -> None:
+async def test_the_log_continues_after_everything_was_uploaded_and_pruned(stage: Stage) -> None:
     stage.with_settings(sent_bytes_keep=0)
     broker = Broker()
     for _ in range(3):

@@ -34,7 +34,7 @@ def loaded(stage: Stage) -> Chain:
     return chain
 
 
-async def test_the_chain_goes_on_from_its_state_when_all_files_are_gone(three: Stage) -> None:
+async def test_the_chain_continues_from_its_state_when_all_files_are_gone(three: Stage) -> None:
     before = loaded(three).head
     for path in (three.log_dir / "sent").iterdir():
         path.unlink()
@@ -43,7 +43,7 @@ async def test_the_chain_goes_on_from_its_state_when_all_files_are_gone(three: S
     assert three.sequences() == list(range(1, 16))
 
 
-async def test_the_chain_goes_on_from_its_files_when_the_state_is_gone(three: Stage) -> None:
+async def test_the_chain_continues_from_its_files_when_the_state_is_gone(three: Stage) -> None:
     before = loaded(three).head
     (three.log_dir / "chain.json").unlink()
     assert loaded(three).head == before

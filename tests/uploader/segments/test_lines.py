@@ -30,7 +30,7 @@ def test_a_line_begins_with_sequence_time_and_event() -> None:
     assert line == b'{"sequence":4021,"time":1760000000000,"event":"broker_stopped"}\n'
 
 
-def test_a_payload_of_a_named_topic_stands_in_the_log_as_text() -> None:
+def test_a_payload_of_a_named_topic_is_in_the_log_as_text() -> None:
     record = record_of("21.5 °C \n\u2028 \x00".encode())
     assert record["payload"] == "21.5 °C \n\u2028 \x00"
     assert record["payload_bytes"] == 15
@@ -38,7 +38,7 @@ def test_a_payload_of_a_named_topic_stands_in_the_log_as_text() -> None:
     assert "payload_sha256" not in record
 
 
-def test_a_payload_of_a_named_topic_that_is_not_utf_8_stands_there_in_base64() -> None:
+def test_a_payload_of_a_named_topic_that_is_not_utf_8_is_there_in_base64() -> None:
     record = record_of(b"\xff\xfe\x00")
     assert record["payload_base64"] == base64.b64encode(b"\xff\xfe\x00").decode()
     assert record["payload_bytes"] == 3

@@ -21,7 +21,7 @@ from gateway.uploader.segments.names import SegmentName, segment_name_of, segmen
         "../w.0123456789abcdef.00000001.000000000001-000000000002." + "0" * 64 + ".jsonl.zst",
     ],
 )
-def test_what_is_no_segment_name_is_not_taken_for_one(text: str) -> None:
+def test_what_is_no_segment_name_is_not_read_as_one(text: str) -> None:
     assert segment_name_of(text) is None
 
 

@@ -9,7 +9,7 @@ from gateway.uploader.segments.newer_format import NewerFormat
 
 
 @pytest.mark.parametrize("found", [2, "2.1", None])
-def test_the_sentence_names_the_file_both_versions_and_the_mend(found: object) -> None:
+def test_the_sentence_names_the_file_both_versions_and_the_fix(found: object) -> None:
     error = NewerFormat(Path("var/log/chain.json"), found, 1)
     assert line_of(error) == (
         f"var/log/chain.json has version {found}, this version of Oncegate understands 1: start "

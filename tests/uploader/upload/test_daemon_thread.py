@@ -8,7 +8,7 @@ import pytest
 from gateway.uploader.upload.daemon_thread import in_daemon_thread
 
 
-async def test_the_loop_goes_on_beside_the_work() -> None:
+async def test_the_loop_continues_beside_the_work() -> None:
     goes_on, done = threading.Event(), threading.Event()
 
     def work() -> None:

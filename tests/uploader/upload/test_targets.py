@@ -42,7 +42,7 @@ async def test_a_disk_that_is_not_mounted_is_not_replaced_by_a_directory(tmp_pat
         ("ftp://user:secret@host/x", "ftp://host/x"),
     ],
 )
-def test_a_target_that_cannot_be_one_is_refused_with_the_mend(url: str, message: str) -> None:
+def test_a_target_that_cannot_be_one_is_refused_with_the_fix(url: str, message: str) -> None:
     with pytest.raises(TargetError, match=message) as refusal:
         target_of(url, Path("/"))
     assert "secret" not in str(refusal.value)

@@ -40,7 +40,7 @@ def test_a_device_whose_clock_is_wrong_is_named(ports: Ports) -> None:
     )
 
 
-def test_a_lost_port_is_named_with_its_last_reading_and_the_mend(ports: Ports) -> None:
+def test_a_lost_port_is_named_with_its_last_reading_and_the_fix(ports: Ports) -> None:
     ports[0].update(state="lost", last_reading_ms=recorded.NOW_MS - 300_000)
     [(level, sentence)] = sentences_of(ports)
     assert level is Level.ATTENTION
@@ -50,7 +50,7 @@ def test_a_lost_port_is_named_with_its_last_reading_and_the_mend(ports: Ports) -
     )
 
 
-def test_a_port_that_was_never_found_is_named_with_the_mend(ports: Ports) -> None:
+def test_a_port_that_was_never_found_is_named_with_the_fix(ports: Ports) -> None:
     ports[0].update(state="waiting", last_reading_ms=None)
     assert "has not been found yet" in sentences_of(ports)[0][1]
 
