@@ -3,7 +3,7 @@
     ?07 LF                  the request
     !07 215 4F LF           the response: address, value, XOR of the bytes before the last space
 
-It shows how a protocol that polls is written, and what the port makes of its frames.
+The protocol shows how polling is written, and how the port uses the frames.
 """
 
 from dataclasses import dataclass

@@ -157,7 +157,7 @@ class Cable:
 
 @contextlib.asynccontextmanager
 async def _bridge(arguments: list[str]) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Start a bridge process. It is killed when the block ends, also when the test fails."""
+    """Run a bridge process, which is killed at the end, also when the test fails."""
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
     try:
         yield process
@@ -244,7 +244,7 @@ def _chance() -> random.Random:
 
 
 async def _until_drained(subscriber: Subscriber, outbox: Path) -> None:
-    """Until the outbox is empty and the subscriber has what left it."""
+    """Wait until the outbox is empty and the subscriber has received every reading from it."""
     async with asyncio.timeout(DEADLINE_SECONDS):
         while _rows(outbox):  # noqa: ASYNC110 - another process's file can only be asked again
             await asyncio.sleep(0.05)

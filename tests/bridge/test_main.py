@@ -16,7 +16,7 @@ LIMIT_SECONDS = 0.2
 
 
 class Witness:
-    """Counts the reports of being alive."""
+    """Counts how often the bridge reports to be alive."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Files that a configuration names."""
+"""Files named in a configuration, for example certificates and passwords."""
 
 from pathlib import Path
 

@@ -35,7 +35,7 @@ _ENVIRONMENT = (
 
 
 def make_root(suite: str, tarball: Path, root: Path) -> None:
-    """Unpack a Debian with systemd and Python into `root`. It is downloaded once, to `tarball`."""
+    """Unpack a Debian with systemd and Python into `root`, downloaded once to `tarball`."""
     if not tarball.exists():
         tarball.parent.mkdir(parents=True, exist_ok=True)
         partial = tarball.with_suffix(".partial.tar")

@@ -26,10 +26,7 @@ HEALTHY = CONTAINER / "oncegate-healthy"
 
 
 def settings_of_build() -> dict[str, str]:
-    """Return the options of the last `buildah config` that sets a user.
-
-    They define what an engine starts.
-    """
+    """Return the options of the last `buildah config` that sets a user: what an engine starts."""
     text = (CONTAINER / "build").read_text().replace("\\\n", " ")
     (line,) = [line for line in text.splitlines() if "--user" in line]
     return dict(re.findall(r"--([\w-]+) '?(\[.*?\]|[^'\s]+(?: --as-services)?)'?", line))

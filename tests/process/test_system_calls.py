@@ -1,4 +1,4 @@
-"""System calls by number: the kernel's answers, and machines whose numbers are unknown."""
+"""System calls by number: the kernel's answers, and machines with unknown numbers."""
 
 import errno
 import os

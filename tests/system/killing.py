@@ -1,9 +1,9 @@
 """Repeated SIGKILL under load, with counts of everything lost, duplicated or forgotten.
 
 Besides the publishers and subscribers of `resuming_clients` there is load for which no client
-waits: retained messages at QoS 0, and acknowledgements. Each of these clients sends PINGREQ after
-it. A PINGRESP proves that the broker has accepted everything before the PINGREQ, so no kill may
-undo it.
+waits: retained messages at QoS 0, and acknowledgements. After each of them the client sends
+PINGREQ. A PINGRESP proves that the broker has accepted everything before the PINGREQ, so no kill
+may undo it.
 """
 
 import asyncio
@@ -140,7 +140,7 @@ class Acknowledger(ResumingClient):
 
 
 class Campaign:
-    """One run with kills."""
+    """One run with many kills, and the counts of errors that it found."""
 
     BROKEN = (
         "messages lost",

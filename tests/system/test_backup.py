@@ -1,4 +1,4 @@
-"""A backup of a real broker: what was acknowledged before it is delivered after the restore."""
+"""Messages acknowledged before the backup of a real broker are delivered after the restore."""
 
 import shutil
 from pathlib import Path

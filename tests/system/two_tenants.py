@@ -1,4 +1,4 @@
-"""`oncegate up` with two tenants, whose users have the same names but different passwords."""
+"""`oncegate up` with two tenants. Their users have the same names but different passwords."""
 
 import asyncio
 import os

@@ -10,9 +10,9 @@ STOP_SECONDS_MAX = 15.0
 
 
 class VerbProcess:
-    """A process of the command `verb` with the configuration `settings`, which is TOML.
+    """A process of the command `verb`, which has its files in `directory`.
 
-    Its files are in `directory`.
+    `settings` is the configuration as TOML.
     """
 
     def __init__(self, verb: str, directory: Path, settings: str) -> None:

@@ -1,8 +1,7 @@
-"""A bucket on loopback with as much of S3's HTTP as one PUT, HEAD and GET need, and with faults on
-demand.
+"""A bucket on loopback with the PUT, HEAD and GET of S3, and with faults on demand.
 
-It receives real HTTP from the real client library. It does not check signatures; the real stores
-do.
+The server receives real HTTP from the real client library. It does not check signatures; the real
+stores do.
 """
 
 from __future__ import annotations

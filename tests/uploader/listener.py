@@ -9,7 +9,7 @@ from tests.peers.control_server import ControlServer, result
 
 
 class Listener(ControlServer):
-    """Responds with its boot id. If `refusal` is set, it is sent in place of every response."""
+    """Responds with its boot id, or with the bytes in `refusal` if they are set."""
 
     def __init__(self, path: Path, boot: str) -> None:
         super().__init__(path)

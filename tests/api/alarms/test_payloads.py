@@ -1,4 +1,4 @@
-"""Alarms as the bridge publishes them."""
+"""Payloads in which the bridge publishes alarms."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Curves as paths and labels."""
+"""Curves drawn as SVG paths and labels."""
 
 import math
 import re

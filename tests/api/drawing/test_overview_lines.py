@@ -1,4 +1,4 @@
-"""The lines of the overview."""
+"""The lines of text on the page's overview."""
 
 from api.drawing.overview_lines import Line, lines_of
 from api.history.history import History, Reading

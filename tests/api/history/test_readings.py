@@ -1,4 +1,4 @@
-"""New readings in a bridge's report."""
+"""Readings in a bridge's report that the history has not recorded yet."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The history as JSON and CSV."""
+"""The history in the REST interface, as JSON and CSV."""
 
 import csv
 from collections.abc import AsyncIterator

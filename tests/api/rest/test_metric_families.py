@@ -1,4 +1,4 @@
-"""Families of metrics."""
+"""Families of Prometheus metrics as text."""
 
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import CollectorRegistry

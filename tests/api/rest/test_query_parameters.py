@@ -1,4 +1,4 @@
-"""A mistyped parameter is refused."""
+"""A request with a mistyped query parameter is refused."""
 
 import httpx
 

@@ -1,4 +1,4 @@
-"""ETag and 304 of the REST interface."""
+"""Conditional requests to the REST interface: ETag and 304."""
 
 import httpx
 import pytest

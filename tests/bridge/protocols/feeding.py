@@ -7,8 +7,8 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 def outcome_of(decoder: Decoder, pieces: Sequence[bytes]) -> tuple[list[Frame], Tally]:
-    """Return all frames decoded from the pieces and the silence after them, and the counts of what
-    was not a frame."""
+    """Return all frames from the pieces and the silence after them, and the counts of
+    other bytes."""
     frames = [frame for piece in pieces for frame in decoder.feed(piece)] + decoder.flush()
     return frames, decoder.tally
 

@@ -1,4 +1,4 @@
-"""The objects of a telegram."""
+"""The objects of a P1 telegram: OBIS code, value, unit and time."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Conversations with M-Bus meters."""
+"""Conversations with M-Bus meters: selection, request, several telegrams, and errors."""
 
 import pytest
 from firmware_bridge.protocols.frame import Damage, Frame

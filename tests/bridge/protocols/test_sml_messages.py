@@ -1,4 +1,4 @@
-"""The elements of SML messages."""
+"""Messages inside SML files: entries, values, and elements that are invalid."""
 
 import contextlib
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The names of boards."""
+"""Device names of boards, which contain the board's number in hexadecimal."""
 
 from firmware_bridge.readings.names import is_name
 from firmware_bridge.readings.numbering import BOARD_DEVICE_PREFIX, BoardIdentity

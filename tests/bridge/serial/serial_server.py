@@ -12,7 +12,7 @@ ACCEPTERS = {"tcp": "tcp", "rfc2217": "telnet(rfc2217),tcp"}
 
 @contextlib.asynccontextmanager
 async def ser2net(folder: Path, scheme: str, port: int, link: Path) -> AsyncIterator[None]:
-    """Run ser2net with one port. It is killed when the block ends."""
+    """Run ser2net with one port until the block ends, and then kill the process."""
     configuration = folder / "ser2net.yaml"
     configuration.write_text(
         f"connection: &one\n  accepter: {ACCEPTERS[scheme]},127.0.0.1,{port}\n"

@@ -1,4 +1,4 @@
-"""The device file of a port."""
+"""The device file of a port, found by its USB identity."""
 
 from pathlib import Path
 

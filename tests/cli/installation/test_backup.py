@@ -1,4 +1,4 @@
-"""`oncegate backup`."""
+"""`oncegate backup` at a terminal."""
 
 import io
 import json

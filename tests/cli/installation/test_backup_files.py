@@ -1,4 +1,4 @@
-"""Files of a gateway that belong into a backup."""
+"""The files of a gateway that belong in a backup."""
 
 from pathlib import Path
 

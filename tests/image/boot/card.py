@@ -29,7 +29,7 @@ class Card:
             opened.truncate(size_bytes)
 
     def put(self, name: str, content: str | bytes) -> None:
-        """Write a file of the boot partition."""
+        """Write a file to the boot partition."""
         data = content.encode() if isinstance(content, str) else content
         self._mtools("mcopy", "-o", "-", f"::{name}", data=data)
 
@@ -44,7 +44,7 @@ class Card:
         return done.stdout
 
     def remove(self, name: str) -> None:
-        """Delete a file of the boot partition."""
+        """Delete a file from the boot partition."""
         self._mtools("mdel", f"::{name}")
 
     def names(self) -> list[str]:

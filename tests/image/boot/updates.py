@@ -15,7 +15,7 @@ IMAGE = Path(__file__).resolve().parents[3] / "image"
 
 
 def bundle_of(image: Path, folder: Path, version: str, removed: tuple[str, ...] = ()) -> Path:
-    """Build `update.raucb` in a folder of its own. Its slot lacks the files `removed`."""
+    """Build `update.raucb` in a separate folder, from a slot without the files `removed`."""
     slot = folder / "slot.ext4"
     made = image.with_name(image.name.removesuffix(".img") + ".slot.ext4")
     subprocess.run(["cp", "--sparse=always", made, slot], check=True)

@@ -1,4 +1,4 @@
-"""rauc is run with everything that it needs, and its own words report the result."""
+"""The call of rauc, and reports that quote rauc's own error messages."""
 
 import contextlib
 import os

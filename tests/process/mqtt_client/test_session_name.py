@@ -1,4 +1,4 @@
-"""Names of sessions."""
+"""Names of sessions at a broker."""
 
 import pytest
 

@@ -20,7 +20,7 @@ FILES = {
     "var/broker.db": "rows",
     f"var/log/sealed/{SEGMENT}": "events",
 }
-"""Contents by path."""
+"""Text of each file, by its path."""
 
 
 def made_in(root: Path) -> Places:

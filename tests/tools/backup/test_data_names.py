@@ -1,4 +1,4 @@
-"""Names in a data directory."""
+"""Names of files in a data directory, and the part of a backup that each belongs to."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`docs/formats/backup.md` is what the code reads and writes."""
+"""`docs/formats/backup.md` agrees with the code that reads and writes backups."""
 
 import json
 import re

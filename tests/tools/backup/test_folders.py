@@ -1,4 +1,4 @@
-"""Folders that are opened one by one."""
+"""Folders opened one by one, so that no link leads a restored file elsewhere."""
 
 import os
 from pathlib import Path

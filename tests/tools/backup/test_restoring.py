@@ -25,14 +25,14 @@ ENDING = "before-20251127T093000Z"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A backup of a gateway that is gone."""
+    """Return a backup of a gateway that no longer exists."""
     path = tmp_path / "backup.tar.gz"
     path.write_bytes(backup_of(made_in(tmp_path / "gone")))
     return path
 
 
 def restored(file: Path, places: Places, *parts: Part) -> str:
-    """Restore these parts, or all."""
+    """Restore these parts of a backup, or all of them, and return the suffix of replaced files."""
     return restore(file, plan_of(checked(file), places, parts or PARTS), now=NOW)
 
 

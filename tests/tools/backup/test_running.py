@@ -1,4 +1,4 @@
-"""Programs that work in a data directory."""
+"""A running program in the data directory prevents a restore."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Files that go into a backup."""
+"""Files that become a part of a backup."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Conditions of the broker, its disk and its clock."""
+"""Alarm conditions of the broker, its disk and its clock."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Conditions: their levels and their text."""
+"""Alarm conditions: their levels and their text."""
 
 from api.alarms.conditions.condition import Condition, Level
 

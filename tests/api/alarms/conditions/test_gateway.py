@@ -1,4 +1,4 @@
-"""All conditions of a gateway together."""
+"""All alarm conditions of a gateway together."""
 
 from api.alarms.conditions.condition import Level
 from api.alarms.conditions.gateway import conditions_of

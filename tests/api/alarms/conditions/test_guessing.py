@@ -1,4 +1,4 @@
-"""Wrong passwords within the last hour."""
+"""The alarm condition for wrong passwords within the last hour."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The processor's temperature and its power supply as conditions."""
+"""Alarm conditions for the processor's temperature and its power supply."""
 
 import pytest
 

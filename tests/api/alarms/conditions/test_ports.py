@@ -1,4 +1,4 @@
-"""Conditions of serial ports."""
+"""Alarm conditions of serial ports."""
 
 from typing import Any
 

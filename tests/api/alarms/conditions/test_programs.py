@@ -1,4 +1,4 @@
-"""Conditions of bridge, uploader and uplink."""
+"""Alarm conditions of bridge, uploader and uplink."""
 
 from api.alarms.conditions.condition import Level
 from tests.api import recorded
