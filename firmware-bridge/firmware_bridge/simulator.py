@@ -164,7 +164,7 @@ class SimulatedBoard:
     def _weather(self) -> tuple[Measurement, ...]:
         """Return simulated measurements in a cabinet: temperature, humidity and pressure.
 
-        It is warmest after noon and drier when it is warm, with slow random changes.
+        The air is warmest after noon, and drier when it is warm, with slow random changes.
         """
         noise = self._random.gauss
         self._drift = 0.995 * self._drift + noise(0.0, 0.02)
@@ -252,7 +252,7 @@ class SimulatedBoard:
 
 
 def count_start(path: Path) -> int:
-    """Count this start in the file at `path`, and return the count. A board uses its flash."""
+    """Increment the count of starts in the file at `path`, and return the new count."""
     try:
         boot = int(path.read_text()) + 1
     except FileNotFoundError:

@@ -164,7 +164,7 @@ class Announcer(Generic[Port]):
             self._acknowledged.clear()
 
     def _wanted(self) -> dict[str, bytes]:
-        """Return the payload that each topic should have, to be published. Record the topics."""
+        """Return the payload to publish on each topic, empty for removal. Record the topics."""
         wanted = dict.fromkeys(self._remembered.topics, _REMOVAL)
         if self._status_topic is not None:
             for topic, config in self._current_configs().items():

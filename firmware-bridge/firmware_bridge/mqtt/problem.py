@@ -10,7 +10,7 @@ REASON_CHARACTERS_MAX: Final = 255
 
 
 def problem_payload(reasons: Iterable[str]) -> bytes:
-    """Return the payload that reports a problem for each reason, or no problem without reasons.
+    """Return the payload that reports these reasons. Without reasons, there is no problem.
 
     Home Assistant shows reasons as attributes of the sensor.
     """

@@ -134,10 +134,10 @@ class Publisher:
         await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon this session. Return a fault if the broker already had a session of the new name.
+        """Abandon a session that was lost, or whose new name another client already uses.
 
         If the broker has lost our session, it has created an empty one with the same name. The next
-        connection discards the empty session, so that the broker does not keep it without use.
+        connection discards the empty session. Return a fault if another client uses the name.
         """
         self._abandoned = session if begun else None
         if begun:

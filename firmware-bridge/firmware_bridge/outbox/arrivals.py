@@ -67,7 +67,7 @@ class Arrivals:
 
     @property
     def removable_bytes(self) -> int:
-        """Bytes of the readings not yet durable that may be dropped for newer readings."""
+        """Bytes of those readings that a full outbox may drop, and that are not durable yet."""
         return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
 
     @property

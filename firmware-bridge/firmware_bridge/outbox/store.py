@@ -35,7 +35,7 @@ class Readings(QueueTable[Publication]):
     bytes_of_row = f"LENGTH(topic) + LENGTH(payload) + {ROW_OVERHEAD_BYTES}"
 
     def restore(self, number: int, publication: Publication) -> bool:
-        """Store a reading from a damaged outbox with its number. Return False if it is in use."""
+        """Store a reading from a damaged outbox. Return False if its number is already in use."""
         inserted = self._connection.execute(
             "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
             (number, publication.topic, publication.payload, publication.retain),

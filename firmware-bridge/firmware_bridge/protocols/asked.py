@@ -1,4 +1,4 @@
-"""Polling of devices that respond to one fixed request with a declared frame or a text line.
+"""Polls devices that respond to one fixed request with a declared frame or a text line.
 
 The protocol's own decoder reads the response, so noise or an echo of the request may come first.
 """
@@ -68,7 +68,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
         return bytes.fromhex(self.poll or "")
 
     def check(self) -> None:
-        """Reject settings with two requests, and polling keys without a request."""
+        """Reject settings that have two requests, or that have polling keys but no request."""
         super().check()
         if self.poll is not None and self.poll_text is not None:
             raise refusal("either poll or poll_text, and not both: it is the request")
@@ -125,7 +125,7 @@ class AskingPoller(Poller):
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the frame that the silence completes, or the reason why there is none."""
+        """Return a frame completed by silence on the line, or the reason why there is none."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame

@@ -5,7 +5,7 @@ from typing import Final
 
 
 class BoardCommand(IntEnum):
-    """Commands for boards. MQTT topics contain the names in lower case."""
+    """A command for a board. MQTT topics contain the name of the command in lower case."""
 
     SET_INTERVAL = 1
     IDENTIFY = 2
@@ -31,7 +31,7 @@ def command_of(name: str) -> BoardCommand | None:
 
 
 def argument_of(payload: bytes) -> int | None:
-    """Parse an argument: a decimal integer from 1 to `ARGUMENT_MS_MAX`. Return None if invalid."""
+    """Parse a command's argument, an integer from 1 to `ARGUMENT_MS_MAX`, or return None."""
     if not 1 <= len(payload) <= len(str(ARGUMENT_MS_MAX)) or not payload.isdigit():
         return None
     argument = int(payload)

@@ -65,7 +65,7 @@ def acknowledgement_of(identity: BoardIdentity) -> bytes:
 
 
 def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
-    """Decode an acknowledgement, without its delimiters, as a board does.
+    """Decode an acknowledgement, like a board. `stuffed` has no delimiters.
 
     Raises:
         Damaged: the frame is not an acknowledgement.
@@ -82,7 +82,7 @@ def command_bytes_of(identity: BoardIdentity, command: int, argument: int) -> by
 
 
 def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
-    """Decode a command, without its delimiters, as a board does.
+    """Decode a command, like a board. `stuffed` has no delimiters.
 
     Return the identity (with the number of the request), the command, and its argument.
 

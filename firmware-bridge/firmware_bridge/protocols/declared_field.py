@@ -77,7 +77,7 @@ def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Qu
 def read_number(
     data: bytes, form: str, order: ByteOrder, scale: float = 1, offset: float = 0
 ) -> float:
-    """Decode a number. `data` has exactly the bytes of the number in this form.
+    """Decode a number of the given form, such as "u16". `data` has exactly the number's bytes.
 
     Raises:
         Damaged: "value" if the number is infinite, not a number, or out of range.

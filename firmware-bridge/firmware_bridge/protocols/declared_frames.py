@@ -73,7 +73,7 @@ class DeclaredFrames(AskedSettings):
     fields: Annotated[tuple[FrameField, ...], Items(1)]
 
     def check(self) -> None:
-        """Reject frames that cannot be read or are too short for their fields."""
+        """Reject settings with no length or two lengths, or fields that do not fit in a frame."""
         super().check()
         if (self.frame_bytes is None) == (self.length_at is None):
             raise refusal("either frame_bytes or length_at, and not both: one is the length")

@@ -77,9 +77,9 @@ class DlmsDecoder(ScanningDecoder):
         super().begin(mid_line=mid_line)
 
     def flush(self) -> list[Frame]:
-        """Decode the buffered bytes at a pause, because a longer frame was not completed.
+        """Search the buffered bytes for frames after a pause on the line.
 
-        Flag bytes without a frame are dropped.
+        The bytes seemed to begin a longer frame, which was not completed. Flag bytes are dropped.
         """
         self._drop_flags()
         return super().flush()

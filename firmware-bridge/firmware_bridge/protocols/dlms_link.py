@@ -4,7 +4,8 @@
     68 L L 68 | 53 FF | last u1 (10), number u4 | source | destination | part | checksum 16
 
 HCS and FCS are CRC-16/X-25 checksums: HCS covers the header, FCS everything between the flags. HDLC
-addresses have 1, 2 or 4 bytes, and only the last byte is odd. A message may take several frames.
+addresses have 1, 2 or 4 bytes. The last byte is odd, which marks the end of the address. A message
+may take several frames.
 """
 
 from typing import Final, NamedTuple

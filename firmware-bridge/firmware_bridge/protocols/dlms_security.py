@@ -154,7 +154,7 @@ def _checked(content: bytes, tag: bytes, key: bytes, nonce: bytes, covered: byte
 def _unchecked(content: bytes, key: bytes, nonce: bytes) -> bytes:
     """Decrypt the content without checking its tag.
 
-    AES-GCM encrypts like AES-CTR whose block counter begins with 2.
+    AES-GCM encrypts like AES in CTR mode with a block counter that begins at 2.
     """
     from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: PLC0415
     from cryptography.hazmat.primitives.ciphers.algorithms import AES  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Conversion of the values that a meter pushes into measurements, for each manufacturer's layout.
+"""Converts the values in a DLMS message to measurements, for each manufacturer's layout.
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa add scaler and unit after the value; Kamstrup does not. The
@@ -66,7 +66,7 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 
 
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
-    """Return True if `data` has a number where Kaifa's list has the power, and no OBIS codes."""
+    """Return True if `data` may be a Kaifa list: no OBIS codes, and a number as the power."""
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
         isinstance(each, list) or code_of(each) is not None for each in data
@@ -76,7 +76,8 @@ def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
 def code_of(data: Data) -> Code | None:
     """Return the OBIS code in an octet string, or None if `data` is not an OBIS code.
 
-    Nordic meters use channel 1 for electricity and the clock, where other meters use 0.
+    Nordic meters use channel 1 for electricity and the clock. It is changed to 0, as other meters
+    use it, so that the quantities have the same names.
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
@@ -86,7 +87,7 @@ def code_of(data: Data) -> Code | None:
 
 
 def _with_codes(data: list[Data]) -> Iterator[_Object]:
-    """Yield each value that follows its OBIS code, also in nested structures."""
+    """Yield each value with the OBIS code before it, also from nested structures."""
     at = 0
     while at < len(data):
         each = data[at]
@@ -180,7 +181,7 @@ def _is_list_of_objects(data: Data) -> bool:
 
 
 def _of_landis(data: list[Data]) -> Iterator[_Object]:
-    """Yield the values that follow a list of objects.
+    """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
     The first entry of the list may describe the list itself, and then has no value.
     """

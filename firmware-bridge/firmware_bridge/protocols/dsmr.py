@@ -152,7 +152,7 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram with its optional ETX and BCC, or None if bytes are missing."""
+    """Return the end of a telegram, including any ETX and BCC, or None if bytes are missing."""
     if _STX not in buffer[position:end]:
         return end
     while buffer[end : end + 1] in (b"\r", b"\n"):

@@ -1,4 +1,4 @@
-"""Conversion of the lines of a DSMR telegram into measurements.
+"""Converts the lines of a DSMR telegram to measurements.
 
 The checksum has already proved that the telegram arrived intact. An unreadable object is therefore
 not damage but a peculiarity of the meter. It is counted and skipped, and other objects are read.
@@ -68,8 +68,8 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
 def is_mixture(quantities: Quantities) -> bool:
     """Return True if a numeric quantity occurs twice with different values, except in a log.
 
-    Without a checksum, this is the only sign that the end of one telegram and the beginning of the
-    next were lost.
+    Without a checksum, only this shows that parts of two telegrams were joined, because the bytes
+    between them were lost.
     """
     for measurements in quantities.values():
         values: dict[str, Value] = {}
@@ -89,7 +89,7 @@ def _now_of(clock: _Object, utc_offset_hours: int) -> float | None:
 
 
 def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
-    """Yield each object's code, and the values in its parentheses."""
+    """Yield each object as its OBIS code and the contents of its parentheses."""
     latest: tuple[Code, list[str]] | None = None
     for line in _whole_lines(lines, left_out):
         found = _OBJECT.fullmatch(line)
@@ -115,7 +115,7 @@ def _is_continued(code: Code, groups: list[str], line: str) -> bool:
 
 
 def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
-    """Yield the lines. If a meter broke a line within parentheses, its pieces are joined."""
+    """Yield the lines. If a meter broke a line within parentheses, join the pieces."""
     part = ""
     for each in lines:
         try:
@@ -136,7 +136,7 @@ def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
 
 
 def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
-    """Name each object. If two codes have the same name, the second is named by its code."""
+    """Name each object. If two objects would have the same name, name the second by its code."""
     codes: dict[str, Code] = {}
     named: list[_Object] = []
     for code, groups in objects:
@@ -152,7 +152,7 @@ def _measurements_of(
 ) -> Iterator[Measurement]:
     """Yield the measurements of an object. An empty object may have none.
 
-    If an object has several values, unreadable ones are counted in `left_out`.
+    If an object has several values, unreadable values are counted in `left_out`.
 
     Raises:
         Damaged: the object cannot be read.

@@ -1,8 +1,8 @@
 """Meter times: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S for summer time and W for winter time.
 
 Meters before DSMR 4 omit the letter. Their times are read by the rules of the European Union:
-summer time lasts from the last Sunday in March to the last Sunday in October, at 01:00 UTC. The
-hour that occurs twice in October is read as the second of the two.
+summer time lasts from the last Sunday in March to the last Sunday in October, at 01:00 UTC. A time
+that occurs twice in October is read as winter time.
 """
 
 import datetime

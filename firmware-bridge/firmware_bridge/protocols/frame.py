@@ -27,7 +27,7 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Outcome of a request whose response could not be read. `reason` is as in `Damaged`."""
+    """Outcome of a request whose response could not be read. `reason` is one short word."""
 
     reason: str
 
@@ -41,7 +41,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A quantity that has no value now. `place` is its readable address; `reason` is one word."""
+    """A quantity that has no value now.
+
+    `place` describes the registers of the quantity. `reason` is one word.
+    """
 
     device: str
     quantity: str

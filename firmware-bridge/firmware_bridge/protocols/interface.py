@@ -73,9 +73,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Bytes that wake up a device before a request, and the pause after them.
+    """Bytes that wake up a device before a request, and the pause until the request.
 
-    The pause of `seconds` begins when the bytes are written, and includes their time on the line.
+    The pause of `seconds` includes the time that the bytes take on the line.
     """
 
     seconds: float
@@ -104,7 +104,7 @@ class Poller(ABC):
                   -> Request, then read until not None, or time_out -> end -> next_step
                      if read returns a Request, the exchange continues with it and its response
 
-    The port stores and limits the bytes of a response; a poller does not store them. All times are
+    The port stores the bytes of a response and limits their number. All times are
     seconds of a monotonic clock.
     """
 
@@ -165,7 +165,7 @@ class DecoderSettings(ProtocolSettings, ABC):
 
     @property
     def frames_enough(self) -> int:
-        """Number of valid frames that identify the protocol. Strong checksums need only one."""
+        """Number of valid frames that identify the protocol. This is 1 with a strong checksum."""
         return 5
 
     @abstractmethod

@@ -59,7 +59,7 @@ class MemberReader:
 
         Raises:
             Damaged: "syntax" if the line is not a JSON object. If no member can be read, the reason
-                of the first member: "member", "name", "type", "value" or "text".
+                is that of the first member: "member", "name", "type", "value" or "text".
         """
         try:
             found = _loaded(line)

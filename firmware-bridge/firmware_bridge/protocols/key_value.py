@@ -54,7 +54,7 @@ _HEXADECIMAL = frozenset("ABCDEF")
 
 
 def parted(text: str) -> tuple[str, str | None]:
-    """Split `21.5C` into number and unit. Return any other string unchanged, with None as the unit.
+    """Split text such as `21.5C` into number and unit. Return other text with None as the unit.
 
     A letter that is also a hexadecimal digit is only a unit after a decimal point, because `12A`
     may be an identifier.

@@ -1,4 +1,4 @@
-"""Polling of heat, water, gas and electricity meters over wired M-Bus (EN 13757) with a converter.
+"""Polls heat, water, gas and electricity meters over wired M-Bus (EN 13757), with a converter.
 
 Each meter is read in one conversation of several requests::
 
@@ -172,7 +172,7 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the acknowledgement first, and then the telegrams."""
+        """Read the meter's acknowledgement first, and then its telegrams."""
         if not self._conversation.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
         try:

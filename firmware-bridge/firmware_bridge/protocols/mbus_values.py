@@ -84,7 +84,7 @@ TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
 
 
 def number_of(data: bytes, form: int) -> float:
-    """Decode a number. Forms 1 to 7 are binary, form 5 is a float, and forms 9 to 14 are BCD.
+    """Decode a number. Forms 1 to 7 are binary (5 is a float), and forms 9 to 14 are BCD.
 
     Raises:
         Damaged: "value" if a BCD digit is invalid.

@@ -1,4 +1,4 @@
-"""Protocol Modbus: devices on a serial line or network connection whose registers are polled.
+"""Protocol Modbus: polls the registers of devices on a serial line or a network connection.
 
 Modbus RTU is used on serial lines. Over networks, either Modbus TCP or the bytes of RTU
 (`rtu+tcp://`) are used.
@@ -66,7 +66,7 @@ class Modbus(PollerSettings):
 
     @property
     def resolved_devices(self) -> tuple[Device, ...]:
-        """The devices. Their registers have the defaults of device and port as settings."""
+        """The devices. Settings that a register lacks are taken from its device or port."""
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
             for each in self.devices
@@ -84,7 +84,7 @@ class Modbus(PollerSettings):
     def check(self) -> None:
         """Reject two devices with one name, and two quantities with one name in the same device.
 
-        Several tables of the configuration may describe one device, with the same name and address.
+        Tables with the same name and address are accepted, because they describe one device.
         """
         addresses: dict[str, int] = {}
         taken: set[tuple[str, str]] = set()
@@ -200,7 +200,7 @@ class ModbusPoller(Poller):
         return self._messages.timed_out(answer, self._asked)
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Record the outcome of a request. Return what was learnt, as a sentence for the log."""
+        """Record the outcome of a request. Return what was learnt about the device, for the log."""
         assert self._asked is not None
         assert self._polled is not None
         learnt = self._polled.end(self._asked, outcome, now_seconds)

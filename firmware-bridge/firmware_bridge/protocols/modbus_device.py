@@ -73,7 +73,7 @@ class Device(Section):
                 )
 
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
-        """Return a copy in which each register has the defaults of the device and the port."""
+        """Return a copy in which registers get missing settings from the device or the port."""
         return replace(
             self,
             registers=tuple(

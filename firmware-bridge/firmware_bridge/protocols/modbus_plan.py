@@ -219,7 +219,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record the outcome of a part of a refused block. `reason` is None if it responded."""
+        """Record the outcome of a part of a refused block. No `reason` means a response."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""

@@ -1,4 +1,4 @@
-"""Register blocks that a Modbus device refuses: search for the cause, and waits before retries."""
+"""State of refused register blocks: the search for the cause, and the wait before a retry."""
 
 from dataclasses import dataclass, field
 from typing import Final

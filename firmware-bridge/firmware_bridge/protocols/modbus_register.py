@@ -1,4 +1,4 @@
-"""Settings of one quantity of a Modbus device: its registers and the form of their number."""
+"""Settings of one quantity of a Modbus device: its registers and their number format."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -131,7 +131,7 @@ class Register(Section):
     def _power_of_ten(self, data: bytes) -> int:
         """Decode the power of ten that follows the number.
 
-        The code 0x8000 of SunSpec means no value.
+        In SunSpec, the code 0x8000 means that there is no value.
 
         Raises:
             LeftOut: the power of ten is missing or out of range.
@@ -145,5 +145,5 @@ class Register(Section):
 
 
 def span_of(first: int, count: int) -> str:
-    """Return a readable range of registers: `7` for one register, `7 to 9` for three."""
+    """Return a range of registers as text: `7` for one register, `7 to 9` for three."""
     return str(first) if count == 1 else f"{first} to {first + count - 1}"

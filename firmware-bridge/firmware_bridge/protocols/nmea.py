@@ -61,7 +61,8 @@ class NmeaDecoder(Decoder):
     """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
 
     Without `checksum_required`, a complete line without a checksum is also accepted. If earlier
-    sentences with the same address had a checksum, the line has lost its end and is damaged.
+    sentences with the same address had a checksum, such a line has lost its end and counts as
+    damaged.
     """
 
     def __init__(self, *, checksum_required: bool = True) -> None:
@@ -93,7 +94,10 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Decode the buffered bytes at a pause, because a longer frame was not completed."""
+        """Search the buffered bytes for sentences after a pause on the line.
+
+        The bytes seemed to begin a UBX frame, which was not completed.
+        """
         return self._scan(idle=True) if self._buffer else []
 
     def _scan(self, *, idle: bool) -> list[Frame]:

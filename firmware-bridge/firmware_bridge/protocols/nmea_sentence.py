@@ -1,7 +1,8 @@
-"""Conversion of one NMEA sentence into exactly one frame.
+"""Converts one NMEA sentence to exactly one frame.
 
-The first measurement is the sentence itself, and the others are its fields, as pynmeagps names
-them. Nothing is lost if the library only knows part of a sentence, or none of it.
+The first measurement is the sentence itself. The other measurements are the fields of the sentence,
+with the names that the library pynmeagps gives to the fields. Nothing is lost if the library only
+knows part of a sentence, or none of it.
 """
 
 import datetime

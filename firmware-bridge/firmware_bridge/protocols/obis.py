@@ -133,7 +133,7 @@ class Code:
     def of(cls, parts: Sequence[str | None]) -> Self:
         """Create a code from its six parts.
 
-        Missing A and B mean electricity; an E of 255 becomes 0.
+        If A and B are missing, electricity is assumed. An E of 255 becomes 0.
         """
         a, b, c, d, e, f = parts
         assert c is not None, "a code has a quantity"

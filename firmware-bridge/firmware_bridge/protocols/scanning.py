@@ -43,7 +43,10 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Decode the buffered bytes at a pause, because a longer frame was not completed."""
+        """Search the buffered bytes for frames after a pause on the line.
+
+        The bytes seemed to begin a longer frame, which was not completed.
+        """
         return self._scan(idle=True) if self._buffer else []
 
     def find_start(self, buffer: bytes, position: int) -> int:

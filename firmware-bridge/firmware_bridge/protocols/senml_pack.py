@@ -53,7 +53,7 @@ def read_pack(pack: bytes) -> list[Measurement]:
 
 
 def pack_of(measurements: Sequence[Measurement]) -> bytes:
-    """Encode a pack as a board does.
+    """Encode measurements as a SenML pack, as a board does.
 
     Floats become decimal fractions, which are shorter and exact.
     """

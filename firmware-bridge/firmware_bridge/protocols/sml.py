@@ -44,7 +44,7 @@ class Sml(DecoderSettings):
 
 
 class SmlDecoder(ScanningDecoder):
-    """Decoder of SML files. If a second file begins inside a file, only the first is damaged."""
+    """Decoder of SML files. If a file begins inside another file, only the outer is damaged."""
 
     frame_bytes_max = FILE_BYTES_MAX
 

@@ -103,7 +103,7 @@ def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measureme
 
 
 def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[tuple[Element, Element]]:
-    """Yield each list entry with the identifier of its meter."""
+    """Yield each entry of the lists, with the identifier of the meter that sent the list."""
     position = 0
     while position < len(data):
         if data[position : position + 1] == _END_OF_MESSAGE:
@@ -179,7 +179,7 @@ def _value_of(kind: int, content: bytes) -> Element:
 class _Shortened(int):
     """A negative integer of fewer than 4 bytes.
 
-    Some meters mean a positive number by these bytes.
+    Some meters send a positive number in this way, without its leading zero bytes.
     """
 
     def __new__(cls, number: int, bytes_count: int) -> Self:
@@ -205,9 +205,9 @@ def _loses_zeros(server: Element) -> bool:
 def _reading_of_entry(
     entry: Element, server: Element
 ) -> tuple[Code, int | None, Measurement | None]:
-    """Return the code, the status word and the measurement of an entry.
+    """Return the OBIS code, the status word and the measurement of a list entry.
 
-    The status word or the measurement is None if the entry has none.
+    The status word or the measurement is None if the entry does not contain it.
     """
     code, status, _, unit, scaler, value, _ = _list_of(entry, _ENTRY_ELEMENTS)
     if not isinstance(code, bytes) or len(code) != _CODE_BYTES:

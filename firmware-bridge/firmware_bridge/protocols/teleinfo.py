@@ -187,8 +187,8 @@ class TeleinfoDecoder(DelimitedDecoder):
 def has_repeated_label(groups: list[list[str]]) -> bool:
     """Return True if a label has two different values.
 
-    This means that the end of one frame and the beginning of the next were lost. Values of one
-    frame would get the time of the other.
+    This happens if the end of one frame and the beginning of the next were lost. The values of one
+    frame would then get the time of the other, so the joined frame is discarded.
     """
     values: dict[str, list[str]] = {}
     return any(values.setdefault(group[0], group) != group for group in groups)

@@ -99,7 +99,7 @@ class LineValues:
             self.leave_out(damage.reason)
 
     def leave_out(self, reason: str, count: int = 1) -> None:
-        """Count parts of the line that cannot be read."""
+        """Add `count` parts of the line that cannot be read to the counter of this reason."""
         if count:
             self._left_out[reason] += count
             self._damage = self._damage or reason
@@ -190,7 +190,7 @@ def is_nothing(text: str) -> bool:
 def name_for(text: str) -> str:
     """Derive a quantity's name from a device's label: "Temperature (°C)" becomes `Temperature_C`.
 
-    The result may be empty, or too long for a name.
+    The result is not always a valid name: it may be empty or too long.
     """
     if is_name(text):
         return text
@@ -217,7 +217,7 @@ def in_range(value: float) -> float:
 
 
 def converted(value: Value, kind: Kind | None) -> Value:
-    """Convert a value that carries its own type to `kind`: 1 becomes True, True becomes "true".
+    """Convert a value to `kind`: for example 1 to the Boolean True, or True to the text "true".
 
     Raises:
         Damaged: "type" if the conversion is not possible.

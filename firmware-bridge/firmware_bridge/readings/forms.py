@@ -22,7 +22,7 @@ def topic_of(pattern: str, values: Values) -> str:
 
 
 def plain_of(value: Value) -> bytes:
-    """Encode a value as people write it. Bytes are returned unchanged."""
+    """Encode a value as plain text. Bytes are returned unchanged."""
     if isinstance(value, bytes):
         return value
     return value.encode() if isinstance(value, str) else json.dumps(value, allow_nan=False).encode()

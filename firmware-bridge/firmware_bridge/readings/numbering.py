@@ -1,4 +1,4 @@
-"""Sequence numbers of readings, as boards assign them and as readings are published with them."""
+"""Sequence numbers, which boards assign to frames and which are published with readings."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class BoardIdentity:
 class Numbering:
     """Device, boot number and sequence number, which identify the readings of a frame.
 
-    The payload of each reading includes these three fields.
+    Each record of a SenML payload includes these three fields.
     """
 
     device: str

@@ -1,4 +1,4 @@
-"""Conversion of measurements into publications: topic and payload (docs/formats/readings.md)."""
+"""Converts measurements to publications: topic and payload (docs/formats/readings.md)."""
 
 import base64
 import json

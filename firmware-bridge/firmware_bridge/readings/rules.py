@@ -72,7 +72,7 @@ class Rules:
     def _due_of(
         self, device: str, name: str, measurements: list[Measurement], now_seconds: float
     ) -> list[Measurement]:
-        """Apply the rules for single measurements to a quantity that has several.
+        """Apply the rules for single measurements to a quantity that has several measurements.
 
         A SenML pack is published as a whole as soon as one measurement with a rule is due. In other
         forms, each measurement is a separate publication and is omitted separately.
@@ -103,7 +103,7 @@ class Rules:
 
 
 def _parts_of(name: str, measurements: list[Measurement]) -> dict[str, list[Measurement]]:
-    """Return the measurements whose name differs from the name of their quantity, by name."""
+    """Return the measurements by name, except those that have the name of the quantity."""
     parts: dict[str, list[Measurement]] = {}
     for measurement in measurements:
         if measurement.name != name:

@@ -67,7 +67,7 @@ class Seen:
         """Number of changes so far. Two equal numbers mean that nothing changed in between."""
 
     def keep(self, devices: Mapping[str, SeenDevice]) -> None:
-        """Forget all devices except these."""
+        """Forget all devices that are not in `devices`."""
         self._noted = {(device, name) for device, name in self._noted if device in devices}
         self.devices = dict(devices)
         self.changes += 1

@@ -1,7 +1,7 @@
 """Search for a meter that must be polled (D0, M-Bus), on a port where nothing is received.
 
-Both requests are harmless to a device that does not know them. They are still sent only if a
-person starts this search, because they write to the line.
+The requests are harmless to devices that use another protocol. They are still sent only if a person
+starts this search, because each request is written to the line of an unknown device.
 """
 
 import contextlib

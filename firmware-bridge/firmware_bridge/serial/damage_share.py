@@ -52,7 +52,7 @@ class DamageShare:
         self.warns = False
 
     def update(self, *, frames: int, damaged: int) -> None:
-        """Update the share from the totals since the start: good frames and damaged frames."""
+        """Update the share of damaged frames from the totals of good and damaged frames."""
         now = _Sample(time.monotonic(), frames, damaged)
         while len(self._samples) > 1 and now.at - self._samples[1].at >= WINDOW_SECONDS_MAX:
             self._samples.popleft()
@@ -66,7 +66,7 @@ class DamageShare:
         self._judge(lost, count)
 
     def as_json(self) -> dict[str, object]:
-        """Return the share, its window in seconds and the warning, for the port's status."""
+        """Return the share of damaged frames, its window and the warning, for the port's status."""
         return {
             "damaged_share": None if self.share is None else round(self.share, 4),
             "damaged_share_seconds": round(self.seconds),

@@ -1,4 +1,7 @@
-"""The running detections: at most one per port, stopped when no page requests their progress."""
+"""Runs detections of devices, at most one per port.
+
+A detection is stopped when no page requests its progress any longer.
+"""
 
 import asyncio
 import os

@@ -1,6 +1,7 @@
 """Hints about USB serial devices: the likely product, and the process that has the port open.
 
-The names are from usb.ids (linux-usb.org, 2024), with commonly connected devices after a colon.
+The product names are from usb.ids (linux-usb.org, 2024). A colon separates the name from devices
+that often contain the product.
 No port is opened, because many boards restart when their port is opened.
 """
 

@@ -176,7 +176,7 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
 async def _connect(host: str, port: int) -> socket.socket:
     """Connect to the first address of the host that accepts.
 
-    Raises the OSError of the last address if none does.
+    Raises the OSError of the last address if no address accepts.
     """
     loop = asyncio.get_running_loop()
     fault = OSError("the name has no address")

@@ -153,7 +153,7 @@ class Port:
         return self._intake.recent.as_json(self._settings.units)
 
     async def run(self) -> None:
-        """Open and read the port until cancelled. Every error is logged, and the port retried."""
+        """Open and read the port until cancelled. After an error, open the port again."""
         try:
             await self._run_again_and_again()
         finally:
@@ -223,9 +223,9 @@ class Port:
             self._errors_before = counted
 
     def _note_failure(self, reading: "asyncio.Task[None]") -> None:
-        """Log an unexpected error with its traceback, once for each place in the code.
+        """Log an unexpected error, and replace the decoder or poller of the port.
 
-        The decoder or poller of the port is replaced.
+        The traceback is logged only once for each place in the code.
         """
         error = reading.exception()
         assert error is not None, "a port is read until it is cancelled"

@@ -38,7 +38,7 @@ class Presence:
                 self.note(device)
 
     def states(self) -> Mapping[str, bool]:
-        """Return, by device name, True if a device has sent recently, and otherwise False."""
+        """Return the watched devices by name, each with True if it has sent a frame recently."""
         if self._silent_seconds is None:
             return {}
         since = time.monotonic() - self._silent_seconds

@@ -34,7 +34,7 @@ class DeviceStatus:
     """The latest values of one device, and the failed requests if the device is polled.
 
     `last_ms` is None if the device has sent nothing since the start. `failed_count` is the number
-    of failed requests since the last valid response, and `failed_reason` the latest reason.
+    of failed requests since the last valid response, and `failed_reason` is the latest reason.
     `clock_ms` is the time that the device's clock shows if the clock is wrong.
     """
 

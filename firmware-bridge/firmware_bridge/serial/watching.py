@@ -13,9 +13,10 @@ from firmware_bridge.serial.recording import Chunk
 async def chunks_of_port(
     link: Link, seconds_max: float | None, *, silence_seconds: float | None = None
 ) -> AsyncGenerator[Chunk, None]:
-    """Read a port for `seconds_max` seconds, or without a limit if it is None, and yield chunks.
+    """Read a port, and yield the bytes that arrived together as one chunk.
 
-    After `silence_seconds` without a byte, one empty chunk is yielded for each silence.
+    Stop after `seconds_max` seconds, or never if `seconds_max` is None. After `silence_seconds`
+    without a byte, one empty chunk is yielded for each silence.
 
     Raises:
         PortLost: if the port was lost.
@@ -84,7 +85,7 @@ class Reading:
         ]
 
     def _with_limit(self, text: str) -> str:
-        """Append the frame size limit to the text of an overlong frame. Keep other texts."""
+        """Append the frame size limit to the text of an overlong frame, or return the text."""
         limit = self._decoder.frame_bytes_max
         return f"{text}: more than {limit} bytes" if "overlong" in text and limit else text
 

@@ -135,7 +135,7 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """Return the report of the last provisioning, or None if there was none.
 
-    If the card's network name conflicts with another machine, the report has a line about it.
+    If another machine on the network has the card's name, the report has a line about this.
     """
     try:
         with (places.device / "provisioning.json").open("rb") as file:

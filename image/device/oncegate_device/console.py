@@ -20,7 +20,7 @@ _MARK_TEXT = (
 
 
 def store(uart: str, places: Places) -> None:
-    """Store the user of the UART, `console` or `sensors`.
+    """Store which of `console` and `sensors` uses the UART.
 
     The boot partition must be mounted writable.
     """

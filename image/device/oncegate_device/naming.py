@@ -1,4 +1,4 @@
-"""The card's name on the network. It differs from the host name if another machine uses that."""
+"""The card's name on the network. It differs from the host name if that is already in use."""
 
 import re
 
