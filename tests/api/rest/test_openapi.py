@@ -12,11 +12,19 @@ STREAM = "/api/v1/events/stream"
 """A stream without an end, which schemathesis cannot test."""
 
 
+BUSY = """\
+[checks.not_a_server_error]
+expected-statuses = ["2xx", "3xx", "4xx", "503"]
+"""
+"""A page on a busy machine may have too many questions to the broker open: a documented answer."""
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 async def test_every_answer_is_one_that_the_description_has(
     broker: ContractBroker, url: str, tmp_path: Path
 ) -> None:
+    (tmp_path / "schemathesis.toml").write_text(BUSY)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}openapi.json"),
         *("--phases=coverage,fuzzing", "--max-examples=5", "--generation-deterministic"),
