@@ -1,7 +1,8 @@
-"""The entry point of the core: events go in, effects and batches come out.
+"""The entry point of the core: events go in, requests to the event loop and batches come out.
 
-The event loop calls a method for everything that happens, with the time. `effects` has what to do
-next. If `waits_for_commit`, a client waits for a batch: `seal` ends it, `committed` releases it.
+The event loop calls a method for everything that happens, with the time, and then takes the
+requests in `effects`. While `waits_for_commit` is True, a client waits for the current batch:
+`seal` ends the batch, and `committed` releases the packets that waited for it.
 """
 
 from gateway.broker.core.core import Core
@@ -64,8 +65,9 @@ class Broker:
         wall_ms: int,
         clock: ClockQuality,
     ) -> None:
-        """Continue from the recovered state: end the last run's connections, publish their wills.
+        """Continue from the recovered state.
 
+        The connections of the previous run are recorded as closed, and their wills are published.
         `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
@@ -74,12 +76,12 @@ class Broker:
         restart.take_up(self.core, now)
 
     def stop(self, now: float) -> None:
-        """Record that the broker stopped. All connections must have been ended before."""
+        """Record that the broker stopped. The caller has closed all connections before."""
         self._time.advance(now)
         self._recorder.broker_stopped()
 
     def limits_changed(self, now: float) -> None:
-        """Apply replaced limits. Disconnected sessions may have to expire earlier than before."""
+        """Apply changed limits, for example a shorter session expiry for disconnected sessions."""
         self.state.owners.assign(self.limits.quotas)
         enqueue.apply_policies(self.core, now)
         defer.retry_all(self.core, now)
@@ -93,7 +95,7 @@ class Broker:
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Use these access rules from now on. None: everything is allowed."""
+        """Use these access rules from now on. With None, everything is allowed."""
         revoke.restrict(self.core, rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
@@ -101,7 +103,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to users that were removed. See `rules.connect.revoke`."""
+        """Deny everything to users that were removed: see `rules.connect.revoke`."""
         revoke.know_users(self.core, users, removed)
 
     def give(self, session: Session, username: str) -> None:
@@ -109,7 +111,10 @@ class Broker:
         revoke.give(self.core, session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
-        """Disconnect clients no longer allowed, or with a user in `changed`. Return how many."""
+        """Disconnect clients that the rules now deny, and clients of the users in `changed`.
+
+        Return how many were disconnected.
+        """
         self._time.advance(now)
         return revoke.enforce(self.core, changed, now)
 
@@ -140,17 +145,17 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Accept a new connection. The returned connection is closing if there are too many."""
+        """Accept a new connection. It is closed already if there are too many connections."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
-        """Process received bytes."""
+        """Process bytes received from a connection."""
         if connection.is_open:
             self._time.advance(now)
             receive.receive(self.core, connection, data, now)
 
     def go_on(self, connection: Connection, now: float) -> None:
-        """Process the next slice of a connection that has unprocessed data."""
+        """Process the next slice of the unprocessed data of a connection."""
         if connection.behind:
             self._time.advance(now)
             self.work.spent = 0
@@ -164,7 +169,7 @@ class Broker:
         receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation outside its MQTT packets."""
+        """Close a connection because of a violation that was not found in an MQTT packet."""
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
@@ -186,7 +191,7 @@ class Broker:
         return silent.give_way(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """Record that the socket's buffer is full, or has room again so that delivery continues."""
+        """Record that a connection's socket buffer is full, or has room for messages again."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -236,11 +241,11 @@ class Broker:
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
-        """Send the current values to the new subscribers in `effects.system_subscriptions`."""
+        """Send the current values of `$SYS` topics to the new subscribers in `effects`."""
         system_topics.answer(self.core, values)
 
     def publish_system_values(self, values: dict[str, bytes]) -> None:
-        """Send changed values to their subscribers."""
+        """Send changed values of `$SYS` topics to their subscribers."""
         system_topics.publish(self.core, values)
 
     def next_due(self) -> float | None:
@@ -248,7 +253,7 @@ class Broker:
         return self.timers.next_due()
 
     def wake(self, now: float) -> None:
-        """Run the due timers. Timers set meanwhile wait for the next call: sockets come first."""
+        """Run the due timers, for at most one slice of work."""
         self._time.advance(now)
         timeouts.run_due(self.core, now)
 

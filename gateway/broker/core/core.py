@@ -1,4 +1,4 @@
-"""State and services shared by all rules."""
+"""The state of one broker, and the services that all rules use."""
 
 from gateway.broker.core.bans import Bans
 from gateway.broker.core.effects import Effects
