@@ -3,7 +3,7 @@
 This package converts the journal of the broker to sealed segments (docs/formats/session-log.md) and
 uploads them to their target. It runs in a separate process, which may crash, get no CPU time or be
 killed at any moment without losing or duplicating an event. Only the broker writes the journal.
-This package reads it, and reports its progress through the control socket.
+This package reads it, and reports its progress to the broker through the control socket.
 
     main.py          the composition root: exporter, uploader and control link in one process
     export/          journal -> segments

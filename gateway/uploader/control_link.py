@@ -4,9 +4,9 @@ The broker may be absent, restarting or replaced. The link then retries and does
 export or the upload.
 
 The command `exported` allows the broker to remove events from its journal. It is sent only after
-events of the broker's current boot have been sealed. The identifier of a boot is random: if a
-segment contains it, the segments come from the journal of this broker, and not from one that has
-been replaced since.
+events of the broker's current boot have been sealed. The identifier of a boot is random. If a
+segment contains the identifier of the current boot, the exported events come from this broker's
+journal, and not from a journal that has been replaced since.
 """
 
 from __future__ import annotations

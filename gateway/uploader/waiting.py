@@ -1,4 +1,4 @@
-"""Waits that can end early. Every pause in this package waits for an event."""
+"""Waits that can end early. Every pause in this package waits for an event or a timeout."""
 
 from __future__ import annotations
 

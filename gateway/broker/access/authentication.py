@@ -23,7 +23,7 @@ from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
 class Authenticator:
-    """Authenticates clients against sources of users. Without sources there are no users."""
+    """Authenticates clients against sources of users. Without sources, it accepts no user."""
 
     def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
         """Store the sources, which are queried in the given order.
@@ -108,7 +108,8 @@ class Authenticator:
     def begin(self, method: str, login: Login) -> Exchange:
         """Start an exchange by a method in `methods`.
 
-        The steps of the exchange can raise Busy and Abandoned.
+        A step of the exchange raises Busy if too many logins are queued, and Abandoned if the
+        client no longer waits.
         """
         assert method in self._by_method, f"{method!r} is not among {self.methods}"
         return self._by_method[method].begin(login, self.checks)

@@ -1,6 +1,6 @@
 """Bans, and the file that stores them across restarts (docs/formats/bans.md).
 
-Everything except `load` and `save` is pure.
+Only `load` and `save` access the file system.
 """
 
 import ipaddress
@@ -64,7 +64,7 @@ class Ban:
 
 
 def ban_of(record: dict[str, Any]) -> Ban:
-    """Return the ban that a JSON object describes, from the file or from a request.
+    """Return the ban that a JSON object in the file or in a request describes.
 
     Raises:
         ValueError: the object is invalid. The message states what was expected.

@@ -1,8 +1,8 @@
 """Decides which files are removed first when the disk runs short. Performs no I/O.
 
-The order is: copies that the upload target has; damaged files kept for examination; the journal's
-spare file; then, by age of their events, sealed segments without another copy and journal files
-whose state the database tables contain.
+Files are removed in this order: copies of segments that the upload target has, damaged files that
+are kept for examination, and the journal's spare file. After these, by the age of their events:
+sealed segments without another copy, and journal files whose state is also in the database tables.
 """
 
 from collections.abc import Iterable
@@ -189,7 +189,10 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return the items that must be removed to stay within the limits, in order."""
+    """Return the items that must be removed to stay within the limits, in order.
+
+    `counted` contains all items to which the limits apply, in the order of removal.
+    """
     excess_bytes, excess_files = _excess_of(counted, bytes_max, files_max)
     removals: dict[Item, None] = {}
     for item in _without_newest_segment(counted):

@@ -121,7 +121,7 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return the totals of a subfolder without its oldest files."""
+    """Return the totals of a subfolder without `files`, its oldest segments."""
     if not files:
         return whole
     return replace(

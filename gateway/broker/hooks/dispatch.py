@@ -234,6 +234,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if the count is 1, 10, 100 and so on. Only these failures are logged."""
+    """Return True if the count is 1, 10, 100 and so on. Failures with these counts are logged."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

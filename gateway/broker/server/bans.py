@@ -1,8 +1,8 @@
-"""Bans while the broker runs. Operators add bans, and flapping clients are banned automatically.
+"""Active bans of a running broker, added by operators or automatically for flapping clients.
 
-A ban takes effect immediately: matching connections are closed, and new ones are rejected. A
-separate thread then writes the ban to disk, because SD cards are slow. Bans can be lifted, and they
-may expire.
+A client is flapping if it connects and disconnects too often. A ban takes effect immediately:
+matching connections are closed, and new ones are rejected. A separate thread then writes the ban to
+disk, because SD cards are slow. Bans can be lifted, and they may expire.
 """
 
 import asyncio
@@ -56,9 +56,9 @@ class Bans:
         self.set_flapping(configuration.flapping)
 
     def load(self) -> None:
-        """Load and apply the bans of the last run.
+        """Load and apply the bans that the last run stored.
 
-        Rename the file if it is damaged, and start without bans.
+        If the file is damaged, rename it and start without bans.
         """
         try:
             bans = bans_file.load(self._path)
@@ -76,7 +76,7 @@ class Bans:
             logger.info("bans in force: %d (oncegate ctl ban list)", len(bans))
 
     def set_flapping(self, settings: Flapping) -> None:
-        """Apply the configured settings for detecting flapping clients."""
+        """Apply the settings that define how often a client may connect before it is banned."""
         flapping = self._event_loop.broker.bans.flapping
         flapping.enabled = settings.enable
         flapping.count_max = settings.max_count
@@ -205,7 +205,7 @@ class Bans:
         self._writing = None
 
     async def stop(self) -> None:
-        """Write bans that are not on disk yet, and end the thread."""
+        """Write bans that are not on disk yet, and end the thread that writes bans."""
         if self._writing is not None:
             await self._writing
         if self._is_unwritten:

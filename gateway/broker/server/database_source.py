@@ -1,4 +1,7 @@
-"""Creation of the database source of users from `[access.mysql]`. Needs an optional package."""
+"""Creation of the database source of users from `[access.mysql]`.
+
+The database driver is in an optional package.
+"""
 
 import ssl
 from pathlib import Path

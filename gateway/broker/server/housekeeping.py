@@ -132,7 +132,10 @@ class Housekeeping:
         return "deliveries stop when the journal finds no room, for there is no reserve"
 
     def _note_wait(self, waits: bool) -> None:
-        """Log once when the reserve is used up, so that not even deliveries can be recorded."""
+        """Log a line when the journal starts or stops waiting for disk space, according to `waits`.
+
+        While it waits, not even deliveries can be recorded.
+        """
         if waits and not self._waits:
             logger.error(
                 "no room for the journal, %d bytes are free: deliveries and acknowledgements wait",
@@ -169,7 +172,7 @@ class Housekeeping:
     def _removals(self, journal: list[Item], free_bytes: int, rules: Rules) -> list[Item]:
         """List the folders and return the files to remove in this round.
 
-        `journal` are the journal files that may be removed.
+        `journal` contains the journal files that may be removed.
         """
         if not is_room_needed(self._inventory.totals() + journal, free_bytes, rules):
             return []
@@ -178,7 +181,7 @@ class Housekeeping:
         return list(islice(removals, REMOVALS_MAX))
 
     def _decided(self, decided: Round) -> None:
-        """Log which events will be missing from the session log, and only then remove the files."""
+        """Log which events will be missing from the session log, and then remove the files."""
         removals = decided.removals
         if not removals:
             return

@@ -80,7 +80,7 @@ def queue_memory_of(memory_total_bytes: int) -> int:
 def bound_by_files(configuration: Configuration) -> str | None:
     """Return a warning if the limit on open files allows fewer connections than configured.
 
-    Return None if it does not. The warning is shown in the log and on the status page.
+    Return None if the limit is high enough. The warning is shown in the log and on the status page.
     """
     configured = configuration.mqtt.max_connections
     most = descriptors.connections_within(configured)

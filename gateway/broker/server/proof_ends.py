@@ -1,10 +1,9 @@
-"""Expiry of authentication for users that are in no list.
+"""Expiry of authentication for users of tokens, certificates and proxies, which have no list.
 
-Such users come from tokens, certificates and proxies, and no source reports when one of them is
-removed. Therefore the last login is used: a stored session continues to receive messages for
-`sessions_outlive_proof` after its user's authentication expired. Then the user counts as removed,
-and the session receives nothing until its client logs in again. A user with an open connection
-counts as authenticated.
+No source reports when such a user is removed. Therefore the last login determines when the user
+counts as removed: a stored session continues to receive messages for `sessions_outlive_proof` after
+its user's authentication expired. After that, the session receives nothing until its client logs in
+again. A user with an open connection counts as authenticated.
 """
 
 from collections.abc import Mapping
@@ -46,11 +45,12 @@ class ProofEnds:
     ) -> None:
         """Apply the current lists of users and the configured limit.
 
-        A user of a stored session without any record counts as authenticated until now: an earlier
-        version wrote the session, or a power cut lost the record.
+        If the user of a stored session has no expiry time, the authentication counts as expiring
+        now. An earlier version wrote the session, or a power cut lost the expiry time.
 
         Args:
-            listed: users that are in a list, or None if all users are, or are not authenticated.
+            listed: users in the password file. None if it lists all users, or if clients are not
+                authenticated.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
             has_database: True if a user may be in a database, which is queried.
             gone: users known to be removed.
@@ -70,8 +70,8 @@ class ProofEnds:
     def note(self, username: str, seconds: float | None, now: float) -> None:
         """Record that a user is authenticated for the next `seconds`.
 
-        None means that the user's source is queried regularly. `now` is in seconds of the monotonic
-        clock.
+        `seconds` is None if the user's source is queried regularly. `now` is in seconds of the
+        monotonic clock.
         """
         if username in self._listed:
             return
@@ -112,7 +112,7 @@ class ProofEnds:
         return frozenset(late - connected)
 
     def of_sessions(self) -> dict[str, int | None]:
-        """Return the expiry times to store on disk. Delete those of users without sessions."""
+        """Return the expiry times to store on disk. Delete the times of users without sessions."""
         owners = self._owners()
         self.ends = {name: end for name, end in self.ends.items() if name in owners}
         return dict(self.ends)

@@ -2,12 +2,13 @@
 
 The sessions of a removed user receive nothing, and pending wills are not published, until a source
 authenticates the user again. If the password file is the only source, its list of users is
-sufficient. Certificates, tokens and databases cannot be listed, so a session's user may come from
-there. With such sources, only users that were in the password file and no longer are count as
-removed.
+sufficient. The users of certificates, tokens and databases cannot be listed, so a session's user
+may be one of them. With such sources, a user that is missing from the password file counts as
+removed only if the file contained the user before.
 
 The names of known and removed users are stored on disk, because the password file may change while
-the broker is stopped. The certificates of stored sessions are stored with them.
+the broker is stopped. The certificates with which clients of stored sessions logged in are stored
+too.
 """
 
 import asyncio
@@ -93,7 +94,7 @@ class RemovedUsers:
     def note_proof(self, username: str, seconds: float | None) -> None:
         """Record that a user is authenticated for the next `seconds`.
 
-        None means that the user is in a list or in a database, which is queried regularly.
+        `seconds` is None if the user is in a list, or in a database that is queried regularly.
         """
         now = self._loop.time()
         self.proof_ends.note(username, seconds, now)
@@ -139,7 +140,7 @@ class RemovedUsers:
         self._broker.know_users(self._users, kept.removed)
 
     def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
-        """Return the data to store: the given users, and details of the current sessions."""
+        """Return the contents to store: the given users, and data from the current sessions."""
         return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:

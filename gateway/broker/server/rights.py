@@ -112,9 +112,9 @@ def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, 
 
 
 def _states_of(configuration: Configuration) -> list[str]:
-    """Return filters for the topics in which the bridge publishes states.
+    """Return filters for the topics to which the bridge publishes states.
 
-    These are the states of the gateway, the ports and the devices.
+    The states are those of the gateway, its ports and its devices.
     """
     bridge = configuration.bridge
     filters = [] if bridge.availability_topic is None else [f"{bridge.availability_topic}/#"]

@@ -11,8 +11,8 @@ from gateway.broker.access.tokens.provider_keys import from_file
 from gateway.configuration import Configuration
 
 SourceFiles = Mapping[str, frozenset[str]]
-"""The key of each source in `[access]`, with a string that identifies the contents of each file, or
-each key in a file of keys."""
+"""Strings that identify the contents of each source's files, by the source's key in `[access]`. A
+file of keys has one string per key."""
 
 _KEY: Final = "key "
 

@@ -78,8 +78,8 @@ def authenticator_of(
 ) -> Authenticator:
     """Return an authenticator with the configured sources of users, in the configured order.
 
-    A password file source in `others` is reused. `checks` are the running password checks of the
-    authenticator that is being replaced.
+    A password file source in `others` is reused. `checks` comes from the authenticator that is
+    being replaced, so that running checks continue and wrong guesses still count.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:

@@ -100,11 +100,11 @@ class Exporter:
         return {"segment": self._writer.header.segment, "events": self._writer.count}
 
     def survey_soon(self) -> None:
-        """Request another check of the journal, because the broker may have another database."""
+        """Check the journal again soon, because the broker may have a different database now."""
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Export until ``stop`` is set, then export the rest within a time limit, and seal."""
+        """Export until ``stop`` is set. Then export what remains, within a time limit, and seal."""
         backoff = Backoff(EXPORT_RETRY_SECONDS)
         while not stop.is_set():
             if self._on_step is not None:
@@ -165,9 +165,9 @@ class Exporter:
         """Find events that the export would skip, and continue with the first of them.
 
         A replaced database starts counting at 1 again. A database that lost its last commits
-        (because the SD card did not honour fsync) uses some numbers twice. In both cases an unknown
-        boot, of which nothing was exported, wrote the events. The export continues with its first
-        batch.
+        (because the SD card did not honour fsync) uses some numbers twice. In both cases, the
+        skipped events come from a boot of which nothing has been exported yet. The export continues
+        with the first batch of that boot.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}

@@ -11,9 +11,9 @@ from gateway.uploader.settings import FREE_BYTES_MAX, FREE_SHARE
 
 
 def check_free_space(directory: Path, bytes_min: int | None) -> None:
-    """Raise `OSError` (ENOSPC) if less than ``bytes_min`` are free.
+    """Raise `OSError` (ENOSPC) if fewer than ``bytes_min`` bytes are free.
 
-    The default is a share of the disk.
+    If ``bytes_min`` is None, a fraction of the disk's size must be free.
     """
     disk = os.statvfs(directory)
     if bytes_min is None:

@@ -1,10 +1,10 @@
 """The head of the chain of segments: the newest sealed segment, to which the next one refers.
 
-The segment files show the head as long as they are on the device. `log/chain.json` stores it after
-the files were uploaded and removed. `log/chain.json` is written after a segment is sealed, so after
-a crash it can lack at most the newest segment. Both are compared at every start. In case of doubt,
-events are exported again. An event in two segments has the same identity `(gateway, boot,
-sequence)`, so readers drop the duplicate, but an event in no segment would be lost.
+The segment files show the head as long as they are on the device. `log/chain.json` stores the head
+after the files were uploaded and removed. It is written after a segment is sealed, so after a crash
+it can lack at most the newest segment. At every start, it is compared with the segment files. In
+case of doubt, events are exported again. An event in two segments has the same identity `(gateway,
+boot, sequence)`, so readers drop the duplicate, but an event in no segment would be lost.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Chain:
 
     @property
     def last_sequence(self) -> int:
-        """The last sealed sequence number. Numbering continues when the gateway gets a new id."""
+        """Number of the last sealed event. Numbering continues when the gateway gets a new id."""
         return self.head.last_sequence if self.head is not None else 0
 
     def load(self) -> None:
@@ -116,7 +116,7 @@ class Chain:
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return a folder's segments from the head on, or the newest ones if the state is lost."""
+        """Return a folder's segments from the head on, or its newest ones if the state is lost."""
         head = self.head
         least = head.segment if head is not None and head.gateway == self._gateway else 0
         names = takewhile(lambda name: name.segment >= least, self._own(directory))

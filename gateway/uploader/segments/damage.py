@@ -1,8 +1,8 @@
 """Unreadable files in log/damaged, for people to examine or for another attempt to read them.
 
-A segment in log/damaged has not been uploaded. It is never removed because of an error. When it is
-readable again, it is uploaded, unless its events have been exported again. Only a limited number of
-other files is kept: journal blobs, chain states, and segments that were exported again.
+A segment in log/damaged has not been uploaded. It stays there until it is readable again. Then it
+is uploaded, unless its events have been exported again meanwhile. Only a limited number of other
+files is kept: journal blobs, chain states, and segments that were exported again.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
     """Return the segments whose events were exported again under the same segment number.
 
-    The new segment is in log/sealed or log/sent. If it contains fewer events, the others are in the
-    segments after it, because the journal has no gaps after the first of the damaged segments.
+    The new segment with this number is in log/sealed or log/sent. If it contains fewer events, the
+    missing events are in the segments after it, because the journal has no gaps after the first of
+    the damaged segments.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {
@@ -74,7 +75,7 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
 
 
 def retire(log_dir: Path, name: SegmentName) -> None:
-    """Rename a segment in log/damaged whose events were exported again, to end its retries."""
+    """Rename a segment whose events were exported again, so that it is not retried any more."""
     directory = _directory_with_room(log_dir)
     move_durably(path_of(directory, name), directory / f"{name}.exported-again")
 
@@ -87,7 +88,7 @@ def bring_back(log_dir: Path, name: SegmentName) -> None:
 def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
     """Write damaged data to a file in log/damaged.
 
-    The oldest such files are removed if there are many.
+    If there are too many such files, the oldest are removed.
     """
     path = _directory_with_room(log_dir) / name
     replace_durably(path, data, partial=path.with_name(f".{name}.partial"))

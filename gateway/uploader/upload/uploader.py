@@ -1,4 +1,4 @@
-"""The uploader sends sealed segments to their target, oldest first, and keeps copies for a while.
+"""The uploader sends sealed segments to their target, oldest first, and keeps local copies a while.
 
 Every segment is uploaded with its name and bytes, even if the upload is interrupted and repeated.
 Old segments are removed from log/sent, but none is removed from log/sealed before its upload. An
@@ -101,7 +101,7 @@ class Uploader:
         self._work.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Upload until ``stop`` is set, then upload the rest within a time limit."""
+        """Upload until ``stop`` is set, then upload the remaining segments within a time limit."""
         backoff = Backoff(UPLOAD_RETRY_SECONDS)
         await self._count()
         while not stop.is_set():
@@ -219,7 +219,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
-        """Upload readable segments from log/damaged. Raises `TargetError` or `OSError` on error."""
+        """Upload readable segments of log/damaged. Raises `TargetError` or `OSError` on failure."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
         # Once for all segments, in a thread: while a target is unreachable thousands of files

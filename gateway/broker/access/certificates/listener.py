@@ -247,9 +247,9 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
 
 
 def _described(files: TlsFiles) -> dict[str, Any]:
-    """Return the certificate's fields, read in a handshake in memory with a client of our own.
+    """Return the certificate's fields, which a client reads in a TLS handshake in memory.
 
-    The client trusts only this certificate.
+    This client trusts only the certificate itself.
     """
     path = files.certificate
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -21,10 +21,9 @@ class Peer(NamedTuple):
 
 
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
-    """Return the details of a verified certificate, given in DER, that are stored with a
-    connection.
+    """Return the details of a client's certificate that are stored with the connection.
 
-    Raises NotDer if the certificate cannot be parsed.
+    `certificate` is the verified certificate in DER. Raises NotDer if it cannot be parsed.
     """
     chain = _verified_chain_of(tls)
     anchor = hashlib.sha256(chain[-1]).digest() if chain else None

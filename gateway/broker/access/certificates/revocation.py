@@ -94,16 +94,16 @@ def _revoked_in(encoded: bytes) -> Iterator[Issued]:
 
 
 def _fields_of_signed(data: bytes) -> list[_Element]:
-    """Return the signed fields: the elements of the first element in the outer sequence."""
+    """Return the fields of the signed part: the first element in the outer sequence."""
     (outer,) = _expected(list(_elements(data, 0, len(data))), (_SEQUENCE,))
     (signed,) = _expected(list(_elements(data, outer.start, outer.end)), (_SEQUENCE,))
     return list(_elements(data, signed.start, signed.end))
 
 
 def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Element]:
-    """Return the first fields, after checking that they have the given tags. None matches any tag.
+    """Return the first fields, one for each tag, after checking that they have these tags.
 
-    Raises NotDer if the tags differ.
+    The tag None matches any field. Raises NotDer if a field is missing or has another tag.
     """
     first = fields[: len(tags)]
     matches = all(tag in (None, field.tag) for tag, field in zip(tags, first, strict=False))

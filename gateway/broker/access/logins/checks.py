@@ -94,8 +94,8 @@ class Checks:
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
         """Wait for a running check.
 
-        If the caller is cancelled, the check still runs to completion, and keeps its place until
-        the end.
+        If the caller is cancelled, the check still runs to completion. Until then it counts as one
+        of the concurrent checks.
         """
         running = asyncio.ensure_future(check)
         self._running.add(running)
@@ -109,10 +109,11 @@ class Checks:
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
         """Record the result of a login.
 
-        A failure delays later guesses; a success makes the user known.
+        A failure delays later guesses. After a success, the user counts as known at the client's
+        address, so that guesses from other addresses cannot lock the user out.
 
-        A token can belong to another user than the packet names. Such a login proves nothing about
-        the user in the packet.
+        A token may belong to a user other than the one named in the packet. Such a login is not
+        recorded as a success of the named user.
         """
         place = self.guesses.place_of(login.origin, login.username)
         if answer.reason_code == 0 and answer.username == login.username:

@@ -193,12 +193,15 @@ class Guesses:
     def user_wait_seconds(self, place: Place, now: float) -> float:
         """Return the seconds by which failed logins of the same user delay a login.
 
-        A known pair is not delayed.
+        A user that recently logged in from the same origin is not delayed.
         """
         return 0.0 if self.is_known(place) else self._users.delay_seconds(place.user, now)
 
     def free_at(self, place: Place) -> float:
-        """Return the earliest time for a login's check, after failures of its origin or pair."""
+        """Return the earliest time at which a login may be checked.
+
+        Failures of the login's origin, or of its pair of origin and user, make this time later.
+        """
         free_at = self._pairs.free_at(place.pair)
         if self.is_known(place):
             return free_at

@@ -2,8 +2,8 @@
 
 A fixed number of logins is processed concurrently. Of the waiting logins, those of users already
 known at their address are processed first. The other logins are processed alternately by address,
-and by user within an address. An address with failed logins gets only one place at a time, with
-pauses between its logins (`Guesses`).
+and by user within an address. If an address has failed logins, only one login from it is processed
+at a time, with pauses in between (`Guesses`).
 """
 
 import asyncio
@@ -156,7 +156,7 @@ class Turns:
                 ticket.begins.set_exception(Abandoned)
 
     def _next(self, now: float) -> tuple[Ticket | None, float]:
-        """Return the login to process next, or None with the time to check again."""
+        """Return the next login to process, or None if there is none, and when to check again."""
         found: Ticket | None = None
         due = NEVER
         for origin, queue in self._queues.items():

@@ -1,6 +1,6 @@
 """SCRAM keys for users that do not exist, so that a client cannot find out which names exist.
 
-SCRAM sends a user's salt and iteration count to every client that asks for them. For an unknown
+SCRAM sends a user's salt and iteration count to every client that requests them. For an unknown
 name, the broker derives values that look real and stay the same across restarts. The values are
 derived from the name and a secret key that never leaves the data directory. No SCRAM proof matches
 them.

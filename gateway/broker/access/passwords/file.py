@@ -169,7 +169,7 @@ class PasswordFile:
 def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
     """Return a hash that no password matches, or None if the file has no Mosquitto hashes.
 
-    The hash has the same cost as most Mosquitto hashes in the file.
+    Its verification takes as long as that of most Mosquitto hashes in the file.
     """
     hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
     if not hashes:
@@ -189,9 +189,10 @@ def set_password(
 ) -> bool:
     """Add a user, or replace the user's password. Return True if the user is new.
 
-    With `scram_iterations` SCRAM keys are written, otherwise an Argon2 hash. The new file is
-    written next to the old file with mode 0600, synced, and renamed over the old file. A reader
-    always gets either the old or the new file complete, even after a power cut. Comments are kept.
+    If `scram_iterations` is given, SCRAM keys are written, otherwise an Argon2 hash. The new file
+    is written next to the old file with mode 0600, synced, and renamed over the old file. A reader
+    always gets either the complete old file or the complete new file, even after a power cut.
+    Comments are kept.
     """
     refuse_username(username)
     refuse_password(password)

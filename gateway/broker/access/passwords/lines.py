@@ -48,7 +48,7 @@ def refuse_password(password: bytes) -> None:
 
 
 def refuse_unprepared(username: str) -> None:
-    """Raise PasswordFileError if a SCRAM client would never send this user name."""
+    """Raise PasswordFileError if a SCRAM client would send this user name in another form."""
     # Clients send the SASLprep form (RFC 5802 section 5.1), so another form would never match.
     try:
         prepared = prepared_of(username, stored=True)
@@ -59,9 +59,10 @@ def refuse_unprepared(username: str) -> None:
 
 
 def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
-    """Parse a line into user and entry, or return None if the line is empty or a comment.
+    """Parse a line into a user name and the user's hash or keys.
 
-    Raises PasswordFileError, with `place` in the message, if the line is invalid.
+    Return None if the line is empty or a comment. Raises PasswordFileError, with `place` in the
+    message, if the line is invalid.
     """
     try:
         text = line.decode().rstrip("\r")

@@ -59,7 +59,7 @@ class _Refused(Exception):
 class _Expected(Enum):
     """The message that the client must send next.
 
-    The state is not a bound method, because that would create a reference cycle.
+    The exchange stores this value and not a bound method, which would create a reference cycle.
     """
 
     FIRST = "client-first"

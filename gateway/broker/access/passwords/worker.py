@@ -6,9 +6,9 @@ big-endian)::
     request   size u32 | a pickle of (hashes, password), `size` bytes long
     answer    one byte per hash: 1 if it is the password's, else 0; always 0 for an empty password
 
-The worker has no files or connections, and only Python's path in its environment. Pickles are sent
-only by the broker that started the worker, never back. The worker exits when standard input closes,
-so it never outlives the broker.
+The worker opens no files or connections, and has only Python's path in its environment. It
+unpickles only data from the broker that started it. Its responses are not pickles. The worker exits
+when standard input closes, so it never outlives the broker.
 """
 
 import os
@@ -41,7 +41,7 @@ OUT_OF_MEMORY_SCORE: Final = 500
 
 
 class PasswordHash(Protocol):
-    """Interface of a hash of one user's password, which can be pickled."""
+    """Interface of a hash of one user's password. A hash can be pickled."""
 
     def holds(self, password: bytes) -> bool:
         """Return True if this is the hash of `password`.

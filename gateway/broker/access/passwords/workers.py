@@ -1,8 +1,8 @@
 """Pool of password worker processes, started on demand and restarted after a failure.
 
 The workers run at the lowest priority, so that password guessing delays no client. If other
-programs or the broker use all CPU time, workers with normal priority replace them for a while
-(docs/decisions/0154).
+programs or the broker use all CPU time, they are replaced by workers with normal priority for a
+while (docs/decisions/0154).
 """
 
 import asyncio

@@ -68,7 +68,7 @@ def default_rules(
 def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
     """Return the rules for device discovery.
 
-    Home Assistant is an ordinary user that also publishes its status.
+    Home Assistant logs in as an ordinary user, so every user may publish Home Assistant's status.
     """
     lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
     if bridge_user is not None:

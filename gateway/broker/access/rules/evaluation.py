@@ -144,8 +144,9 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the numbers of two rules: the first for a filter, and the first for its shared
-        form.
+        """Return the numbers of the first rule for a filter and the first for its shared form.
+
+        The second number is NOTHING if `whole_filter` is not a shared subscription.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]
@@ -231,7 +232,7 @@ class FileRules(AccessRules):
 def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
     """Add a rule's pattern to the tree.
 
-    A pattern for a shared subscription also allows receiving messages that match its filter. It
+    A pattern for a shared subscription also allows receiving messages that match its filter. But it
     never denies receiving, because the messages may arrive through another subscription.
     """
     group, topic_filter = ("", "") if pattern is None else split_pattern(pattern)

@@ -51,9 +51,10 @@ def rules_text_of(content: bytes, name: str) -> str:
 
 
 def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
-    """Return `allow` or `deny`, and the rest of our rule. Raises Mistake if the line is invalid.
+    """Return `allow` or `deny`, and the other words of the converted rule.
 
-    `who` is the client condition from the latest `user` line.
+    `rest` is the line after `keyword`. `who` is the client condition from the latest `user` line.
+    Raises Mistake if the line is invalid.
     """
     if keyword not in ("topic", "pattern") or not rest:
         raise Mistake("is no line of an acl file: use user, topic or pattern")
@@ -69,7 +70,10 @@ def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
 
 
 def _access_of(rest: str) -> tuple[str, str]:
-    """Return the access mode and the topic in a line. The topic may contain spaces."""
+    """Return the access mode and the topic in a line without its keyword.
+
+    Topics may have spaces.
+    """
     first, _, topic = rest.partition(" ")
     if first in _ACTIONS and topic.strip():
         return first, topic.strip()

@@ -56,12 +56,15 @@ def split_pattern(pattern: str) -> tuple[str, str]:
 
 
 def has_placeholder(pattern: str) -> bool:
-    """Return True if a pattern contains the user or client identifier of a client."""
+    """Return True if a pattern contains a placeholder for the client's user or identifier."""
     return any(match[1] in ("u", "c") for match in _PLACEHOLDER.finditer(pattern))
 
 
 def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
-    """Return a pattern with the client's values filled in, or None if it cannot match."""
+    """Return a pattern with the client's values in place of the placeholders.
+
+    Return None if the resulting pattern cannot match any topic.
+    """
     group, topic_filter = split_pattern(pattern)
     if group:
         made_group = substituted(group, username=username, client_id=client_id)

@@ -26,7 +26,10 @@ class NotFetched(Exception):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Rejects HTTP redirects, which could lead from TLS to plain HTTP. Configure the final URL."""
+    """Rejects HTTP redirects, because they could lead from TLS to plain HTTP.
+
+    The final URL must be configured instead.
+    """
 
     def redirect_request(  # noqa: PLR0917 - as the library calls it
         self,

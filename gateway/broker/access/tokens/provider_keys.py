@@ -136,7 +136,7 @@ def material_of(key: Key) -> bytes:
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return those keys of a key set that can be used for signatures.
+    """Return the keys in a key set that can verify signatures.
 
     Raises NotFetched if `document` is not a key set. `source` is its path or URL for the message.
     """

@@ -113,14 +113,17 @@ class TokenUsers:
 
     @property
     def recheck_seconds(self) -> float:
-        """Seconds between repeated checks: the time for which keys are cached.
+        """Seconds between repeated checks of the credentials of open connections.
 
-        The longest time is RECHECK_SECONDS_MAX.
+        This is the time for which keys are cached, but at most RECHECK_SECONDS_MAX.
         """
         return min(self._keys.cache_seconds, RECHECK_SECONDS_MAX)
 
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
-        """Return `digest` while the provider still has the key that signed the token, then b""."""
+        """Return `digest` if the provider still has the key that signed the token.
+
+        Otherwise return b"", which differs from every digest.
+        """
         return digest if digest in await self._keys.digests() else b""
 
     @property

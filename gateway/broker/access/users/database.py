@@ -154,9 +154,9 @@ class DatabaseUsers:
 
     @property
     def recheck_seconds(self) -> float:
-        """Seconds between repeated checks: the time for which a row is cached.
+        """Seconds between repeated checks of the credentials of open connections.
 
-        The shortest time is RECHECK_SECONDS_MIN.
+        This is the time for which a row is cached, but at least RECHECK_SECONDS_MIN.
         """
         return max(self._cache_seconds, RECHECK_SECONDS_MIN)
 
@@ -193,7 +193,7 @@ class DatabaseUsers:
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """One hash, whose verification takes as long as that of a typical user."""
+        """One hash that is verified for unknown users, so that their logins take a typical time."""
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
@@ -262,7 +262,7 @@ def _accepted(user: User, login: Login) -> Proven:
 def _name_of(row: Row) -> str | None:
     """Return the user name as the database spells it.
 
-    The database may compare names ignoring case.
+    The client may spell the name differently, because a database may ignore case.
     """
     if "username" not in row:
         return None

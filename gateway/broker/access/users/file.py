@@ -1,4 +1,4 @@
-"""Users of the password file as a source of users, including SCRAM exchanges."""
+"""The password file as a source of users, including SCRAM exchanges."""
 
 import asyncio
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ class FileUsers:
     def scram_keys_of(self, username: str) -> ScramKeys:
         """Return the SCRAM keys of a user.
 
-        For an unknown user, return decoy keys without a password.
+        For an unknown user, return decoy keys, which no password matches.
         """
         # Decoy keys are computed for every name, so timing does not reveal which names exist.
         decoy = decoy_keys_of(

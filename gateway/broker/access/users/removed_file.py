@@ -1,6 +1,6 @@
 """The file that records removed users (docs/formats/removed-users.md).
 
-Everything except `load` and `save` is pure.
+Only `load` and `save` access the file system.
 """
 
 import json
@@ -96,7 +96,7 @@ def _certificates_in(value: object) -> dict[str, str]:
 
 
 def text_of(kept: Kept) -> bytes:
-    """Return the contents of the file as JSON."""
+    """Return the contents of the file of removed users, as JSON."""
     document = {
         "format": FORMAT,
         "known": sorted(kept.known),
@@ -108,5 +108,5 @@ def text_of(kept: Kept) -> bytes:
 
 
 def save(path: Path, kept: Kept) -> None:
-    """Replace the file durably. Raises OSError if writing fails."""
+    """Replace the file of removed users durably. Raises OSError if writing fails."""
     replace_durably(path, text_of(kept), partial=path.with_name(f"{path.name}.partial"))

@@ -48,10 +48,9 @@ class Source(Protocol):
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the current data that authenticates a user, as in `Proven`, or None for an unknown
-        user.
+        """Return the current data that authenticates a user, as in `Proven.entry`.
 
-        Raises NotKnown if the source does not respond.
+        Return None for an unknown user. Raises NotKnown if the source does not respond.
         """
 
     @property

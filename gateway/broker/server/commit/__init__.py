@@ -1,4 +1,4 @@
-"""Durable commits: records are written to disk in batches, and packets are sent only afterwards.
+"""Durable commits: records are written to disk in batches before dependent packets are sent.
 
-A batch takes one write and one fsync. Its encoded events are called a blob.
+A batch takes one write and one fsync. The encoded events of a batch are called a blob.
 """

@@ -1,9 +1,9 @@
-"""Writing of batches of records to disk. Nothing is sent before it is durable.
+"""Writes batches of records to disk. A packet is sent only after its records are durable.
 
-A batch is sealed, then a thread writes its encoded events, a blob, to the journal and syncs it. The
-event loop does this itself if the disk is fast and the batch is small. Input received meanwhile
-forms the next batch. Rows of a checkpoint are committed afterwards. If the disk is full, the batch
-waits for space. Any other failure ends the process.
+When a batch is complete, a thread writes the encoded events of the batch (a blob) to the journal
+and syncs the journal. The event loop does this itself if the disk is fast and the batch is small.
+Input that arrives meanwhile forms the next batch. Rows of a checkpoint are committed after the
+batch. If the disk is full, the batch waits for space. Any other failure ends the process.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from gateway.process.files import descriptors
 logger = logging.getLogger(__name__)
 
 QUICK_COMMIT_SECONDS = 0.0005
-"""Faster commits need no thread: starting a thread takes a large part of this time."""
+"""Commits faster than this need no thread: starting a thread takes a large part of this time."""
 
 QUICK_COMMITS = 16
 """Number of commits over which the duration is averaged. An SD card takes at least 5 ms."""
 
 QUICK_BLOB_BYTES = 1024
-"""Larger batches are always written by the thread, so that the event loop can serve clients."""
+"""Larger batches than this are written by the thread, so that the event loop can serve clients."""
 
 NO_ROOM_SECONDS = 0.25
 """Time between attempts to write a batch while there is no space for it."""
@@ -42,7 +42,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class BatchWriter:
-    """Writes one batch of records at a time. Then releases the packets that depend on it."""
+    """Writes one batch of records at a time, and then allows the batch's packets to be sent."""
 
     def __init__(
         self,
@@ -161,7 +161,10 @@ class BatchWriter:
         return batch
 
     def _hand_over(self) -> None:
-        """Load messages that an ended session leaves to others, to record both in one batch."""
+        """Load messages that an ended session passes on to other sessions.
+
+        The end of the session and the passing on of its messages are recorded in the same batch.
+        """
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
@@ -219,7 +222,7 @@ class BatchWriter:
         self._durable(batch, done.result())
 
     def _durable(self, batch: SealedBatch, seconds: float) -> None:
-        """Record the duration of a commit, and release the packets of its batch."""
+        """Record the duration of a commit, and allow the packets of its batch to be sent."""
         assert batch.blob is not None
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, len(batch.blob))
@@ -227,13 +230,16 @@ class BatchWriter:
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
-        """Release the packets of a batch that is durable, or that has no records."""
+        """Allow the packets of a batch to be sent: the batch is durable or has no records."""
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()
 
     def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
-        """Keep a batch until there is space. None of its packets has been sent yet."""
+        """Keep a batch for which there is no space, or discard it if the process is about to end.
+
+        None of the batch's packets has been sent yet.
+        """
         if self.is_last:
             self.is_unwritten = self.is_stopped = True
             logger.error(
@@ -273,7 +279,10 @@ class BatchWriter:
         self._commit_on_thread(batch)
 
     def write_last(self) -> None:
-        """Retry a waiting batch once. Discard any batch without space from now on."""
+        """Try once more to write a waiting batch, because the process is about to end.
+
+        From now on, a batch for which there is no space is discarded.
+        """
         self.is_last = True
         if self._waiting is not None:
             self._write_again()

@@ -21,7 +21,7 @@ EVICTION_SECONDS = 0.001
 
 
 class Checkpoints:
-    """Runs checkpoints, one at a time, next to the commits of batches."""
+    """Runs checkpoints, one at a time, while batches of records are being committed."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Checkpoints:
         self._finishing: asyncio.Future[int] | None = None
         self._evictable: list[Session] = []
         """Sessions in the last checkpoint whose messages are still in memory. The next checkpoint
-        does not start before they are removed."""
+        does not start before these messages are removed."""
 
     def is_due(self, interval_seconds: float, now: float) -> bool:
         """Return True if a checkpoint should start with the next batch of records."""
@@ -67,7 +67,7 @@ class Checkpoints:
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
     def commit_rows(self) -> None:
-        """Commit the rows of a checkpoint that were written with a batch, which is durable now."""
+        """Commit the checkpoint rows that were written with a batch. The batch is durable now."""
         if self._committing is None and self.store.has_rows:
             self._committing = self._loop.run_in_executor(self._thread, self.store.commit_rows)
             self._committing.add_done_callback(self._committed)

@@ -1,4 +1,7 @@
-"""Timing of commits: soon if a client waits, otherwise after a short delay, or at the end."""
+"""Decides when records are committed: soon if a client waits for them, otherwise after a delay.
+
+All records are committed before the process ends.
+"""
 
 import asyncio
 import logging
@@ -87,14 +90,14 @@ class Committer:
     def write_down(self) -> None:
         """Write records that no client waits for, so that they are kept if the process is killed.
 
-        They are synced with their batch. Packets that reveal these records to a client may be sent
-        after this call.
+        The records are synced later, with their batch. After this call, packets that reveal the
+        records to a client may be sent.
         """
         if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()
 
     def upkeep(self, journal_bytes_max: int) -> None:
-        """Start a checkpoint that is due, and remove old data from the journal.
+        """Start a checkpoint if one is due, and remove old data from the journal.
 
         Called once a second.
         """

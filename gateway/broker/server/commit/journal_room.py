@@ -43,7 +43,7 @@ class JournalRoom:
             self.is_wanted = True
 
     def look(self, bytes_max: int) -> None:
-        """Check whether old data must be removed.
+        """Check the size of the journal, and set `is_wanted` if old data must be removed.
 
         The journal may have at most `bytes_max` bytes.
         """
@@ -53,9 +53,9 @@ class JournalRoom:
             self.is_wanted = True
 
     def drop(self) -> None:
-        """Remove data that the uploader has exported. Also remove the oldest other data if needed.
+        """Remove exported data, and then the oldest other data if the journal is still too large.
 
-        This is needed if the journal exceeds its size limit.
+        Exported data is data that the uploader has already copied to the session log.
 
         Raises:
             OSError: a file cannot be removed.

@@ -28,7 +28,7 @@ class CommitMetrics:
         self._clock = StepClock()
 
     def add(self, seconds: float, blob_bytes: int) -> None:
-        """Add the duration in seconds and the size in bytes of one commit."""
+        """Count one commit, with its duration in seconds and the size of its data in bytes."""
         self.batches += 1
         self.blob_bytes += blob_bytes
         self.seconds_total += seconds

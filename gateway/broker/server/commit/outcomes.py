@@ -1,4 +1,4 @@
-"""Callbacks for the results of a commit."""
+"""Callbacks that report the result of a commit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Failure = TypeVar("Failure")
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes(Generic[Failure]):
-    """Callbacks for the results of writing a batch of records."""
+    """Callbacks that report the result of writing a batch of records."""
 
     released: Callable[[], None]
     """Called when the packets of a durable batch may be sent."""

@@ -1,6 +1,6 @@
-"""The newest blobs of the journal in memory, from which the status page shows events.
+"""Keeps the newest events of the journal in memory, for the status page.
 
-A blob contains the encoded events of one batch.
+They are stored as blobs. A blob contains the encoded events of one batch of records.
 """
 
 from collections import deque
@@ -54,6 +54,6 @@ class RecentBlobs:
     def newest_first(self) -> Iterator[bytes]:
         """Yield the stored blobs (encoded events of one batch each), the newest first.
 
-        Blobs may be added during the iteration, but are not included.
+        Blobs that are added during the iteration are not yielded.
         """
         yield from reversed(list(self._blobs))

@@ -20,15 +20,15 @@ _KIND: Final = re.compile(r"[a-z][a-z_]{0,39}")
 
 
 class Alarms:
-    """The latest alarms of each kind."""
+    """The latest alarms that the status page's process has reported, by kind of alarm."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, Any] = {}
         self._number = 0
-        """Version number of the stored alarms. It also increases over a restart of the broker."""
+        """Version number of the stored alarms. It also increases across a restart of the broker."""
 
     def take(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `alarms`: replace all alarms.
+        """Answer the command `alarms`: replace all stored alarms.
 
         Raises:
             Refused: the alarms do not conform to docs/formats/control-socket.md, or are too large.
@@ -62,9 +62,10 @@ class Alarms:
 
 
 def _acknowledged(request: dict[str, Any]) -> dict[str, Any]:
-    """Check the report that a person has acknowledged an alarm. The broker then records an event.
+    """Check a report that a person has acknowledged an alarm. The broker then records an event.
 
-    The status page's process stores the acknowledgement. Raises Refused if the report is invalid.
+    The acknowledgement itself is stored by the status page's process. Raises Refused if the report
+    is invalid.
     """
     text_of(request, "id")
     text_of(request, "subject")

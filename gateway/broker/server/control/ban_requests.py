@@ -25,7 +25,7 @@ class BanRequests:
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
         """The functions that answer commands about bans, by command name.
 
-        Some are coroutine functions.
+        Some of the functions are coroutine functions, whose answers must be awaited.
         """
         return {"ban": self.ban, "bans": self.listed, "lift_ban": self.lift}
 

@@ -98,7 +98,8 @@ class Found:
     def answer(self) -> dict[str, Any]:
         """Return the result of the command.
 
-        An event without a topic gets its message's topic if known.
+        An event about a message may lack the message's topic. The topic is then taken from another
+        event about the message, if there is one.
         """
         for index, message in self._of_message.items():
             if message in self._topics:

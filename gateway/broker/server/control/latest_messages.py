@@ -1,8 +1,8 @@
 """The latest recorded message of each topic, from the newest data of the journal.
 
-Data is decoded once, at the first request after it was recorded, so that publishing costs nothing.
-Messages that are not recorded are missing, for example those at QoS 0 without a persistent
-subscriber.
+The data is decoded once, at the first request after it was recorded, so that decoding does not slow
+down publishing. Messages that are not recorded are missing, for example those at QoS 0 without a
+persistent subscriber.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class LatestMessages:
 def _messages_in(blob: Blob) -> dict[str, LatestMessage | None]:
     """Return the last message of each topic in an encoded batch, the newest message first.
 
-    The value is None if an empty retained message cleared the topic.
+    If an empty retained message cleared a topic, the topic has None instead of a message.
     """
     found: dict[str, LatestMessage | None] = {}
     for record in records_of(blob):

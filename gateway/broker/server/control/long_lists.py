@@ -1,4 +1,4 @@
-"""Paging of long lists, without blocking the event loop and within the size of an answer."""
+"""Divides long lists into pages that fit into an answer, without blocking the event loop."""
 
 import asyncio
 import json
@@ -14,8 +14,9 @@ async def first_in_slices(
 ) -> list[_Item]:
     """Return the first items of a page, without blocking the event loop.
 
-    `first_of` returns the first ones of the items that it is given, sorted and limited. It is
-    called with `slice_items` new items per iteration of the event loop.
+    `first_of` sorts the given items and returns as many of the first as the page needs. It is
+    called once per iteration of the event loop, with the items found so far and `slice_items` new
+    items.
     """
     rest = iter(items)
     found: list[_Item] = []

@@ -1,7 +1,8 @@
 """Authorisation and audit log for commands on the status page's socket.
 
-The status page authenticates the caller. The caller's role is checked again here: if `[api]` gives
-that role to no user, group or token, the command is refused, whatever the status page claims.
+The status page authenticates the caller. The caller's role is checked again here: the command is
+refused if `[api]` does not give that role to any user, group or token, whatever the status page
+claims.
 """
 
 import logging
@@ -80,7 +81,8 @@ class OperatorCommands:
     def _highest_of(self, name: str, *, is_program: bool) -> int:
         """Return the index of the highest role that a caller can have, or -1 if none is possible.
 
-        The caller's groups and tokens are not known here.
+        The broker does not know the caller's groups or token, so any configured group or token
+        counts.
         """
         page = self.page
         if page is None or not page.has_operators:

@@ -1,7 +1,7 @@
 """Recording of operators' actions in the session log: who did what, with which result.
 
 These events explain, for example, why a client was disconnected. All actions reserved for operators
-are recorded, on whichever socket they were requested. Commands that only read are not recorded.
+are recorded, no matter which socket received the request. Commands that only read are not recorded.
 """
 
 import json
@@ -54,7 +54,7 @@ class Operations:
         self._refused = TokenBucket(REFUSED_PER_SECOND, REFUSED_BURST, now())
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any], who: str) -> None:
-        """Record the event for an answered request, if its command is an action.
+        """Record an event for an answered request, if its command is an action of an operator.
 
         `who` describes the caller.
         """
@@ -78,9 +78,9 @@ class Operations:
 
 
 def reported(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the report of an action that the command line has performed.
+    """Check the report of an action that an operator has performed with the command line.
 
-    The broker then records an event.
+    The broker then records an event for the action.
 
     Raises:
         Refused: the request does not report such an action.

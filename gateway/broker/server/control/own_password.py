@@ -1,7 +1,8 @@
-"""The own password of an administrator, without which the page changes no user and no token.
+"""Confirmation of changes to users and tokens by the administrator's own password.
 
-The password is checked like that of a login, with the same delays after wrong guesses. A page that
-was taken over has no password, so it changes nothing by itself.
+This password is checked like the password at a login, with the same delays after wrong guesses. An
+attacker who controls the status page does not know the password. Without it, the attacker cannot
+change users or tokens.
 """
 
 from typing import Any
@@ -13,11 +14,11 @@ from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
 
 
 async def confirm(authentications: Authentications, request: dict[str, Any], what: str) -> None:
-    """Check the own password in a request.
+    """Check the administrator's own password in a request that changes users or tokens.
 
     Args:
         authentications: checks passwords.
-        request: has the administrator's name as `by`, and the password as `own_password`.
+        request: contains the administrator's name as `by`, and the password as `own_password`.
         what: a noun for the error message, such as "users".
 
     Raises:

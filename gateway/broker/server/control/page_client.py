@@ -101,7 +101,7 @@ class PageClient(Channel):
             asyncio.get_running_loop().call_soon(self._lose)
 
     def update_reading(self) -> None:
-        """Do nothing: this client never sends a packet before the response to the previous one."""
+        """Do nothing: reading is never paused, because this client waits for each response."""
 
     def abort(self) -> None:
         """Close the connection immediately."""

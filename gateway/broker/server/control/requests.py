@@ -65,7 +65,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. `People` computes versions of credentials with `version_key`."""
+        """Set the dependencies. Versions of users' credentials are computed with `version_key`."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
@@ -113,7 +113,10 @@ class Control:
         }
 
     async def start(self, configuration: Configuration) -> None:
-        """Open the control sockets. Raises OSError with the name of the file and the fix."""
+        """Open the control sockets.
+
+        Raises OSError if a socket cannot be opened. The message names the file and the fix.
+        """
         gateway = configuration.gateway
         self._sockets = [
             ControlSocket(gateway.control_socket, gateway.control_group, self._answer),

@@ -29,7 +29,7 @@ REQUESTS_MAX: Final = 8
 """Maximum number of requests that wait for the bridge. The status page allows as many concurrent
 requests."""
 REQUEST_BYTES_MAX: Final = 128 * 1024
-"""Maximum size of a request in bytes. A sensor's file has at most half as many."""
+"""Maximum size of a request in bytes. A sensor's file has at most half this size."""
 ANSWER_SECONDS_MAX: Final = 12.0
 """Maximum time for the bridge to answer: a slow SD card takes seconds to write a file. The status
 page waits for 15 s."""
@@ -67,7 +67,10 @@ class SensorRequests:
         return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._taken}
 
     def reload(self) -> None:
-        """Request that the bridge reads its ports again. Do not wait for the bridge's answer."""
+        """Tell the bridge to read its ports from the configuration again, after a reload.
+
+        Do not wait for the bridge's answer.
+        """
         if len(self._queue) < REQUESTS_MAX and self._is_bridge_there:
             self._put({"command": RELOAD})
 
@@ -79,7 +82,7 @@ class SensorRequests:
     async def _pass_on(self, request: Request) -> Answer:
         """Forward a request to the bridge and return its result.
 
-        Raises Refused with the bridge's reason, or if the bridge does not answer.
+        Raises Refused if the bridge refuses the request, or does not answer.
         """
         if self.tenant is not None:
             raise Refused("of_the_gateway", "serial ports are the gateway's, not a tenant's")

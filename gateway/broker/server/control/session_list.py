@@ -76,7 +76,7 @@ class Wanted:
     def _last_seen(self, session: Session) -> int:
         """Return when a client was last seen, in milliseconds of gateway time.
 
-        Unlike wall time, gateway time has no steps.
+        Gateway time is used because it has no steps, so that sessions can be compared.
         """
         if session.connection is None:
             return session.closed_ms
@@ -88,7 +88,7 @@ class Wanted:
         return client_id if self.sort == "client_id" else f"{number} {client_id}"
 
     def first_of(self, sessions: Iterable[Session]) -> list[Session]:
-        """Return the sessions of the requested page, and one more if another page follows."""
+        """Return the sessions of the requested page, and one more if there is a further page."""
         return nsmallest(self.limit + 1, filter(self._has, sessions), key=self.key_of)
 
     def _has(self, session: Session) -> bool:

@@ -1,8 +1,8 @@
 """A Unix socket on which the broker answers requests, one line of JSON each.
 
-`control.sock` accepts every command, `status.sock` only those that read, and `operate.sock`
-operators' actions from the status page. The mode and the group of each file decide who may connect.
-docs/formats/control-socket.md describes the protocol.
+`control.sock` accepts every command. `status.sock` accepts only commands that read. `operate.sock`
+accepts operators' actions from the status page. The mode and the group of a socket's file decide
+who may connect. docs/formats/control-socket.md describes the protocol.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class ControlSocket:
         """Open the socket. Replace the stale file of a broker that was killed.
 
         Raises:
-            OSError: the socket cannot be opened. The error contains file, problem and fix.
+            OSError: the socket cannot be opened. The message names file, problem and fix.
         """
         try:
             await self._start()
@@ -134,7 +134,7 @@ def _give_to(group: str, path: Path) -> None:
 
 
 def _mend_of(error: OSError) -> str:
-    """Return a message for a failure to open a socket: the problem and the fix."""
+    """Return a message about a socket that cannot be opened: the problem and the fix."""
     match error.errno:
         case errno.ENAMETOOLONG:
             return (

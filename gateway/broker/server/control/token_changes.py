@@ -1,8 +1,8 @@
-"""The commands `add_token` and `remove_token`: administrators change the tokens of programs.
+"""The commands `add_token` and `remove_token`, with which administrators edit the file of tokens.
 
-Each change needs the administrator's own password. The page itself cannot write the file, so it
-cannot give itself a role. The file is written only where the broker's user may; elsewhere
-`oncegate api-token` changes it.
+A token gives a program a role in the API. Each change needs the administrator's own password. The
+status page's process cannot write the file, so it cannot give itself a role. The change works only
+if the broker's process may write the file. Otherwise use `oncegate api-token`.
 """
 
 import asyncio
@@ -26,30 +26,34 @@ from gateway.process.files.token_file import (
 )
 
 CHANGES_WAITING_MAX: Final = 4
-"""Changes that wait for their turn, at most: each checks a password."""
+"""Maximum number of waiting changes. Each checks a password, which takes CPU time."""
 
 Request = dict[str, Any]
 Result = TypeVar("Result")
 
 
 class TokenChanges:
-    """Changes the file of tokens. Use it from one event loop."""
+    """Changes the file of API tokens. It may only be used from one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
-        """Set the dependency that checks the passwords of administrators."""
+        """Set the dependencies. `authentications` checks the administrators' passwords."""
         self._authentications = authentications
         self._turn = asyncio.Lock()
         self._waiting = 0
         self.configuration: Configuration | None = None
-        """The configuration in force, or None before the start."""
+        """The current configuration, or None before the start."""
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The commands that are answered here, by name."""
+        """The functions that answer commands to change tokens, by command name."""
         return {"add_token": self._add, "remove_token": self._remove}
 
     async def _add(self, request: Request) -> Request:
-        """Answer `add_token` with the new token, which is shown only once. Raises Refused."""
+        """Add a token to the file, and return the token. It cannot be shown again later.
+
+        Raises Refused if the request is not allowed, a token with this name exists, or the file
+        cannot be written.
+        """
         name, role = text_of(request, "name"), text_of(request, "token_role")
         if role not in ROLES:
             raise Refused("invalid", f"'token_role' has to be one of {', '.join(ROLES)}")
@@ -68,7 +72,11 @@ class TokenChanges:
         return {"token": await self._changed(request, change)}
 
     async def _remove(self, request: Request) -> Request:
-        """Answer `remove_token`. Raises Refused."""
+        """Remove a token from the file.
+
+        Raises Refused if the request is not allowed, the token does not exist, or the file cannot
+        be written.
+        """
         name = text_of(request, "name")
 
         def change(path: Path) -> bool:
@@ -82,7 +90,11 @@ class TokenChanges:
         return {"removed": await self._changed(request, change)}
 
     async def _changed(self, request: Request, change: Callable[[Path], Result]) -> Result:
-        """Change the file after the password was checked. Raises Refused."""
+        """Check the administrator's password, then return the result of `change`.
+
+        `change` is called in a thread, with the path of the file of tokens. Raises Refused if the
+        password is wrong or the file cannot be changed.
+        """
         path = None if self.configuration is None else self.configuration.api.tokens_file
         if path is None:
             raise Refused("read_only", "no file of tokens is configured: [api] tokens_file")

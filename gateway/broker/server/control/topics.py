@@ -41,7 +41,7 @@ class Wanted:
         self._after = order_of(text_of(request, "after", ""))
 
     def first_of(self, topics: Iterable[str]) -> list[str]:
-        """Return the topics of the requested page, and one more if another page follows."""
+        """Return the topics of the requested page, and one more if there is a further page."""
         return nsmallest(self.limit + 1, filter(self._has, topics), key=order_of)
 
     def _has(self, topic: str) -> bool:
@@ -100,9 +100,10 @@ class Topics:
 
 
 def order_of(topic: str) -> str:
-    """Return the sort key of a topic: each topic is followed by the topics below it.
+    """Return the sort key of a topic, which is followed by the keys of the topics below it.
 
-    A NUL character replaces the slash, because no topic contains it [MQTT-1.5.4-2].
+    Each slash is replaced by a NUL character, which sorts before all others. No topic contains a
+    NUL character [MQTT-1.5.4-2].
     """
     return topic.replace("/", "\0")
 

@@ -34,11 +34,11 @@ PAGE: Final = "page"
 
 
 def _do_nothing(username: str) -> None:
-    """Do nothing. This is the default while removed users are not recorded."""
+    """Do nothing. This callback is the default while removed users are not recorded."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
-    """Do nothing. This is the default while the durations of authentications are not recorded."""
+    """Do nothing. This callback is the default while authentications are not recorded."""
 
 
 class Authentications:
@@ -110,8 +110,7 @@ class Authentications:
     def begin(self, request: AuthenticationRequest) -> None:
         """Start the check for an authentication request.
 
-        `answered`, which was given to the constructor, is called after the core has received the
-        result.
+        After the core has received the result, `answered` is called, the constructor's callback.
         """
         connection = request.connection
         if not connection.is_open:

@@ -121,7 +121,7 @@ class EventLoop:
         share: Share | None,
         listener: str,
     ) -> Connection:
-        """Accept a client's connection. Access rules may depend on the listener's name."""
+        """Accept a client's connection. `listener` is a name on which access rules may depend."""
         now = self._loop.time()
         connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
@@ -129,7 +129,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """Process received bytes. `FairReader` continues later if they cause too much work."""
+        """Process received bytes. If this takes too long, `FairReader` processes the rest later."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
@@ -162,7 +162,7 @@ class EventLoop:
             self._write_out()
 
     def violate(self, channel: Channel, violation: Violation) -> None:
-        """Close a connection because of a violation that is not in one of its MQTT packets."""
+        """Close a connection because of a violation outside MQTT packets, such as a bad frame."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 
@@ -191,7 +191,7 @@ class EventLoop:
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply the limits of a reloaded configuration. The limits of the core are already set."""
+        """Apply the limits of a reloaded configuration. The core's limits were set before."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -253,7 +253,7 @@ class EventLoop:
         self.schedule()
 
     def _read_on(self, connection: Connection) -> None:
-        """Resume reading from a connection after a credential check or after deferred input."""
+        """Continue to read from a connection, for example after a check of its credentials."""
         channel = self.channels.get(connection)
         if channel is not None:
             channel.update_reading()

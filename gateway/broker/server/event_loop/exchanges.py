@@ -50,9 +50,10 @@ class Exchanges:
         return None if waiting is None else waiting.exchange
 
     def one_too_many(self, origin: str) -> Connection | None:
-        """Return the connection whose authentication exchange must be cancelled for a new one.
+        """Return the connection whose exchange must be cancelled to make room for a new one.
 
-        `origin` is the address of the new exchange. Return None if no limit is reached.
+        `origin` is the address of the new exchange. Return None if no limit on exchanges is
+        reached.
         """
         own = self._of_origins.get(origin, {})
         if len(own) >= EXCHANGES_OF_AN_ADDRESS_MAX:
@@ -91,9 +92,9 @@ class Exchanges:
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Return the connection with the oldest exchange.
+    """Return the connection with the oldest exchange, to cancel that exchange.
 
-    Clients that are not connected yet come first.
+    Clients that are not connected yet are chosen before clients that authenticate again.
     """
     not_in = (each for each in own if each.state is not ConnectionState.CONNECTED)
     return next(not_in, next(iter(own)))

@@ -29,7 +29,7 @@ exists."""
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The credentials of one connection: user source, login, and a digest of the source's entry."""
+    """The credentials of one connection: user source, login, and a digest of the user's data."""
 
     source: str
     login: Login

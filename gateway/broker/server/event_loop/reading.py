@@ -1,10 +1,10 @@
 """Fair reading: limits how much input of one client is processed before other clients are served.
 
-Input is processed in slices of about a millisecond of work. A client may use several slices until
-its turn is over. While input remains, the broker does not read from the client. Such clients get
-further turns in the order in which their turns ended (docs/decisions/0052, 0154). If a client's
-packets must be stored on disk, the broker does not read from the client while too much data is
-uncommitted.
+Input is processed in slices of about a millisecond of work. A client's turn has several slices.
+While received input remains unprocessed, the broker does not read more from the client. Clients
+with remaining input get further turns in the order in which their last turns ended
+(docs/decisions/0052, 0154). If a client's packets must be stored on disk, the broker does not read
+from the client while too much data is uncommitted.
 """
 
 import asyncio
@@ -91,7 +91,8 @@ class FairReader:
     def look_at_records(self, channel: Channel, recorded_bytes: int) -> None:
         """Pause reading from a client that caused new records beyond the limit of uncommitted data.
 
-        `recorded_bytes` is the size of the uncommitted records before the data was processed.
+        `recorded_bytes` is the size of the uncommitted records before the client's data was
+        processed.
         """
         pending_bytes = self._broker.batch.pending_bytes()
         if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
@@ -153,7 +154,8 @@ class FairReader:
     def end_turn(self, channel: Channel, began: float) -> None:
         """Process more of a client's input until the client's turn is over, and count the work.
 
-        A turn has a limited time and amount of work. `began` is its start, from `perf_counter`.
+        A turn has a limited time and amount of work. `began` is the start of the turn, from
+        `perf_counter`.
         """
         if channel.connection.behind or channel.unread:
             self._go_on(channel, began + TURN_SECONDS)
@@ -176,8 +178,8 @@ class FairReader:
     def puts_off(self, channel: Channel, data: bytes) -> bool:
         """Keep received data for later if reads since the last tick have already caused much work.
 
-        Return False, without keeping the data, if there was little work or if too much data is kept
-        already.
+        Return True if the data was kept. Return False if it should be processed now, because there
+        was little work or because too much data is kept already.
         """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:
@@ -217,7 +219,7 @@ class FairReader:
     def fall_behind(self, channel: Channel) -> None:
         """Queue a client whose input is not fully processed.
 
-        It continues after the clients before it.
+        The client's next turn comes after the turns of the clients that were queued earlier.
         """
         if channel not in self._behind:
             channel.update_reading()

@@ -1,4 +1,4 @@
-"""Files of Unix sockets: their modes, and stale files of an earlier run."""
+"""Handling of the files of Unix sockets: their modes, and the removal of stale files."""
 
 import errno
 import os

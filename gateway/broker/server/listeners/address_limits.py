@@ -2,8 +2,8 @@
 
 They are checked when a connection is accepted. Sessions and message rates per address are limited
 by the broker core. A rejected connection costs only one table lookup: nothing is read from it, and
-the core does not know it. IPv6 addresses are counted by their first 64 bits, because one machine
-can choose any address with these bits. Link-local addresses, which share these bits, are counted
+the core is not involved. IPv6 addresses are counted by their first 64 bits, because one machine can
+choose any address with these bits. Link-local addresses, which share these bits, are counted
 individually.
 """
 
@@ -119,7 +119,7 @@ class AddressLimits:
                 self._assign(entry.share)
 
     def is_exempt(self, address: Address) -> bool:
-        """Return True for addresses of this machine and those that the configuration exempts."""
+        """Return True if no limits apply to an address: it is local, or exempt by configuration."""
         return any(address in network for network in self.exempt)
 
     def enter(self, address: Address | None, now: float) -> tuple[str, str]:
@@ -201,7 +201,8 @@ class AddressLimits:
     def _make_room(self) -> None:
         """Remove addresses without connections and sessions if too many addresses are stored.
 
-        The number of other addresses is limited by the number of connections and sessions.
+        Addresses with connections or sessions stay. They cannot outnumber the connections and
+        sessions, which have limits.
         """
         for key in list(_first(self._entries, LOOKED_AT)):
             if len(self._entries) < ENTRIES_MAX:

@@ -1,7 +1,7 @@
 """Binding of listening sockets before they accept connections.
 
-A reload binds new sockets before it changes anything. Until the sockets accept connections, the
-kernel queues them.
+A reload binds new sockets before it changes anything. Meanwhile the kernel queues connections to
+the new sockets.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ def bind(listener: Listener, given_up: Iterable[Bound] = ()) -> Bound:
 
     Args:
         listener: the configured listener.
-        given_up: sockets that will be closed if nothing else fails. One of them may have the
+        given_up: sockets that will be closed if the reload succeeds. One of them may have the
             same port at an overlapping address, such as `127.0.0.1` if `0.0.0.0` replaces it.
 
     Raises:

@@ -1,8 +1,9 @@
 """Certificates of the TLS listeners, which are watched and replaced while the broker runs.
 
 Renewed files are used for new connections. Existing connections continue, except if the client's
-certificate is on a new revocation list, or if its authority is no longer trusted. Files that cannot
-be used change nothing. A connection is closed when its client's certificate expires.
+certificate is on a new revocation list, or if its authority is no longer trusted. If renewed files
+cannot be used, the previous ones stay in use. A connection is closed when its client's certificate
+expires.
 """
 
 import asyncio
@@ -85,10 +86,9 @@ class Certificates:
         return loaded
 
     def is_outdated(self) -> bool:
-        """Return True if the files on disk differ from those in use, or could not be used.
+        """Return True if the files have changed on disk, or if the latest files could not be used.
 
-        An expired certificate that was used from the start does not count, as there is no better
-        one.
+        A certificate that had already expired at the start is not outdated before its files change.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 
@@ -171,10 +171,10 @@ class CertificateWatch:
             self._timer.cancel()
 
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Load the certificates among `asked` whose files have changed. Pass the result to `use`.
+        """Load the certificates in `asked` whose files have changed. Pass the result to `use`.
 
         Raises:
-            CertificateError: a certificate cannot be used. None of them is replaced.
+            CertificateError: a certificate cannot be used. Then no certificate is replaced.
         """
         now = self._clock()
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]

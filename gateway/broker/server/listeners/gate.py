@@ -60,7 +60,10 @@ class Gate(asyncio.Protocol):
     """
 
     def __init__(self, keeping: GateLimits, make: Make) -> None:
-        """Set the limits. `make` is called for an accepted connection."""
+        """Set the limits for new connections, `keeping`.
+
+        `make` is called to create the protocol of an accepted connection.
+        """
         self._keeping = keeping
         self._make = make
 

@@ -145,7 +145,7 @@ class Handshake:
 
 
 def _refusal_of(request: bytes) -> tuple[int, str] | None:
-    """Return status and reason for a request that takes too long to parse, otherwise None."""
+    """Return HTTP status and reason if a request would take too long to parse, otherwise None."""
     lines = request.split(b"\n")
     if len(lines) > HEADERS_MAX:
         return 431, f"The request has more than {HEADERS_MAX} lines."

@@ -94,7 +94,7 @@ class OpenListeners:
         self.shown: list[dict[str, Any]] = []
 
     def prepare(self, listeners: Sequence[Listener]) -> Change:
-        """Prepare a change to these listeners: do everything that can fail, and change nothing.
+        """Prepare a change to the given listeners: do everything that can fail, and change nothing.
 
         Raises:
             OSError: a listener's address cannot be used.

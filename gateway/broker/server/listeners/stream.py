@@ -1,7 +1,7 @@
 """MQTT on a byte stream, TCP or a Unix socket: transfers bytes and enforces limits.
 
-PROXY headers and WebSocket frames are handled in separate modules. Without them, received data
-reaches the event loop in a single call.
+PROXY headers and WebSocket frames are handled in separate modules. On a connection without either
+of them, received data reaches the event loop in a single call.
 """
 
 import asyncio

@@ -1,11 +1,11 @@
 """TLS between the socket and the MQTT protocol, after a PROXY header if there is one.
 
 The data of one read is decrypted together and passed on in one call. If decryption takes too long,
-for example because a client sends endless empty records, the rest waits for the next iteration of
-the event loop.
+for example because a client sends endless empty records, the remaining data waits for the next
+iteration of the event loop.
 
-OpenSSL's output is written to the socket's buffer immediately. The MQTT protocol sets the limits of
-that buffer.
+OpenSSL's output is written to the socket's buffer immediately. The MQTT protocol object sets the
+limits of this buffer.
 """
 
 import asyncio

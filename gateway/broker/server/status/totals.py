@@ -87,7 +87,10 @@ class SessionTotals:
         """Callbacks that need newer totals, and receive the totals of the next pass."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
-        """Call `receive`, now or later, with totals that are at most `age_seconds_max` old."""
+        """Call `receive`, now or later, with totals over all sessions.
+
+        The totals are at most `age_seconds_max` seconds old.
+        """
         before = self._loop.time() - age_seconds_max
         if self._walk is not None:
             is_new_enough = self._walk.totals.began_at > before
