@@ -1,4 +1,4 @@
-"""Waits that can end early. Every pause in this package waits for an event or a timeout."""
+"""Functions that wait for events with a timeout. Every pause in this package can end early."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float
 class Backoff:
     """Waiting times that double between two limits.
 
-    They are randomised, so that a fleet of gateways does not retry at the same time.
+    The times are randomised, so that a fleet of gateways does not retry at the same time.
     """
 
     def __init__(self, limits_seconds: tuple[float, float]) -> None:

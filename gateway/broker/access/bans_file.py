@@ -35,7 +35,7 @@ class BansFileError(AccessFileError):
 
 
 class Kind(StrEnum):
-    """The kind of value that is banned."""
+    """The kind of value that is banned: a client identifier, a user name or an address."""
 
     CLIENT = "client"
     USER = "user"

@@ -113,7 +113,7 @@ def _given(configured: int | None, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Limits for one file system, in bytes and numbers of files."""
+    """The limits for one file system, in bytes and numbers of files."""
 
     free_min: int
     """Minimum free space in bytes. With less, the broker accepts no new data."""

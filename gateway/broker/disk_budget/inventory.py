@@ -1,4 +1,4 @@
-"""Lists the files in the data directory that may be removed, and removes them."""
+"""Lists and removes those files in the data directory that may be removed."""
 
 import os
 from dataclasses import dataclass, replace

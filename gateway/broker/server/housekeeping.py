@@ -1,8 +1,9 @@
 """Monitoring of free disk space once a second, and removal of old files when space is short.
 
-Below the minimum, the broker accepts no new data (`core/rules/publish/full_disk.py`). Files are
-removed before that point is reached (`disk_budget/budget.py` decides which ones). A separate thread
-lists the folders and removes the files, because SD cards are slow.
+If less than the minimum is free, the broker accepts no new data
+(`core/rules/publish/full_disk.py`). Old files are removed before this happens.
+`disk_budget/budget.py` decides which files are removed. A separate thread lists the folders and
+removes the files, because SD cards are slow.
 """
 
 import asyncio

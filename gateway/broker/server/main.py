@@ -80,7 +80,7 @@ async def serve(
 
 
 class RunningBroker:
-    """A running broker with all its parts. Starts and stops them."""
+    """A running broker with all its parts. Starts and stops the parts."""
 
     def __init__(
         self,

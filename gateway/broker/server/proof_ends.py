@@ -27,7 +27,7 @@ class ProofEnds:
     """Stores when the authentication of each user expires."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
-        """Start with `ends`, the expiry times that the last run stored."""
+        """Set the dependencies. `ends` contains the expiry times that the last run stored."""
         self._broker = broker
         self._time = broker.state.time
         self.ends: dict[str, int | None] = dict(ends)

@@ -100,7 +100,7 @@ class Reloader:
         """Read configuration, users, rules and certificates again, and apply them.
 
         Returns:
-            The changed keys and those that need a restart, as in docs/formats/control-socket.md.
+            The changed keys and the keys that need a restart, as in docs/formats/control-socket.md.
 
         Raises:
             ConfigurationError, AccessFileError: a file is invalid. Nothing has changed.

@@ -51,7 +51,7 @@ class Head:
 
 
 class Chain:
-    """Heads of the newest segments, the newest last, and the boots whose events were exported."""
+    """The heads of the newest segments, the newest last, and the boots with exported events."""
 
     def __init__(self, log_dir: Path, gateway: str) -> None:
         self._log_dir = log_dir
@@ -125,7 +125,7 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. Move a damaged one to log/damaged.
 
-        Also return True if the segment was complete when the uploader moved it meanwhile.
+        Also return True if the uploader has meanwhile moved the complete segment out of log/sealed.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:

@@ -1,4 +1,4 @@
-"""Names of segment files, which describe the contents (docs/formats/session-log.md)::
+"""The names of segment files, which describe their contents (docs/formats/session-log.md)::
 
 <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
 """

@@ -1,4 +1,4 @@
-"""Runs work in a thread that may hang longer than the process should run."""
+"""Runs work in a thread that may hang, without delaying the end of the process."""
 
 from __future__ import annotations
 

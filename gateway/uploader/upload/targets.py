@@ -1,4 +1,4 @@
-"""Targets for sealed segments. A target stores the bytes of a file under the file's name.
+"""The targets for sealed segments. A target stores the bytes of a file under the file's name.
 
 When `put` returns, the target has stored exactly these bytes durably under this name. A second
 `put` of the same segment changes nothing. If `put` fails, it raises `TargetError`.

@@ -206,7 +206,7 @@ class Uploader:
         move_durably(path, make_path(self._sent_dir, name))
 
     def _put_off(self, path: Path, reason: str) -> None:
-        """Move an unreadable segment to log/damaged, so that others are not delayed."""
+        """Move an unreadable segment to log/damaged, so that other segments are not delayed."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
             set_aside(self._settings.log_dir, path)

@@ -1,4 +1,4 @@
-"""Records of wrong passwords, and how long they delay the next check.
+"""The record of wrong passwords, which determines how long the next check is delayed.
 
 Failures are counted in three bounded tables: by origin (address), by user, and by pair of origin
 and user. If the same pair sends the same wrong password again, this is not a new guess: a device
@@ -121,7 +121,7 @@ def _decayed(entry: Failed, now: float) -> float:
 class Place:
     """The table keys of a login: its origin, its user, and the pair of both.
 
-    The keys are keyed digests, because names can be 64 KiB long.
+    Each table key is a digest of fixed length, because names can be 64 KiB long.
     """
 
     __slots__ = ("origin", "pair", "user")

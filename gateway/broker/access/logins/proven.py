@@ -1,7 +1,7 @@
 """An accepted login, with the data that shows later whether the login is still valid.
 
-A version is a string that changes when this data changes: the entry in the password file, the row
-in the database, or the settings for accepting tokens.
+A version is a string that is computed from this data. It changes with the user's entry in the
+password file, the user's row in the database, or the settings for accepting tokens.
 """
 
 import hashlib
@@ -56,9 +56,9 @@ def digest_of(entry: bytes) -> bytes:
 
 
 def version_of(source: str, entry: bytes, key: bytes) -> str:
-    """Return the version of an entry, as 32 hexadecimal digits.
+    """Return the version of a user's entry at a source, as 32 hexadecimal digits.
 
-    `key` is secret: without it, the version reveals nothing about the entry.
+    `key` is secret: without the key, the version reveals nothing about the entry.
     """
     # Names of sources do not contain a colon.
     return hmac.digest(key, b"version:%b:%b" % (source.encode(), entry), "sha256")[:16].hex()

@@ -1,9 +1,9 @@
 """Scheduling of logins that wait for a CPU or for a database connection.
 
-A fixed number of logins is processed concurrently. Of the waiting logins, those of users already
-known at their address are processed first. The other logins are processed alternately by address,
-and by user within an address. If an address has failed logins, only one login from it is processed
-at a time, with pauses in between (`Guesses`).
+A fixed number of logins is processed concurrently. Waiting logins of users that are already known
+at their address are processed first. Other logins are processed alternately by address, and by user
+within an address. If an address has failed logins, only one login from it is processed at a time,
+with pauses in between (`Guesses`).
 """
 
 import asyncio
@@ -122,7 +122,7 @@ class Turns:
             del ticket  # its exception refers to this frame, which is a reference cycle
 
     def end(self, login: Login) -> None:
-        """Release the place of a login that was processed."""
+        """End the processing of a login, so that another login may begin."""
         origin = login.origin
         self._running[origin] -= 1
         if not self._running[origin]:

@@ -3,7 +3,7 @@
 SCRAM sends a user's salt and iteration count to every client that requests them. For an unknown
 name, the broker derives values that look real and stay the same across restarts. The values are
 derived from the name and a secret key that never leaves the data directory. No SCRAM proof matches
-them.
+these values.
 """
 
 import hmac
@@ -36,7 +36,7 @@ def load_key(directory: Path) -> bytes:
 
 
 def decoy_keys_of(username: str, *, key: bytes, iterations: int) -> ScramKeys:
-    """Return SCRAM keys for a user that does not exist, derived from the secret `key`."""
+    """Return SCRAM keys for a user that does not exist, derived from the name and a secret key."""
     name = username.encode()
     salt = hmac.digest(key, b"salt" + name, "sha256")[:SALT_BYTES]
     stored_key = hmac.digest(key, b"stored key" + name, "sha256")

@@ -54,7 +54,10 @@ FILE_MODE = 0o600
 
 
 class PasswordFile:
-    """Users with their hashes or keys, as loaded from the password file. Immutable."""
+    """Users with their hashes or keys, as loaded from the password file.
+
+    The contents never change.
+    """
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
         self._entries = dict(entries)

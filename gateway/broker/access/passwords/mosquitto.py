@@ -1,4 +1,4 @@
-"""Hashes in Mosquitto's password files, as written by mosquitto_passwd::
+"""The hashes in Mosquitto's password files, as written by mosquitto_passwd::
 
     $6$salt$hash              SHA-512 of the password and the salt, once
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512

@@ -62,7 +62,7 @@ class _Rights:
 
 
 class FileRules(AccessRules):
-    """The access rules in one file. Immutable except for the caches."""
+    """The access rules in one file. Apart from caches, an object of this class never changes."""
 
     def __init__(self, file: RulesFile) -> None:
         self.file = file

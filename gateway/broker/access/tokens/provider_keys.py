@@ -100,7 +100,10 @@ class ProviderKeys:
         return next((key for key in self._keys if key.get("kid") == key_id), None)
 
     async def _renew(self) -> None:
-        """Start a fetch unless the last one is too recent, and wait for any running fetch."""
+        """Start a fetch unless the last fetch is too recent.
+
+        If a fetch is running, wait for its end.
+        """
         self._begin()
         if self._fetching is not None:
             await asyncio.shield(self._fetching)

@@ -1,4 +1,4 @@
-"""Queries to a MySQL or MariaDB database, with limits on connections and time.
+"""Sends queries to a MySQL or MariaDB database, with limits on connections and time.
 
 While the database is known to be down, queries fail without a connection attempt.
 """

@@ -1,4 +1,4 @@
-"""Commands about bans on the control sockets (docs/formats/control-socket.md)."""
+"""The commands about bans on the control sockets (docs/formats/control-socket.md)."""
 
 from collections.abc import Callable
 from dataclasses import asdict

@@ -36,7 +36,7 @@ class MachineRequests:
     def _requested(self, request: Request) -> Request:
         """Create the file for a request, unless it exists.
 
-        Raises Refused if this is not possible.
+        Raises Refused if the file cannot be created.
         """
         name = str(request["command"])
         if self.directory is None or not self.directory.is_dir():

@@ -90,7 +90,10 @@ class PageClient(Channel):
         self._event_loop.receive(self, encode(packet, VERSION))
 
     def write(self) -> None:
-        """Decode the core's outgoing packets. Close the connection if the core has closed it."""
+        """Decode the core's outgoing packets.
+
+        Close the connection if the core has closed its side.
+        """
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)
         for packet in self._decoder.feed(data):

@@ -1,4 +1,4 @@
-"""Previews of payloads for the control socket: the first bytes, as a string if they are UTF-8."""
+"""Creation of previews of payloads: the first bytes, as a string if they are UTF-8."""
 
 import codecs
 from typing import Any, Final

@@ -34,8 +34,8 @@ class People:
     def __init__(self, authentications: Authentications, version_key: bytes) -> None:
         """Set the dependencies.
 
-        `version_key` is the secret from which versions of credentials are computed. It must stay
-        the same across restarts.
+        `version_key` is the secret from which versions of credentials are computed. This key must
+        stay the same across restarts.
         """
         self._authentications = authentications
         self._version_key = version_key

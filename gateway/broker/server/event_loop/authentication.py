@@ -247,9 +247,9 @@ class Authentications:
     ) -> AuthenticationAnswer:
         """Check the password of a person at the status page.
 
-        The check waits in the same queue as those for clients, and repeated wrong passwords are
-        slowed down in the same way. `address` is the person's address and port, in the format used
-        for connections.
+        The check waits in the same queue as the checks for clients, and repeated wrong passwords
+        are slowed down in the same way. `address` is the person's address and port, in the format
+        used for connections.
         """
         login = Login(username, password, listener=PAGE, address=address)
         check = self._loop.create_task(self._checked(login))

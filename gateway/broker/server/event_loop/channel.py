@@ -37,7 +37,7 @@ class Channel(ABC):
     def write(self) -> None:
         """Send the core's outgoing data for this client.
 
-        Close the connection if the core has closed it.
+        Close the network connection if the core has closed the MQTT connection.
         """
 
     @abstractmethod

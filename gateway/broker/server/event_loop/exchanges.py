@@ -1,7 +1,7 @@
 """Enhanced authentication exchanges whose clients have not replied yet, up to a maximum number.
 
-At the maximum, the oldest exchange from the address with the most exchanges is cancelled. A client
-that opens a thousand exchanges therefore only displaces its own.
+At the maximum, the oldest exchange from the address with the most exchanges is cancelled.
+Therefore, if a client opens a thousand exchanges, only exchanges from its address are cancelled.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Log lines about misbehaving clients, with a maximum number per second."""
+"""Writing of log lines about misbehaving clients, with a maximum number per second."""
 
 import logging
 

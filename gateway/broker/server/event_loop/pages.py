@@ -12,7 +12,7 @@ PAGES_PER_TICK_MAX = 16
 
 
 class Pages:
-    """Pages of queued messages that the broker core has requested and that are not loaded yet."""
+    """The pages of queued messages that the broker core has requested and not received yet."""
 
     def __init__(self, broker: Broker, store: Store) -> None:
         self._broker = broker

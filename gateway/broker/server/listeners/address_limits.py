@@ -1,10 +1,10 @@
-"""Limits per address on open connections and new connections per second.
+"""Enforces limits per address on open connections and new connections per second.
 
-They are checked when a connection is accepted. Sessions and message rates per address are limited
-by the broker core. A rejected connection costs only one table lookup: nothing is read from it, and
-the core is not involved. IPv6 addresses are counted by their first 64 bits, because one machine can
-choose any address with these bits. Link-local addresses, which share these bits, are counted
-individually.
+The limits are checked when a connection is accepted. Sessions and message rates per address are
+limited by the broker core. A rejected connection costs only one table lookup: nothing is read from
+it, and the core is not involved. IPv6 addresses are counted by their first 64 bits, because one
+machine can choose any address with these bits. Link-local addresses, which share these bits, are
+counted individually.
 """
 
 import ipaddress
@@ -88,13 +88,13 @@ class Entry:
         """Number of refused connections since the last log line."""
 
     def is_idle(self, now: float) -> bool:
-        """Return True if the entry can be removed because it no longer affects the limits."""
+        """Return True if the entry no longer affects any limit, so that it can be removed."""
         is_idle = not self.open_count and self.bucket.is_full(now)
         return is_idle and (self.share is None or self.share.is_idle(now))
 
 
 class AddressLimits:
-    """Counts connections by address. Refuses those beyond the limits or from banned networks."""
+    """Counts connections by address. Refuses connections beyond limits or from banned networks."""
 
     def __init__(self, statistics: Statistics, settings: AddressSettings) -> None:
         self._statistics = statistics
@@ -161,7 +161,7 @@ class AddressLimits:
             del self._entries[key]
 
     def share_of(self, key: str) -> Share | None:
-        """Return the limits shared by all clients of an address, or None without such limits.
+        """Return the limits shared by all clients of an address, or None if no limits apply.
 
         `key` is the key that `enter` returned.
         """

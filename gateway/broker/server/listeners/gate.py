@@ -26,7 +26,7 @@ header."""
 
 
 class GateLimits:
-    """Limits for new connections to one listener."""
+    """The limits for new connections to one listener."""
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
 """Limits how much time TLS handshakes take between two iterations of the event loop.
 
 A signature takes milliseconds on a small machine. Reconnecting devices or an attacker may start
-thousands of handshakes. All handshakes together share `SLICE_SECONDS` per iteration. The others
-wait in order of arrival for the next iteration, after sockets and commits were served.
+thousands of handshakes. All handshakes together may use `SLICE_SECONDS` per iteration. When this
+time is used up, the remaining handshakes wait in order of arrival for the next iteration, after
+sockets and commits were served.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ bits takes 1 ms on a PC and 10 ms on a Raspberry Pi 3, ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
-    """Decides which TLS handshakes may continue. Each connection has at most one waiting step."""
+    """Decides which TLS handshakes may continue. A connection waits with at most one step."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

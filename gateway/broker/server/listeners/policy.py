@@ -4,7 +4,7 @@ from gateway.broker.core.sessions.share import Share
 
 
 class AdmissionPolicy:
-    """Rules for the connections that a listener accepts, and limits on their number."""
+    """The rules for the connections that a listener accepts, and limits on their number."""
 
     def __init__(
         self,

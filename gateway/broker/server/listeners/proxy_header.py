@@ -130,7 +130,7 @@ def _line_of(received: bytes) -> ProxyHeader | None:
 
 
 def _user_in(fields: bytes) -> str | None:
-    """Return the common name of a client certificate that the proxy has verified, or None."""
+    """Return the verified common name of a client certificate, or None if there is none."""
     ssl = _field_in(fields, _SSL_FIELD)
     if ssl is None or len(ssl) < _SSL_BYTES:
         return None

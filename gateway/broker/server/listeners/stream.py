@@ -122,7 +122,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
     def write(self) -> None:
         """Write the core's outgoing data to the socket in one call.
 
-        Close the connection if the core has closed it.
+        Close the network connection if the core has closed the MQTT connection.
         """
         connection = self.connection
         if not connection.outgoing.is_empty():

@@ -173,7 +173,7 @@ class WebSocketProtocol(MqttProtocol):
     def write(self) -> None:
         """Write the core's outgoing data to the socket in one frame.
 
-        Close the connection if the core has closed it.
+        Close the network connection if the core has closed the MQTT connection.
         """
         connection, frames = self.connection, self._frames
         if frames is None:

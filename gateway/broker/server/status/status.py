@@ -15,7 +15,7 @@ from gateway.broker.server.status.warnings import warnings_of
 
 
 class Identity:
-    """Values in the status that stay the same while the process runs."""
+    """The values in the status that stay the same while the process runs."""
 
     def __init__(
         self, gateway: str, boot: str, version: str, recovery: str, damage: str | None

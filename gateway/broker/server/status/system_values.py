@@ -1,4 +1,4 @@
-"""Values of the topics below `$SYS/broker`, with the names that Mosquitto uses.
+"""The values of the topics below `$SYS/broker`, with the names that Mosquitto uses.
 
 Topics that Mosquitto does not have begin with `packets/`. They count packets by type. See
 docs/system-topics.md for the list.

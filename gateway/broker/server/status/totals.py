@@ -1,4 +1,4 @@
-"""Sums over all sessions for the status and the `$SYS` topics.
+"""The sums over all sessions for the status and the `$SYS` topics.
 
 They are computed in steps: one pass over 100,000 sessions without interruption would delay all
 clients by a tenth of a second. A change between two steps may or may not be included in the sums.
@@ -16,7 +16,7 @@ millisecond on a PC, some milliseconds on a Raspberry Pi."""
 
 
 class Totals:
-    """Sums over the sessions that existed when a pass over the sessions began."""
+    """The sums over the sessions that existed when a pass over the sessions began."""
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
