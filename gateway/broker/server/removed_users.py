@@ -140,7 +140,7 @@ class RemovedUsers:
         self._broker.know_users(self._users, kept.removed)
 
     def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
-        """Return the contents to store: the given users, and data from the current sessions."""
+        """Return the contents to store: users, expiry times, and the certificates of sessions."""
         return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:

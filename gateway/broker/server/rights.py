@@ -98,10 +98,7 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
 
 
 def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
-    """Yield an example topic, a filter and a description for each kind of message.
-
-    These are the messages that the bridge publishes.
-    """
+    """Yield an example topic, a filter and a description for each kind of bridge message."""
     for port in configuration.serial:
         yield f"sensors/{_device_of(port)}/value", "sensors/#", "readings"
     for each in _states_of(configuration):

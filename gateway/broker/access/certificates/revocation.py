@@ -1,8 +1,8 @@
 """Parsing of certificate revocation lists (CRLs), and the identity of certificates in them.
 
-Only the fields needed for comparison are read from the DER, with definite lengths, as DER requires.
-OpenSSL verifies the list's signature at every handshake. This module decides which existing
-connections must be closed because their certificate has been revoked since.
+Only the fields needed for comparison are read from the DER. Their lengths must be definite, as DER
+requires. OpenSSL verifies the list's signature at every handshake. This module decides which
+existing connections must be closed because their certificate has been revoked since.
 
 Source: RFC 5280, sections 4.1 (Certificate) and 5.1 (CertificateList)::
 

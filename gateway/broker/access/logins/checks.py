@@ -123,7 +123,7 @@ class Checks:
             self.guesses.failed(place, login.password, now)
 
     def close(self) -> None:
-        """Start no more checks, and stop the worker processes."""
+        """Stop the worker processes, and do not start further checks."""
         self._turns.stop()
         self.proofs.stop()
         self._workers.close()

@@ -67,7 +67,7 @@ class _Expected(Enum):
 
 
 class ScramExchange:
-    """One exchange, from client-first to server-final. Every rejection ends the exchange."""
+    """One SCRAM exchange, from client-first to server-final. Every rejection ends the exchange."""
 
     def __init__(
         self, keys_of: Callable[[str], ScramKeys], server_nonce: str | None = None

@@ -232,8 +232,9 @@ class FileRules(AccessRules):
 def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
     """Add a rule's pattern to the tree.
 
-    A pattern for a shared subscription also allows receiving messages that match its filter. But it
-    never denies receiving, because the messages may arrive through another subscription.
+    If a rule allows a shared subscription, the client may also receive messages that match the
+    subscription's filter. If a rule denies a shared subscription, the client may still receive
+    these messages through another subscription.
     """
     group, topic_filter = ("", "") if pattern is None else split_pattern(pattern)
     if not group:

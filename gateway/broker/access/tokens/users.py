@@ -47,7 +47,7 @@ class TokenUsers:
     has_passwords = False
 
     def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
-        """Accept tokens according to `rules` and `keys`.
+        """Set the rules and the keys by which tokens are accepted.
 
         `settings` is a string that changes when the configuration of rules or keys changes.
         """

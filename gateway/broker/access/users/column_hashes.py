@@ -79,7 +79,7 @@ class HashRules:
     iterations: int = 0
 
     def parse(self, text: object, salt: object) -> PasswordHash:
-        """Return the hash in the values of the columns `password_hash` and `salt`.
+        """Return the hash that the columns `password_hash` and `salt` contain.
 
         Raises HashRefused if the values are not a supported hash.
         """

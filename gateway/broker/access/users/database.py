@@ -83,7 +83,7 @@ class User:
 
 
 class DatabaseUsers:
-    """Source of the users that the query finds. Other users are left to the next source."""
+    """Source of the users that a database query finds. Other users are left to the next source."""
 
     name = "mysql"
     methods = ()
@@ -135,7 +135,7 @@ class DatabaseUsers:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the fields of a user's row that decide a login, or None if there is no such row.
+        """Return the fields of a user's row that decide a login, or None if the user has no row.
 
         Raises:
             NotKnown: the database does not respond.

@@ -10,7 +10,10 @@ from gateway.broker.core.effects import AuthenticationAnswer
 
 
 class Exchange(Protocol):
-    """Enhanced authentication of one client. It responds to the client's messages in order."""
+    """The enhanced authentication exchange of one client.
+
+    It responds to the client's messages in order.
+    """
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
         """Process the authentication data of a CONNECT or AUTH packet.

@@ -97,7 +97,7 @@ class UserChanges:
     def _file_for(self, username: str) -> Path:
         """Return the path of the password file.
 
-        Raises Refused for the bridge's user, or if no password file is configured.
+        Raises Refused if `username` is the bridge's user, or if no password file is configured.
         """
         configuration = self.configuration
         path = None if configuration is None else configuration.access.password_file

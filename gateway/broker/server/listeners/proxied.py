@@ -50,7 +50,10 @@ class ProxiedProtocol(asyncio.Protocol):
         self._following.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes: part of the header, or its end and the data after it."""
+        """Process received bytes of the header.
+
+        Pass bytes after the header on to the next layer.
+        """
         self._received += data
         try:
             header = header_of(self._received)

@@ -41,7 +41,8 @@ def shown_configuration(
 def _section_in(heading: str) -> str:
     """Return the name of a section without brackets, numbers and tenant.
 
-    It is `mqtt` for `[mqtt]` and for `[tenants.acme.mqtt]`, and `serial` for `[[serial]] 2`.
+    The result is `mqtt` for `[mqtt]` and for `[tenants.acme.mqtt]`, and `serial` for `[[serial]]
+    2`.
     """
     return heading.partition("]")[0].lstrip("[").rpartition(".")[2]
 
