@@ -6,7 +6,10 @@ from pathlib import Path
 
 
 class NewerFormat(OSError):
-    """A file has the format of a later version. The message contains both versions and the fix."""
+    """A later version of Oncegate wrote the file.
+
+    The message contains both versions and the fix.
+    """
 
     def __init__(self, file: Path, found: object, understood: int) -> None:
         super().__init__(

@@ -163,7 +163,7 @@ class BatchWriter:
     def _hand_over(self) -> None:
         """Load messages that an ended session passes on to other sessions.
 
-        The end of the session and the passing on of its messages are recorded in the same batch.
+        The end of the session and the transfer of its messages are recorded in the same batch.
         """
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
@@ -230,7 +230,7 @@ class BatchWriter:
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
-        """Allow the packets of a batch to be sent: the batch is durable or has no records."""
+        """Allow the packets of a batch to be sent. The batch is durable, or it has no records."""
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()

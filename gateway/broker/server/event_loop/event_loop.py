@@ -191,7 +191,7 @@ class EventLoop:
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply the limits of a reloaded configuration. The core's limits were set before."""
+        """Apply the limits of a reloaded configuration. The core's limits are already set."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())

@@ -41,8 +41,7 @@ def shown_configuration(
 def _section_in(heading: str) -> str:
     """Return the name of a section without brackets, numbers and tenant.
 
-    The result is `mqtt` for `[mqtt]` and for `[tenants.acme.mqtt]`, and `serial` for `[[serial]]
-    2`.
+    For example, return `mqtt` for `[mqtt]` and for `[tenants.acme.mqtt]`.
     """
     return heading.partition("]")[0].lstrip("[").rpartition(".")[2]
 
