@@ -35,10 +35,9 @@ With less, the worker is killed, and a worker with normal priority repeats the c
 """
 
 BUSY_SECONDS: Final = 60.0
-"""Seconds for which workers then run with normal priority.
+"""Seconds for which workers run with normal priority after a low-priority worker was starved.
 
-Trying a low-priority worker again may delay a client, so it must be rare.
-"""
+Trying a low-priority worker again may delay a client, so it must be rare."""
 
 ATTEMPTS_MAX: Final = 2
 """Workers that are tried for one password, since the first may have been killed by accident."""

@@ -9,11 +9,9 @@ CONNECT: Final = 1 << 10
 RECEIVE: Final = 1 << 9
 _SUBSCRIBE_SHIFT: Final = 6
 SUBSCRIBE: Final = 7 << _SUBSCRIBE_SHIFT
-"""Bits of all questions about SUBSCRIBE, one bit for each QoS.
+"""Bits of the kinds of subscribe actions that rules decide, one bit for each QoS.
 
-A question is a kind of action that rules decide. The bits for PUBLISH, by QoS and RETAIN, are
-lower.
-"""
+The bits for publish actions, by QoS and RETAIN, are lower."""
 
 
 def publish_kind(qos: int, retain: bool) -> int:
