@@ -3,8 +3,9 @@
 The segment files show the head as long as they are on the device. `log/chain.json` stores the head
 after the files were uploaded and removed. It is written after a segment is sealed, so after a crash
 it can lack at most the newest segment. At every start, it is compared with the segment files. In
-case of doubt, events are exported again. An event in two segments has the same identity `(gateway,
-boot, sequence)`, so readers drop the duplicate, but an event in no segment would be lost.
+case of doubt, events are exported again, because an event that is in no segment would be lost. An
+event that is in two segments has the same identity `(gateway, boot, sequence)` in both, so readers
+can drop the duplicate.
 """
 
 from __future__ import annotations

@@ -105,10 +105,10 @@ class PatternTree:
         """Number of patterns in the tree."""
 
     def add(self, pattern: str | None, number: int, kinds: int) -> None:
-        """Add a pattern without placeholders, or None for all topics.
+        """Add a pattern without placeholders. The pattern None matches all topics.
 
-        Numbers must be added in rising order. `kinds` is a bit mask; a search tests one of its
-        bits.
+        Patterns must be added in rising order of `number`. `kinds` has one bit for each kind of
+        action, and a search tests one of these bits.
         """
         self.size += 1
         if pattern is None:

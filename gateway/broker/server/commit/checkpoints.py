@@ -84,7 +84,7 @@ class Checkpoints:
         self._go_on()
 
     def finish(self, sessions: set[Session]) -> None:
-        """Sync the committed rows, and remove messages from memory that are in the tables.
+        """Sync the committed rows, and remove from memory the messages that the tables contain now.
 
         `sessions` are the sessions in this checkpoint.
         """
@@ -101,7 +101,7 @@ class Checkpoints:
         self.store.checkpoint_finished(done.result())
 
     def _evict(self) -> None:
-        """Remove messages from memory that are in the tables, in steps of `EVICTION_SECONDS`."""
+        """Remove from memory the messages that the tables contain, in steps of `EVICTION_SECONDS`."""
         deadline = time.monotonic() + EVICTION_SECONDS
         while self._evictable:
             self.broker.evict(self._evictable.pop())

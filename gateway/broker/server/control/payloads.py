@@ -1,4 +1,4 @@
-"""Creation of previews of payloads: the first bytes, as a string if they are UTF-8."""
+"""Creation of payload previews: a payload's first bytes, as a string if they are UTF-8."""
 
 import codecs
 from typing import Any, Final

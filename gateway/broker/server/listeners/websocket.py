@@ -136,7 +136,7 @@ class WebSocketProtocol(MqttProtocol):
     def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
         """Count frames without MQTT data (pings and empty frames) as packets.
 
-        They cause as much work as packets.
+        Such frames cause as much work as packets.
         """
         now = asyncio.get_running_loop().time()
         for meter in self.connection.meters:
