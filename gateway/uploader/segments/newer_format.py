@@ -1,4 +1,4 @@
-"""The error for files of a later version, which are not damaged and must not be changed."""
+"""The error for files of a later version. They are not damaged, and must not be changed."""
 
 from __future__ import annotations
 

@@ -92,7 +92,10 @@ class Loaded:
     """SHA-256 digests of the certificates in the file `ca`."""
 
     def days_left(self, now: float) -> int:
-        """Return the whole days until the certificate expires; negative after its expiry."""
+        """Return the whole days until the certificate expires.
+
+        After the expiry they are negative.
+        """
         return int((self.not_after - now) // DAY_SECONDS)
 
     def problem_at(self, now: float) -> str | None:

@@ -130,7 +130,7 @@ class Turns:
         self._go_on()
 
     def stop(self) -> None:
-        """Process no more logins. Logins in the queue wait until they are cancelled."""
+        """Stop processing logins. Logins in the queue wait until they are cancelled."""
         self._places = 0
         if self._timer is not None:
             self._timer.cancel()

@@ -74,7 +74,10 @@ class PasswordFile:
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
-        """Load the file. Raises PasswordFileError, which names the first invalid line."""
+        """Load the file.
+
+        Raises PasswordFileError if it is invalid, naming the first invalid line.
+        """
         try:
             with path.open("rb") as file:
                 content = file.read(FILE_BYTES_MAX + 1)

@@ -4,7 +4,7 @@ The worker reads requests from standard input and writes responses to standard o
 big-endian)::
 
     request   size u32 | a pickle of (hashes, password), `size` bytes long
-    answer    one byte per hash: 1 if it is the password's hash, else 0; always 0 for an empty password
+    answer    one byte per hash: 1 for the password's hash, else 0; always 0 for an empty password
 
 The worker opens no files or connections, and has only Python's path in its environment. It
 unpickles only data from the broker that started it. Its responses are not pickles. The worker exits

@@ -1,4 +1,4 @@
-"""Evaluation of access rules: the first matching rule decides; without a match access is denied.
+"""Evaluation of access rules: the first matching rule decides. Without a match, access is denied.
 
 When the file is loaded, rules are grouped by the clients to which they apply. The rules for a
 client are selected at its first action, so that afterwards only a search by topic levels remains.

@@ -101,7 +101,7 @@ class Checkpoints:
         self.store.checkpoint_finished(done.result())
 
     def _evict(self) -> None:
-        """Remove from memory the messages that the tables contain, in steps of `EVICTION_SECONDS`."""
+        """Remove from memory the messages that the tables contain, `EVICTION_SECONDS` per step."""
         deadline = time.monotonic() + EVICTION_SECONDS
         while self._evictable:
             self.broker.evict(self._evictable.pop())

@@ -100,7 +100,7 @@ class Topics:
 
 
 def order_of(topic: str) -> str:
-    """Return the sort key of a topic, which is followed by the keys of the topics below it.
+    """Return a sort key that places a topic directly before the topics below it.
 
     Each slash is replaced by a NUL character, which sorts before all others. No topic contains a
     NUL character [MQTT-1.5.4-2].

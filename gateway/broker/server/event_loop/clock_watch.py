@@ -25,7 +25,7 @@ class ClockWatch:
         """Check the wall clock for steps and changes of quality. Called once a second.
 
         Args:
-            idle_seconds: seconds since the last batch of records, which contains the time.
+            idle_seconds: seconds since the time was last recorded, with a batch of records.
         """
         quality = self._wall_clock.look()
         step_ms = self._wall_clock.step_ms()
