@@ -20,9 +20,8 @@ _KEY: Final = "key "
 def source_files_of(configuration: Configuration) -> SourceFiles:
     """Return digests of the contents of the files of each source of users.
 
-    An unreadable file has no digest. The error is reported when the source is created. Call this
-    function before creating the source: a file that changes meanwhile is then noticed at the next
-    reload.
+    An unreadable file has no digest, and is reported when the source is created. Call this function
+    before the source is created, so that the next reload notices a file that changes in between.
     """
     access = configuration.access
     files: dict[str, frozenset[str]] = {}

@@ -197,7 +197,7 @@ def _load_trusted(context: ssl.SSLContext, path: Path) -> None:
 
 
 def revoked_of(crl: Path | None) -> frozenset[Issued]:
-    """Return the certificates in a revocation list file, or an empty set without a file.
+    """Return the certificates in a revocation list file, or an empty set if `crl` is None.
 
     Raises CertificateError if the file cannot be used.
     """

@@ -59,7 +59,7 @@ class _Refused(Exception):
 class _Expected(Enum):
     """The message that the client must send next.
 
-    The exchange stores this value and not a bound method, which would create a reference cycle.
+    A bound method as the state of the exchange would create a reference cycle.
     """
 
     FIRST = "client-first"

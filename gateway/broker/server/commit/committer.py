@@ -1,6 +1,6 @@
 """Decides when records are committed: soon if a client waits for them, otherwise after a delay.
 
-All records are committed before the process ends.
+At the end of the process, `drain` commits the remaining records.
 """
 
 import asyncio

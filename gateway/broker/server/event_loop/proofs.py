@@ -29,7 +29,7 @@ exists."""
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The credentials of one connection: user source, login, and a digest of the user's data."""
+    """The user source and login of one connection, and a digest of the credential in use."""
 
     source: str
     login: Login

@@ -240,9 +240,9 @@ def address_in(text: str) -> Address | None:
 
 
 def address_of(host: str) -> Address | None:
-    """Parse an IP address.
+    """Parse an IP address, or return None if the string is not an IP address.
 
-    Return an IPv4 address for one mapped to IPv6, and None for other strings.
+    An IPv4 address that is mapped to IPv6 is returned as an IPv4 address.
     """
     try:
         address = ipaddress.ip_address(host)
