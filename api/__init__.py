@@ -2,7 +2,7 @@
 
 The interface shows what the gateway does without being able to disturb it. It runs in its own
 process and talks to the broker through the read-only status socket. For operators it also uses a
-socket that accepts four commands (``docs/formats/control-socket.md``). It reads its file of tokens
+socket that accepts their commands (``docs/formats/control-socket.md``). It reads its file of tokens
 and, if it exists, one file about the SD card (``docs/formats/card.md``). Of the rest of the gateway
 it imports only ``gateway.process.control`` and ``gateway.process.files``, so it can crash, starve
 or be left out without any effect on messages.

@@ -115,7 +115,7 @@ _STATES: Final = ("ingested", "quarantined", "duplicate")
 
 
 _Refused: TypeAlias = tuple[dict[tuple[str, str], int], int]
-"""Number of refusals by kind and reason, and the number of rows of `quarantine` with them."""
+"""Number of refusals by kind and reason, and the total number of rows in `quarantine`."""
 
 
 class _Found(NamedTuple):
@@ -180,7 +180,7 @@ def _of_many(tables: Tables) -> _Found:
 
 
 def _refused(tables: Queryable) -> _Refused:
-    """Return the refusals by kind and reason, and the total number of rows in `quarantine`."""
+    """Return how many refusals there are by kind and reason, and how many rows `quarantine` has."""
     found = tables.query(
         "SELECT kind, reason, sum(coalesce(refused, 1)) AS refused, count(*) AS number "
         "FROM {quarantine} GROUP BY kind, reason"

@@ -86,9 +86,8 @@ class Kind(StrEnum):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the events that this filter shows.
-
-        It is empty if the filter shows all events.
+        """The names of the events that this filter shows, or none if the filter shows all
+        events.
         """
         return _NAMES[self]
 

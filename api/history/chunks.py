@@ -52,7 +52,7 @@ class Damaged(ValueError):
 class Chunk:
     """Position of a chunk in its file, and its header.
 
-    The steps are `first` to `first + steps - 1`.
+    The chunk has the steps from `first` to `first + steps - 1`.
     """
 
     offset: int

@@ -95,7 +95,7 @@ class History:
         self._thread: Final = ThreadPoolExecutor(1, thread_name_prefix="history")
         self._now_ms = 0
         self._begins: dict[str, int] = {}
-        """First step of each ring that is in memory."""
+        """For each ring, the first step that is in memory."""
         self._loaded = False
         self.damage: str | None = None
         """A sentence about a damaged file, or None."""

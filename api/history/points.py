@@ -56,7 +56,10 @@ class Track:
         self._columns = tuple(array("d") for _ in range(4))
 
     def put(self, point: Point) -> None:
-        """Append a point. It replaces a point of the same step, and removes later points."""
+        """Append a point.
+
+        An existing point of the same step is replaced, and points of later steps are removed.
+        """
         steps = self._steps
         if steps and steps[-1] >= point.step:
             if steps[-1] == point.step:

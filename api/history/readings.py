@@ -69,6 +69,6 @@ class Readings:
 def _placed(time_ms: int, now_ms: int) -> int:
     """Return the time for which a reading is recorded.
 
-    It is the reading's own time if that is plausible, otherwise `now_ms`.
+    The result is the reading's own time if that is plausible, otherwise `now_ms`.
     """
     return time_ms if now_ms - _TIMELY_MS <= time_ms <= now_ms else now_ms

@@ -1,4 +1,4 @@
-"""Forms that add and remove tokens of programs, for administrators."""
+"""Forms that administrators use to add and remove tokens of programs."""
 
 from typing import Annotated
 
@@ -21,19 +21,19 @@ tokens_page = APIRouter(include_in_schema=False, default_response_class=HTMLResp
 
 @tokens_page.get("/tokens/add", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_add(request: Request) -> Response:
-    """Ask for the name and the role of a new token."""
+    """Show the form for the name and the role of a new token."""
     return _form(request, "add", "")
 
 
 @tokens_page.get("/tokens/remove", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_remove(request: Request, name: _Name) -> Response:
-    """Ask for confirmation before removing a token."""
+    """Show the confirmation page for removing a token."""
     return _form(request, "remove", name)
 
 
 @tokens_page.post("/tokens/add", dependencies=[Depends(ADMINISTRATORS)])
 async def do_add(request: Request) -> Response:
-    """Add a token, and show it once."""
+    """Add the token in a submitted form, and show the token, which is never shown again."""
     name = role = ""
     try:
         fields = await form_of(request, request.app.state.hosts)
@@ -52,7 +52,7 @@ async def do_add(request: Request) -> Response:
 
 @tokens_page.post("/tokens/remove", dependencies=[Depends(ADMINISTRATORS)])
 async def do_remove(request: Request) -> Response:
-    """Remove a token, and show the remaining tokens."""
+    """Remove the token named in a submitted form, and show the remaining tokens."""
     name = ""
     try:
         fields = await form_of(request, request.app.state.hosts)

@@ -137,8 +137,8 @@ async def stream(
 ) -> EventStream:
     """Send each new event as a server-sent event: `id` is the sequence number, `data` is JSON.
 
-    The stream begins after `Last-Event-ID`, or with the next event if the header is missing. It
-    ends after 50 seconds, and an `EventSource` then reconnects automatically.
+    The stream begins after `Last-Event-ID`, or with the next event if the header is missing. The
+    stream ends after 50 seconds, and an `EventSource` then reconnects automatically.
     """
     wanted: dict[str, object] = {"client_id": client_id, "port": port, "names": event}
     texts = _texts(observer_of(request), wanted, last_event_id)

@@ -31,8 +31,8 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 class _ClientIdConvertor(Convertor[str]):
     """URL convertor for a client identifier: the rest of the path, whatever it contains.
 
-    Starlette's own ``path`` stops at a line feed, which a client identifier may contain. With it, a
-    request for ``a`` followed by a line feed would show the session of ``a``.
+    Starlette's own ``path`` stops at a line feed, which a client identifier may contain. With
+    ``path``, a request for ``a`` followed by a line feed would show the session of ``a``.
     """
 
     regex = "(?s:.*)"

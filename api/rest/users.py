@@ -118,9 +118,11 @@ async def remove_user(request: Request) -> UserRemoved:
 
 @users_rest.post("/tokens/add", summary="Add a token", **takes(ADMINISTRATORS, AddToken, 409))
 async def add_token(request: Request) -> TokenAdded:
-    """Add a token of a program, and return it once. For administrators, not for their programs.
+    """Add a token of a program, and return the token, which cannot be read again.
 
-    It is valid within a second. 409: the broker may not write the file, or the name is taken.
+    For administrators who are logged in. A program's token is not accepted. The new token is valid
+    within a second. Status 409 means that the broker may not write the file, or that the name is
+    taken.
     """
     return await carried_out(request, "add_token", await given_in(request, AddToken), TokenAdded)
 
@@ -129,6 +131,9 @@ async def add_token(request: Request) -> TokenAdded:
     "/tokens/remove", summary="Remove a token", **takes(ADMINISTRATORS, RemoveToken, 404, 409)
 )
 async def remove_token(request: Request) -> TokenRemoved:
-    """Remove a token of a program, which is then refused within a second. For administrators."""
+    """Remove a token of a program. For administrators.
+
+    Requests with the token are rejected within a second.
+    """
     given = await given_in(request, RemoveToken)
     return await carried_out(request, "remove_token", given, TokenRemoved)

@@ -103,10 +103,10 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 
 
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Return the process that listens on a TCP port, or None if it is unknown.
+    """Return a text about the process that listens on a TCP port, or None if nothing is known.
 
-    The text has the form ``process 812 (python -m http.server)``, or names the process's user if
-    the process itself is hidden.
+    The text has the form ``process 812 (python -m http.server)``. If the process is hidden, the
+    text names the user of the process.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

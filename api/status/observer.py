@@ -206,7 +206,7 @@ class Observer:
 def _look_at_failure(task: "asyncio.Future[Any]") -> None:
     """Retrieve a failed query's exception, so that asyncio does not log it as never retrieved.
 
-    This happens if all visitors that waited for the query have disconnected.
+    Otherwise no one retrieves it if all visitors that waited for the query have disconnected.
     """
     if not task.cancelled():
         task.exception()

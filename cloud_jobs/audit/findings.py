@@ -30,7 +30,7 @@ OUTBOUND: Final = ("delivery_started", "delivery_resent", "delivery_received")
 
 
 def is_event(*names: str) -> Column:
-    """Return a condition that selects events of these kinds."""
+    """Return a condition that is true for events of one of the given kinds."""
     return F.col("event").isin(*names)
 
 

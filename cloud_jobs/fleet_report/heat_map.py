@@ -184,11 +184,10 @@ class _Grid:
         )
 
     def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield runs of adjacent cells with the same level: first cell number, number of cells, and
-        level.
+        """Yield runs of adjacent cells with the same level.
 
-        Cells are combined only if the rows are thin. Otherwise each cell is a run. Cells without a
-        value have level _NONE.
+        A run has the number of its first cell, the number of cells, and the level. Cells are only
+        combined if the rows are too thin to have names. Cells without a value have level _NONE.
         """
         begin, count, level = 0, 0, -1
         for at in range(len(self._gateways) * len(self._days)):

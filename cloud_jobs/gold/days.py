@@ -37,10 +37,10 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
     """Return rows of `qos2_daily`.
 
     Args:
-        messages: rows of `qos2_messages` that began on the days in question.
-        deliveries: rows of `qos2_deliveries` that began on these days.
+        messages: rows of `qos2_messages` that began on the days to compute.
+        deliveries: rows of `qos2_deliveries` that began on the days to compute.
         published: `gateway`, `store` and `message` of messages without a granted QoS that were
-            published at QoS 2. They were dropped before they entered a queue.
+            published at QoS 2. These messages were dropped before they entered a queue.
     """
 
     def is_in(*states: str) -> Column:
@@ -74,7 +74,7 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
 def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
     """Return rows of `gateway_health` from the events of whole days.
 
-    The column `offline_seconds` is 0 and filled in later.
+    The column `offline_seconds` is 0 here; `gold.daily` replaces it before it writes the rows.
     """
 
     def number(*kinds: str) -> Column:

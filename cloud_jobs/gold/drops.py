@@ -63,7 +63,7 @@ def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
-    """Return the events that published the given messages."""
+    """Return the events that published the messages in `messages`."""
     published = written.where("event IN ('message_held', 'message_published')")
     keys = F.broadcast(messages.select(*_MESSAGE).distinct())
     return published.join(keys, [*_MESSAGE], "left_semi")
@@ -76,8 +76,7 @@ def discard(made: Tables, first: int, through: int) -> None:
 
     Args:
         made: the gold tables.
-        first: first batch of the run. Earlier runs have handled the deliveries and session ends
-            before it.
+        first: first batch of the run. Earlier runs have handled all earlier batches.
         through: last batch of the run. The changed rows get this batch number.
     """
     new = F.col("batch").between(first, through)

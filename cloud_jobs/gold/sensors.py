@@ -83,7 +83,8 @@ def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
 
     Args:
         readings: rows of `placed`, for whole days.
-        before: rows of `anchors`. They are used only for comparison and are not counted.
+        before: rows of `anchors`. The readings of a day are compared with them, but they are not
+            counted.
     """
     every = readings.withColumn("is_counted", F.lit(True)).unionByName(
         before.withColumn("is_counted", F.lit(False))

@@ -1,8 +1,8 @@
 """The SenML records in a batch's delivered messages, and their commit as readings.
 
-Most gateways cannot have the same record twice in the batch; they are called plain. Their records
-are taken unchanged from the staged files. For the other gateways the records are derived again from
-the committed events, with joins and sorts (cloud_jobs.ingest.split).
+A gateway is called plain if it cannot have the same record twice in the batch. Most gateways are
+plain: their records are taken unchanged from the staged files. For the other gateways the records
+are derived again from the committed events, with joins and sorts (cloud_jobs.ingest.split).
 """
 
 from __future__ import annotations

@@ -127,8 +127,8 @@ def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
     """Return the gateway and the hash of each unsigned file that is followed by an ingested
     segment.
 
-    The following segment contains the hash of the file, so it vouches for the file. It may be
-    unsigned itself: it was checked when its gateway's first key arrived.
+    The following segment contains the hash of the file, so it vouches for the file. The following
+    segment may be unsigned too: it was checked when its gateway's first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})

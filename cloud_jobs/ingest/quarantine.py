@@ -40,7 +40,7 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 def bounded(rows: DataFrame) -> DataFrame:
     """Keep at most QUARANTINE_ROWS_MAX rows per kind, start of a gateway and segment (if known),
-    and add a row with the number of the others."""
+    and add a row with the number of the omitted refusals."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (

@@ -27,7 +27,7 @@ File: TypeAlias = Mapping[str, Any]
 
 
 def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
-    """Read files, including all files below directories, with Spark's columns for binary files."""
+    """Read files and all files below directories. The columns are those of Spark's binary files."""
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.load([_literal(path) for path in paths])
 

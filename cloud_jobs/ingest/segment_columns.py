@@ -163,7 +163,7 @@ def _is_one_object_a_line(events: bytes, count: int) -> bool:
 
 
 def columns_of_lines(lines: list[Line]) -> pa.RecordBatch:
-    """Convert valid lines that were parsed one by one to columns (LINES)."""
+    """Convert valid lines, which were parsed one by one, to columns (LINES)."""
     values = [json.loads(line.body or "") for line in lines]
     columns = [
         pa.array([value.get(field.name) for value in values], field.type) for field in FIELDS

@@ -84,7 +84,7 @@ def judged(
 
 
 def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> list[Row]:
-    """Return a row of `segments` for each file name that is not ingested yet, ordered by path.
+    """Return rows of `segments`, ordered by path: one for each file name that is not ingested yet.
 
     If two files in different directories have the same name, the row describes the trusted one. A
     refused file with the same bytes as a trusted segment is recorded as a duplicate.

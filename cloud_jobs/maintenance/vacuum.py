@@ -20,11 +20,10 @@ NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
 def vacuum(
     tables: Tables, progress: Callable[[str], None], *, keep_days: int, is_dry: bool
 ) -> dict[str, Any]:
-    """Remove the files of each table that no recent version refers to. Return their number by
-    table.
+    """Remove the files of each table that no recent version refers to.
 
-    If `is_dry` is True, files are only counted. A reader fails if it started on a version that was
-    replaced more than `keep_days` ago.
+    Return the number of removed files by table. If `is_dry` is True, files are only counted. A
+    reader fails if it started on a version that was replaced more than `keep_days` ago.
     """
     spark, done = tables.spark, {}
     for check in _CHECKS:
