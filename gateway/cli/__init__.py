@@ -1,13 +1,14 @@
-"""The command `oncegate`: a subcommand for each process of the gateway and each task of its
+"""The command `oncegate`, with a subcommand for each process of the gateway and each task of an
 operator.
 
-This package is the composition root. It turns options, environment and configuration file into
-settings, passes them to the package that does the work, and turns a refusal into one line and an
-exit code (`gateway/cli/common/failures.py`). Each subcommand imports its package when it runs, so
-that `--help` is fast and a device only needs the dependencies of its own processes.
+This package is the composition root. It reads options, environment variables and the configuration
+file into settings, and passes the settings to the package that does the work. It turns a failure
+into one line and an exit code (`gateway/cli/common/failures.py`). Each subcommand imports its
+package only when it runs. Thus `--help` is fast, and a device needs only the dependencies of its
+own processes.
 
-A module is a subcommand or a group of them, and `application` has them all. Their folders:
-`services` and `supervision` run the gateway's processes; `control` and `serial` are for operators;
-`access` is for users and certificates; `installation` is for this machine; `tables` reads what a
-fleet has uploaded; `tools` measures and proves.
+Each module defines a subcommand or a group of subcommands, and `application` registers them all.
+The folders `services` and `supervision` run the gateway's processes. `control` and `serial` are for
+operators, `access` is for users and certificates, and `installation` is about this machine.
+`tables` reads what a fleet has uploaded. `tools` contains the load generator and the audit.
 """

@@ -1,4 +1,4 @@
-"""The command line's subcommands, and messages for mistyped ones."""
+"""The subcommands of the command line, and the messages for mistyped commands."""
 
 import os
 import re
@@ -28,12 +28,17 @@ from gateway.process.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
 COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"
-"""Set by the completion script of a shell: the command then prints the possible next words."""
+"""The shell's completion script sets this variable.
+
+The command then prints the possible next words.
+"""
 
 Shell = Literal["bash", "zsh", "fish"]
 
 _EXTRA_FILE = re.compile(r"unexpected extra argument.*\((\S+\.toml)\)")
-"""A configuration file without `--config`, as users of other daemons name it."""
+"""Matches the error for a configuration file that was given without `--config`, as other daemons
+accept it.
+"""
 
 application = typer.Typer(
     name=PROGRAM,
@@ -105,7 +110,7 @@ def oncegate(
             "--version",
             callback=_show_version,
             is_eager=True,
-            help="Print which version this is, and whether its core is compiled.",
+            help="Print the version, and whether the broker's core is compiled.",
         ),
     ] = False,
     __: Annotated[
@@ -122,9 +127,11 @@ def oncegate(
 
 
 def execute(arguments: Sequence[str]) -> int | Prepared:
-    """Run a subcommand. A service is not run but returned, ready to run.
+    """Run a subcommand and return its exit code. A service is returned, ready to run, instead of
+    run.
 
-    Raises CommandFailed, OSError and ModuleNotFoundError.
+    Raises CommandFailed or OSError if the command fails, and ModuleNotFoundError if it needs a
+    Python package that is not installed.
     """
     if COMPLETION_VARIABLE in os.environ:
         from typer.completion import completion_init  # type: ignore[attr-defined]
@@ -141,10 +148,10 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
 
 
 def _explain(error: typer.TyperException) -> None:
-    """Print one line for a mistyped command; nothing if the help was shown."""
+    """Print one line about a mistyped command, or nothing if the help was shown."""
     message = line_of(error.format_message())
     if message:
-        # A usage error has the context of its subcommand.
+        # A usage error refers to the subcommand in which it occurred.
         context: typer.Context | None = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "oncegate"
         extra_file = _EXTRA_FILE.search(message)

@@ -1,7 +1,7 @@
-"""Entry point of the command line: runs the subcommand and reports a failure in one line.
+"""Entry point of the command line. Runs a subcommand and reports a failure in one line.
 
-A service is prepared in a child process: reading the command line and checking the configuration
-takes 15 MB, which the service does not need afterwards (docs/decisions/0075-*.md).
+A service is prepared in a child process. Reading the command line and checking the configuration
+takes 15 MB of memory, which the service does not need afterwards (docs/decisions/0075-*.md).
 """
 
 import os
@@ -25,7 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand and return its exit code. Any other exception is a bug in this program."""
+    """Run a subcommand and return its exit code.
+
+    An expected failure is printed in one line. Any other exception is a bug in this program.
+    """
     typed = sys.argv[1:] if arguments is None else list(arguments)
     apply_umask()
 
@@ -40,7 +43,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(step: Callable[[], Outcome]) -> Outcome | int:
-    """Return the result of a step. If it fails, print the reason and return the exit code."""
+    """Call `step` and return its result. If it fails, print the reason and return the exit code."""
     exit_code = EXIT_FAILED
     try:
         return step()
@@ -51,10 +54,11 @@ def _explained(step: Callable[[], Outcome]) -> Outcome | int:
     except KeyboardInterrupt:
         exit_code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output (head, less) has ended; avoid the interpreter's complaint.
+        # The reader of our output (head, less) has exited. Avoid the interpreter's complaint.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ModuleNotFoundError as error:
-        # Each process has its own optional dependencies; a missing package of ours is a bug.
+        # Each process has its own optional dependencies. If one of our packages is missing, that
+        # is a bug.
         if (error.name or "").partition(".")[0] in OUR_PACKAGES:
             raise
         say(

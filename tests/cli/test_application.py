@@ -4,11 +4,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import rich.markup
+import typer
 
 from gateway.broker.server.host.compiled import COMPILED
+from gateway.cli.application import application
 from gateway.cli.main import run
 from tests.cli.command import oncegate
 
@@ -43,6 +48,24 @@ def test_every_verb_has_help_with_an_example_and_takes_a_configuration(
     assert outcome.returncode == 0
     assert f"oncegate {' '.join(verb)}" in outcome.stdout.split("Example")[1]
     assert "--config" in outcome.stdout
+
+
+def commands_of(command: Any) -> Iterator[Any]:
+    """Yield a command and all its subcommands."""
+    yield command
+    for each in getattr(command, "commands", {}).values():
+        yield from commands_of(each)
+
+
+def test_no_help_text_loses_words_in_brackets_because_they_are_markup() -> None:
+    texts = [
+        text
+        for command in commands_of(typer.main.get_command(application))
+        for text in (command.help, *(getattr(each, "help", None) for each in command.params))
+        if text is not None
+    ]
+    assert len(texts) > 150
+    assert [text for text in texts if rich.markup.render(text).plain != text] == []
 
 
 @pytest.mark.parametrize(

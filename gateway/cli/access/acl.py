@@ -1,4 +1,4 @@
-"""`oncegate acl`: test and list access rules, and convert those of Mosquitto."""
+"""`oncegate acl`: tests and lists access rules, and converts rules of Mosquitto."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateway.broker.access.rules.rule import Rule
 
 application = typer.Typer(
-    help="Access rules: which line decides, who has which, Mosquitto's acl file as ours.",
+    help="Test and list access rules, and convert Mosquitto's acl file.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -24,29 +24,33 @@ ANONYMOUS = "-"
 Action = Literal["connect", "publish", "subscribe", "receive"]
 FileOption = Annotated[
     Path | None,
-    typer.Option("--file", metavar="FILE", help="A file of rules, instead of the configured one."),
+    typer.Option("--file", metavar="FILE", help="Rules file, instead of the configured one."),
 ]
 
 
 @application.command("test")
 def answer(
-    user: Annotated[str, typer.Argument(help="The user; - for a client without one.")],
-    action: Annotated[Action, typer.Argument(help="What the client does.")],
+    user: Annotated[str, typer.Argument(help="User name, or - for a client without a user.")],
+    action: Annotated[Action, typer.Argument(help="Action of the client.")],
     topic: Annotated[
-        str, typer.Argument(help="The topic, or the filter it subscribes to. Not with connect.")
+        str, typer.Argument(help="Topic, or topic filter to subscribe to. Omit with connect.")
     ] = "",
-    client_id: Annotated[str, typer.Option("--client-id", help="Its client id.")] = "",
+    client_id: Annotated[str, typer.Option("--client-id", help="Client id.")] = "",
     listener: Annotated[
-        str, typer.Option("--listener", help="Where it connects, as `acl show` names it.")
+        str,
+        typer.Option(
+            "--listener",
+            help="Listener to which the client connects, as named by `oncegate acl show`.",
+        ),
     ] = "",
-    qos: Annotated[int, typer.Option("--qos", help="0, 1 or 2.", min=0, max=2)] = 0,
-    retain: Annotated[bool, typer.Option("--retain", help="A retained message.")] = False,
+    qos: Annotated[int, typer.Option("--qos", help="QoS: 0, 1 or 2.", min=0, max=2)] = 0,
+    retain: Annotated[bool, typer.Option("--retain", help="Test a retained message.")] = False,
     file: FileOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     tenant: TenantOption = None,
 ) -> int:
-    """Say whether a client is allowed something, and which line decides.
+    """Print whether a client may do something, and which line of the rules decides.
 
     The exit code is 0 for allowed and 1 for denied.
 
@@ -73,17 +77,20 @@ def answer(
 @application.command("show")
 def show_rules(
     user: Annotated[
-        str | None, typer.Option("--user", help="Only what is about this user; - for none.")
+        str | None,
+        typer.Option(
+            "--user", help="Only rules that concern this user, or with - clients without a user."
+        ),
     ] = None,
     file: FileOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
     tenant: TenantOption = None,
 ) -> None:
-    """List the rules that hold, or those that are about a user.
+    """List the access rules in effect, or only those that concern a user.
 
-    Of `%u` and `%c` it shows the placeholders. Rules that depend on a client id or a listener are
-    listed for the user whatever they are.
+    `%u` and `%c` are shown as placeholders. A rule for certain client ids or
+    listeners is listed for a user whatever they are.
 
     Examples:
 
@@ -105,9 +112,9 @@ def show_rules(
 
 @application.command("import")
 def import_rules(
-    file: Annotated[Path, typer.Argument(help="A Mosquitto acl file.")],
+    file: Annotated[Path, typer.Argument(help="Mosquitto acl file.")],
 ) -> None:
-    """Print the rules of a Mosquitto acl file (acl_file) as ours.
+    """Convert a Mosquitto acl file (acl_file) to rules of Oncegate, and print them.
 
     Example:
 
@@ -140,7 +147,10 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
-    """Return the rules of a file, or those that the broker uses with a configuration."""
+    """Return the rules in `file`, or without a file the rules that the broker would use.
+
+    Return None if everything is allowed. Raises CommandFailed if the rules are invalid.
+    """
     from gateway.broker.access.rules.evaluation import FileRules
     from gateway.broker.access.rules.file import RulesFileError, load
     from gateway.broker.server.rights import rules_of

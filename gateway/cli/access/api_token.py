@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from gateway.process.files.token_file import Token
 
 application = typer.Typer(
-    help="Tokens of programs that ask the REST interface: add, list, remove.",
+    help="Tokens of programs that use the REST interface: add, list, remove.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-NameArgument = Annotated[str, typer.Argument(help="The program's name in the file and the log.")]
+NameArgument = Annotated[str, typer.Argument(help="Name of the program, for the file and the log.")]
 FileOption = Annotated[
     Path | None,
     typer.Option(
-        "--file", metavar="FILE", help="The file of tokens; else [api] tokens_file is taken."
+        "--file", metavar="FILE", help="Tokens file. Default: tokens_file in the section api."
     ),
 ]
 RoleWord = Literal["viewer", "operator", "administrator"]
@@ -33,14 +33,16 @@ RoleWord = Literal["viewer", "operator", "administrator"]
 @application.command()
 def add(
     name: NameArgument,
-    role: Annotated[RoleWord, typer.Option("--role", help="What the program may do.")] = "viewer",
+    role: Annotated[RoleWord, typer.Option("--role", help="Role of the program.")] = "viewer",
     file: FileOption = None,
     config: ConfigOption = None,
     tenant: TenantOption = None,
 ) -> None:
-    """Make a token and print it: it is shown this once, and the file has only a hash of it.
+    """Create a token and print it.
 
-    The page takes it within a second, without a restart. The last line is the token alone.
+    The token is shown only now, because the file contains only its hash. The
+    page accepts it within a second, without a restart. The last line is the
+    token alone.
 
     Examples:
 
@@ -79,7 +81,9 @@ def list_tokens(
     as_json: JsonOption = False,
     tenant: TenantOption = None,
 ) -> None:
-    """List the tokens: name, role and the day they were made. No token can be shown again.
+    """List the tokens with their names, roles and days of creation.
+
+    The tokens themselves cannot be shown again.
 
     Example:
 
@@ -101,7 +105,9 @@ def remove(
     config: ConfigOption = None,
     tenant: TenantOption = None,
 ) -> None:
-    """Remove a token: the page refuses it within a second.
+    """Remove a token.
+
+    The page rejects it within a second.
 
     Example:
 
@@ -118,7 +124,7 @@ def remove(
 
 
 def _report(action: str, name: str, config: Path | None, tenant: str | None) -> None:
-    """Ask the broker to log the change as an event.
+    """Ask the broker to log a change of the tokens as an event.
 
     Print a note if no broker of this gateway runs.
     """
@@ -155,7 +161,7 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 
 
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
-    """Replace the whole file. Raises CommandFailed."""
+    """Replace the whole tokens file. Raises CommandFailed if there are too many."""
     from gateway.process.files.token_file import TokensFileError, write_tokens
 
     try:

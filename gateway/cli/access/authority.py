@@ -3,14 +3,14 @@
 Contents of the folder::
 
     ca.pem                  the authority's certificate, for clients and the broker
-    server.pem, server.key  of the gateway
-    clients/NAME.pem, .key  of a client; its common name is NAME
+    server.pem, server.key  the gateway's certificate and key
+    clients/NAME.pem, .key  a client's certificate and key; its common name is NAME
     crl.pem                 the revoked certificates
     authority/              the authority's key, and its list of issued certificates
 
 Existing files are never overwritten, and a file gets its name only when it is complete. Keys are
-ECDSA P-256, whose signatures are cheap for small machines on both sides. They are created readable
-by their owner only.
+ECDSA P-256, whose signatures are cheap for small machines on both sides. Only the owner can read a
+key file.
 """
 
 import datetime
@@ -28,13 +28,15 @@ from gateway.process.files.durable import fsync_file, fsync_folder, move_durably
 PROGRAM: Final = "openssl"
 PROGRAM_SECONDS: Final = 60.0
 AUTHORITY_DAYS: Final = 3_650
-"""Ten years, because replacing it means visiting every client."""
+"""Validity of the authority's certificate: ten years, because replacing it means visiting every
+client.
+"""
 
 COMMON_NAME_CHARACTERS_MAX: Final = 64
-"""Limit of X.509. Longer names are cut, since clients check the alternative names."""
+"""Limit of X.509. Longer names are truncated, because clients check the alternative names."""
 
 CLIENT_NAME: Final = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}")
-"""Valid as a file name and as a common name, which has at most 64 characters."""
+"""A client's name. It is both a file name and a common name, which has at most 64 characters."""
 
 HOST_NAME: Final = re.compile(r"(?!-)[A-Za-z0-9.*-]{1,253}(?<!-)")
 
@@ -80,7 +82,7 @@ class AuthorityError(Exception):
 
 
 class Authority:
-    """A certificate authority, stored in a folder."""
+    """A private certificate authority, stored in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -96,14 +98,17 @@ class Authority:
     def client(self, name: str) -> tuple[Path, Path]:
         """Return the paths of a client's certificate and key.
 
-        Raises AuthorityError for an invalid name.
+        Raises AuthorityError if the name is invalid.
         """
         if CLIENT_NAME.fullmatch(name) is None:
             raise AuthorityError(f"{name!r}: a client's name has 1 to 64 of A-Z a-z 0-9 . _ @ -")
         return self.folder / "clients" / f"{name}.pem", self.folder / "clients" / f"{name}.key"
 
     def make(self, name: str) -> bool:
-        """Create the authority if it does not exist. Return True if it was created."""
+        """Create the authority if it does not exist. Return True if it was created.
+
+        `name` is the common name of its certificate. Raises AuthorityError if creating it fails.
+        """
         if self.ca.exists():
             if not (self._own / "ca.key").exists():
                 raise AuthorityError(
@@ -130,22 +135,32 @@ class Authority:
         return True
 
     def issue_server(self, names: Iterable[str], days: int) -> bool:
-        """Create the gateway's certificate if it does not exist. Return True if it was created."""
+        """Create the gateway's certificate if it does not exist. Return True if it was created.
+
+        `names` are host names and addresses of the gateway; the first is the common name. The
+        certificate is valid for `days`.
+        """
         wanted = list(names)
         alternatives = "subjectAltName = " + ", ".join(map(_alternative_of, wanted))
         return self._issue(self.server, wanted[0], "serverAuth", alternatives, days)
 
     def issue_client(self, name: str, days: int) -> bool:
-        """Create a client's certificate if it does not exist. Return True if it was created."""
+        """Create a client's certificate, valid for `days`, if it does not exist.
+
+        Return True if it was created.
+        """
         return self._issue(self.client(name), name, "clientAuth", "", days)
 
     def revoke(self, name: str) -> None:
-        """Add a client's certificate to the revocation list."""
+        """Add a client's certificate to the revocation list.
+
+        Raises AuthorityError if there is none.
+        """
         certificate, _ = self.client(name)
         if not certificate.exists():
             raise AuthorityError(f"{certificate}: is not there: nothing to revoke")
         _run("ca", "-config", self._configuration(), "-revoke", certificate)
-        # If it were lost, the next list would not contain the client.
+        # If the index were lost, the next revocation list would not contain the client.
         fsync_file(self._own / "index")
         fsync_folder(self._own)
         self._list_revoked()
@@ -178,7 +193,7 @@ class Authority:
         self._run_into(self.crl, "ca", "-config", self._configuration(), "-gencrl")
 
     def _run_into(self, file: Path, *arguments: object) -> None:
-        """Run openssl so that it writes a file that everybody may read."""
+        """Run openssl, and store its output in `file`, which everybody may read."""
         partial = file.with_suffix(".partial")
         _run(*arguments, "-out", partial)
         _keep(partial, file, 0o644)
@@ -201,7 +216,7 @@ class Authority:
 
 
 def names_of_this_machine() -> list[str]:
-    """Return the names and addresses by which clients may know this machine."""
+    """Return the host names and IP addresses by which clients may reach this machine."""
     name = socket.gethostname()
     found = [name, "localhost", "127.0.0.1", "::1"]
     if "." not in name:
@@ -209,9 +224,9 @@ def names_of_this_machine() -> list[str]:
     for family, far in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             try:
-                probe.connect((far, 9))  # sends nothing: asks for the route
+                probe.connect((far, 9))  # sends nothing, only finds the route
             except OSError:
-                continue  # no network of this kind
+                continue  # no network of this family
             found.append(probe.getsockname()[0])
     return list(dict.fromkeys(found))
 
@@ -233,14 +248,14 @@ def _make_key(path: Path) -> None:
 
 
 def _keep(partial: Path, path: Path, mode: int) -> None:
-    """Rename a file that openssl has written to its final name, durably."""
+    """Set the mode of a file that openssl has written, and rename it to its final path durably."""
     partial.chmod(mode)
     fsync_file(partial)
     move_durably(partial, path)
 
 
 def _run(*arguments: object) -> None:
-    """Run openssl. Raises AuthorityError with its error output."""
+    """Run openssl. Raises AuthorityError with openssl's error message if it fails."""
     try:
         done = subprocess.run(
             [PROGRAM, *map(str, arguments)],

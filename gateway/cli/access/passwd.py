@@ -12,9 +12,11 @@ from gateway.cli.common.failures import EXIT_USAGE, CommandFailed
 from gateway.cli.common.options import ConfigOption, configuration_of
 from gateway.cli.common.output import counted
 
-FileArgument = Annotated[Path, typer.Argument(help="The password file; made where it is missing.")]
+FileArgument = Annotated[
+    Path, typer.Argument(help="Password file. It is created if it does not exist.")
+]
 UserArgument = Annotated[
-    str | None, typer.Argument(help="The name that the client gives. Not with --import.")
+    str | None, typer.Argument(help="User name of the client. Omit with --import.")
 ]
 PasswordStdinOption = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from the first line of stdin.")
@@ -23,21 +25,23 @@ ScramOption = Annotated[
     bool,
     typer.Option(
         "--scram",
-        help="Write keys for SCRAM-SHA-256: the client need not send its password any more.",
+        help="Store keys for SCRAM-SHA-256, so that the client does not need to send its password.",
     ),
 ]
 IterationsOption = Annotated[
     int | None,
     typer.Option(
         "--iterations",
-        help="With --scram: how often the password is hashed, 4096 to 600000. "
-        "15000 unless given; a microcontroller has to do as many.",
+        help="Number of hash iterations with --scram, 4096 to 600000. Default: 15000. A "
+        "client, such as a microcontroller, must compute the same number at each login.",
     ),
 ]
-RemoveOption = Annotated[bool, typer.Option("--remove", help="Take the user out of the file.")]
+RemoveOption = Annotated[bool, typer.Option("--remove", help="Remove the user from the file.")]
 ImportOption = Annotated[
     Path | None,
-    typer.Option("--import", help="Add the users of Mosquitto's password file, as they are."),
+    typer.Option(
+        "--import", help="Add the users of Mosquitto's password file, with their present hashes."
+    ),
 ]
 
 
@@ -53,8 +57,9 @@ def passwd(
 ) -> None:
     """Set a user's password, remove a user, or import Mosquitto's users.
 
-    The file holds Argon2 hashes or, with --scram, keys for SCRAM-SHA-256 (MQTT 5.0). Name it as
-    password_file in the section access. To make a running broker read changes: oncegate ctl reload.
+    The file contains Argon2 hashes or, with --scram, keys for SCRAM-SHA-256
+    (MQTT 5.0). Name it as password_file in the section access. `oncegate ctl
+    reload` makes a running broker read changes.
 
     Examples:
 
@@ -84,7 +89,7 @@ def passwd(
 
 
 def _do(change: Callable[[], None]) -> None:
-    """Change the file. Raises CommandFailed if it cannot be used."""
+    """Call `change`, which changes the password file. Raises CommandFailed if it cannot."""
     from gateway.broker.access.passwords.lines import PasswordFileError, UsernameRefused
 
     try:
@@ -96,7 +101,7 @@ def _do(change: Callable[[], None]) -> None:
 
 
 def _import(file: Path, source: Path) -> None:
-    """Add the users of another password file."""
+    """Add the users of another password file, and print which were added, kept and refused."""
     from gateway.broker.access.passwords.file import import_users
 
     imported = import_users(file, source)
@@ -135,9 +140,9 @@ def _set(file: Path, user: str, scram_iterations: int | None, *, from_stdin: boo
 
 
 def _scram_iterations(iterations: int | None, *, scram: bool) -> int | None:
-    """Return the number of SCRAM iterations; None without --scram.
+    """Return the number of SCRAM iterations, or None without --scram.
 
-    Raises CommandFailed.
+    Raises CommandFailed if the number is out of range, or given without --scram.
     """
     from gateway.broker.access.passwords.scram_keys import (
         ITERATIONS_DEFAULT,

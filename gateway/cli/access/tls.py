@@ -1,4 +1,4 @@
-"""`oncegate tls`: certificates for a gateway and its clients, if there is no authority."""
+"""`oncegate tls`: creates certificates for a gateway and its clients, with a private authority."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from gateway.cli.access.authority import Authority
 
 application = typer.Typer(
-    help="Make certificates for TLS: an authority, the gateway's, clients'; revoke them.",
+    help="Create certificates for TLS with a private authority, and revoke them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 DirectoryArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The directory of the certificates.")
+    Path, typer.Argument(metavar="DIR", help="Directory of the certificates.")
 ]
 
 DAYS_DEFAULT = 730
-"""Two years from yesterday, less than the 825 days that some systems allow."""
+"""Two years from yesterday. This is less than the 825 days that some systems allow."""
 
 
 NameOption = Annotated[
@@ -29,8 +29,8 @@ NameOption = Annotated[
     typer.Option(
         "--name",
         metavar="HOST",
-        help="A host name or an address under which clients know the gateway, beside those "
-        "that this machine knows of itself. May be given several times.",
+        help="Host name or address by which clients reach the gateway, in addition to those "
+        "that this machine knows. May be given several times.",
     ),
 ]
 ClientOption = Annotated[
@@ -38,11 +38,12 @@ ClientOption = Annotated[
     typer.Option(
         "--client",
         metavar="NAME",
-        help="Make a certificate of a client, whose user name it is. Several times: several.",
+        help="Create a certificate for a client. NAME becomes its user name. May be given "
+        "several times.",
     ),
 ]
 DaysOption = Annotated[
-    int, typer.Option("--days", help="How long the certificates hold.", min=1, max=3649)
+    int, typer.Option("--days", help="Validity of the certificates in days.", min=1, max=3649)
 ]
 
 
@@ -55,9 +56,10 @@ def init(
 ) -> None:
     """Create a private authority, a certificate for the gateway, and certificates for clients.
 
-    Existing files are kept: another call creates only what is missing, such as another client. To
-    renew a certificate, move its .pem file away first; the key is kept. DIR/authority contains the
-    key that can create any client: store it elsewhere when you are done.
+    Existing files are kept. Another call creates only what is missing, such as
+    another client's certificate. To renew a certificate, move its .pem file
+    away first; the key is kept. DIR/authority contains the key that can sign a
+    certificate for any client. Store it elsewhere when you are done.
 
     Examples:
 
@@ -89,11 +91,12 @@ def init(
 @application.command()
 def revoke(
     directory: DirectoryArgument,
-    client: Annotated[str, typer.Argument(metavar="NAME", help="The client's name.")],
+    client: Annotated[str, typer.Argument(metavar="NAME", help="Name of the client.")],
 ) -> None:
-    """Revoke a client's certificate: the broker rejects it and closes its connection.
+    """Revoke a client's certificate.
 
-    The broker reads DIR/crl.pem once a minute, and on `oncegate ctl reload`.
+    The broker then rejects the certificate and closes the client's connection.
+    It reads DIR/crl.pem once a minute, and on `oncegate ctl reload`.
 
     Example:
 
@@ -110,7 +113,7 @@ def revoke(
 
 
 def _explain(authority: "Authority", host: str, clients: list[str]) -> None:
-    """Print the lines needed in the configuration, and a command to try them."""
+    """Print the lines that the configuration needs, and a command to test the connection."""
     certificate, key = authority.server
     lines = ["", "# In gateway.toml:", "[[listeners]]", 'bind = "0.0.0.0"']
     if not clients:

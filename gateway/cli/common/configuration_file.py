@@ -1,7 +1,7 @@
 """Location of the configuration file.
 
-The order is: `--config`, ONCEGATE_CONFIG, /etc/oncegate/gateway.toml if it exists, and otherwise no
-file: every key has a default.
+The option `--config` comes first, then ONCEGATE_CONFIG, then /etc/oncegate/gateway.toml if it
+exists. Without any file, every key has its default value.
 """
 
 import os
@@ -16,7 +16,7 @@ FILE_VARIABLE = "ONCEGATE_CONFIG"
 
 
 def file_of(config: Path | None) -> Path | None:
-    """Return the configuration file to use, or None."""
+    """Return the path of the configuration file to use, or None if there is no file."""
     if config is not None:
         return config
     if os.environ.get(FILE_VARIABLE):
@@ -27,11 +27,10 @@ def file_of(config: Path | None) -> Path | None:
 def read_configuration(
     config: Path | None, *, tenant: str | None = None, **overrides: object
 ) -> Configuration:
-    """Read the configuration of the gateway, or of the given tenant.
+    """Read the configuration of the gateway, or of a tenant.
 
-    `overrides` are named as in `load`, with `__` for the dot.
-
-    Raises ConfigurationError.
+    `overrides` replace values of the file. They are named as in `load`, with `__` instead of the
+    dot. Raises ConfigurationError if the configuration is invalid.
     """
     named = {name.replace("__", "."): value for name, value in overrides.items()}
     return load(file_of(config), os.environ, named, _protocols(), tenant)
@@ -40,9 +39,10 @@ def read_configuration(
 def configuration_with(
     config: Path | None, data_dir: Path | None, replaced: Mapping[str, bytes | None]
 ) -> Configuration:
-    """Read the configuration as it would be with other contents of files in `conf.d/`.
+    """Read the configuration as if some files in `conf.d/` had other contents.
 
-    Raises ConfigurationError.
+    `replaced` maps the names of these files to their contents, or to None for a removed file.
+    Raises ConfigurationError if the resulting configuration is invalid.
     """
     overrides = {"gateway.data_dir": data_dir}
     return load(file_of(config), os.environ, overrides, _protocols(), replaced=replaced)

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 EXIT_OK = 0
 EXIT_FAILED = 1
-"""The command failed."""
+"""The command failed for a reason that has no code of its own."""
 EXIT_USAGE = EXIT_CONFIGURATION = 2
-"""The command line, the configuration or a file named there is wrong."""
+"""The command line, the configuration, or a file that one of them names is invalid."""
 EXIT_VIOLATION = 3
 """A violation was found: a message was lost, duplicated or changed."""
 EXIT_INCONCLUSIVE = 4
-"""No violation was found, but something is missing."""
+"""No violation was found, but events are missing, so that the result is incomplete."""
 EXIT_BUSY = 5
-"""Another process is writing there; try again later."""
+"""Another process is writing to the tables. Try again later."""
 EXIT_INTERRUPTED = 130
 
 EXIT_CODES_TEXT = (
@@ -21,11 +21,11 @@ EXIT_CODES_TEXT = (
     f"{EXIT_VIOLATION} a violation was found, {EXIT_INCONCLUSIVE} inconclusive or gaps, "
     f"{EXIT_BUSY} tables are busy, {EXIT_INTERRUPTED} interrupted."
 )
-"""For `oncegate --help`; docs/commands.md has the same as a table."""
+"""Shown by `oncegate --help`. docs/commands.md lists the same codes in a table."""
 
 
 class CommandFailed(Exception):
-    """The command failed. `lines` say what happened and what to do."""
+    """The command failed. `lines` are printed, and say what happened and how to fix it."""
 
     def __init__(self, lines: str | Sequence[str], *, exit_code: int = EXIT_FAILED) -> None:
         self.lines = (lines,) if isinstance(lines, str) else tuple(lines)
@@ -34,5 +34,5 @@ class CommandFailed(Exception):
 
 
 def say(line: str) -> None:
-    """Write a line to standard error. Standard output is reserved for results."""
+    """Print a line to standard error. Standard output is reserved for results."""
     print(line, file=sys.stderr)

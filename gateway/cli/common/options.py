@@ -1,4 +1,4 @@
-"""Sets of options that several subcommands share, and reading of the configuration they name."""
+"""Options that several subcommands share, and functions that read the selected configuration."""
 
 import functools
 import inspect
@@ -23,43 +23,49 @@ ConfigOption = Annotated[
         "--config",
         "-c",
         metavar="FILE",
-        help=f"The configuration file. Default: ${FILE_VARIABLE}, else {INSTALLED_FILE} if there.",
+        help=f"Configuration file. Default: ${FILE_VARIABLE}, else {INSTALLED_FILE}.",
     ),
 ]
 DataDirOption = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Where the gateway keeps its data: ./var"),
+    typer.Option(
+        "--data-dir", metavar="DIR", help="Directory of the gateway's data. Default: ./var."
+    ),
 ]
 ListenOption = Annotated[
     str | None,
     typer.Option(
         "--listen",
         metavar="HOST:PORT",
-        help="Where the broker listens: 127.0.0.1:1883. Port 0: any.",
+        help="Address at which the broker listens, like 127.0.0.1:1883. Port 0 takes any "
+        "free port.",
     ),
 ]
 TenantOption = Annotated[
     str | None,
-    typer.Option(
-        "--tenant", metavar="NAME", help="The tenant that is meant. Default: the gateway's own."
-    ),
+    typer.Option("--tenant", metavar="NAME", help="Name of a tenant. Default: the gateway itself."),
 ]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Log every step, for finding a fault.")
+    bool, typer.Option("--verbose", "-v", help="Log every step, to help find a fault.")
 ]
 JsonOption = Annotated[
     bool,
-    typer.Option("--json", help="Print one JSON object, for programs: docs/commands.md."),
+    typer.Option("--json", help="Print one JSON object, for programs (docs/commands.md)."),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log warnings and errors only.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Log only warnings and errors.")]
 TablesOption = Annotated[
-    str | None, typer.Option("--tables", metavar="URI", help="Delta tables: DATA_DIR/tables")
+    str | None,
+    typer.Option(
+        "--tables",
+        metavar="URI",
+        help="Directory or URL of the Delta tables. Default: DATA_DIR/tables.",
+    ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayOptions:
-    """Options that select a gateway's data and the output format."""
+    """Options that select a gateway's configuration and data, and the output format."""
 
     config: ConfigOption = None
     data_dir: DataDirOption = None
@@ -67,13 +73,13 @@ class GatewayOptions:
     tenant: TenantOption = None
 
     def configuration(self) -> "Configuration":
-        """Read the configuration. Raises CommandFailed."""
+        """Read the selected configuration. Raises CommandFailed if it is invalid."""
         return configuration_of(self.config, tenant=self.tenant, gateway__data_dir=self.data_dir)
 
 
 @dataclass(frozen=True, slots=True)
 class TablesOptions:
-    """Options that select the tables of `oncegate ingest` and the output format."""
+    """Options that select the tables written by `oncegate ingest`, and the output format."""
 
     config: ConfigOption = None
     data_dir: DataDirOption = None
@@ -82,16 +88,17 @@ class TablesOptions:
 
     @property
     def root(self) -> str:
-        """Directory or URL of the tables. Raises CommandFailed."""
+        """Directory or URL of the tables. Raises CommandFailed if the configuration is invalid."""
         if self.tables is not None:
             return self.tables
         return tables_of(configuration_of(self.config, gateway__data_dir=self.data_dir))
 
 
 def with_sets(command: Callable[..., Result]) -> Callable[..., Result]:
-    """Decorate a subcommand: each parameter that is a set of options becomes one option per field.
+    """Decorate a subcommand whose parameters are sets of options, like `GatewayOptions`.
 
-    Typer reads the function's signature and does not support grouped options.
+    Each field of a set becomes one option. Typer itself reads the function's signature and does not
+    support grouped options.
     """
     sets: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
@@ -124,9 +131,9 @@ def with_sets(command: Callable[..., Result]) -> Callable[..., Result]:
 def configuration_of(
     config: Path | None, *, tenant: str | None = None, **overrides: object
 ) -> "Configuration":
-    """Read the configuration at the start of a subcommand, for the gateway or the given tenant.
+    """Read the configuration at the start of a subcommand, for the gateway or a tenant.
 
-    Raises CommandFailed with one line for each mistake.
+    `overrides` are as in `read_configuration`. Raises CommandFailed with one line for each mistake.
     """
     from gateway.configuration import ConfigurationError
 
@@ -137,5 +144,5 @@ def configuration_of(
 
 
 def tables_of(configuration: "Configuration") -> str:
-    """Return the default location of the tables made from a gateway's log."""
+    """Return the default location of the tables: the directory `tables` in the data directory."""
     return str(configuration.gateway.data_dir.absolute() / "tables")

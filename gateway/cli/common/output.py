@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun in the right form: `1 gateway`, `1,200 events`."""
+    """Return a count with its noun in the singular or plural: `1 gateway`, `1,200 events`."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a result to a file atomically. Raises OSError."""
+    """Write a result to a file atomically. Raises OSError if the file cannot be written."""
     from gateway.process.files.durable import Rights, replace_durably
 
     replace_durably(

@@ -1,1 +1,1 @@
-"""Commands to the running broker, and the client of its control socket."""
+"""Commands for the running broker, and the client of the broker's control socket."""

@@ -1,4 +1,4 @@
-"""`oncegate ctl ban`: clients, users and addresses that the broker rejects."""
+"""`oncegate ctl ban`: bans clients, users and addresses, so that the broker rejects them."""
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,15 +21,16 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
 )
 ClientOption = Annotated[
-    str | None, typer.Option("--client", metavar="ID", help="A client id, as `sessions` shows it.")
+    str | None,
+    typer.Option("--client", metavar="ID", help="Client id, as shown by `oncegate ctl sessions`."),
 ]
-UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="A user.")]
+UserOption = Annotated[str | None, typer.Option("--user", metavar="NAME", help="User name.")]
 AddressOption = Annotated[
     str | None,
-    typer.Option("--address", metavar="ADDRESS", help="An address, or a network: 10.0.0.0/8."),
+    typer.Option("--address", metavar="ADDRESS", help="IP address, or a network like 10.0.0.0/8."),
 ]
 VALUE_COLUMNS = 18
-"""Smallest width of the value in the list of bans: that of an IPv4 network."""
+"""Minimum width of the value column in the list of bans. An IPv4 network fits into it."""
 
 NOT_KEPT = "It could not be written down, and holds until the broker ends: see its log."
 
@@ -42,11 +43,16 @@ def add(
     user: UserOption = None,
     address: AddressOption = None,
     reason: Annotated[
-        str, typer.Option("--reason", help="Why: for the list, the log, and clients of 5.0.")
+        str,
+        typer.Option(
+            "--reason", help="Reason, shown in the list and the log, and sent to MQTT 5.0 clients."
+        ),
     ] = "",
     duration: Annotated[
         str | None,
-        typer.Option("--for", metavar="TIME", help='How long, like "1h". Else until lifted.'),
+        typer.Option(
+            "--for", metavar="TIME", help='Duration, like "1h". Default: until the ban is lifted.'
+        ),
     ] = None,
     gateway: GatewayOptions,
 ) -> None:
@@ -95,7 +101,9 @@ def lift(
     address: AddressOption = None,
     gateway: GatewayOptions,
 ) -> None:
-    """Lift a ban, named as in `list`.
+    """Lift a ban.
+
+    Name the client, user or address as in `oncegate ctl ban list`.
 
     Example:
 
@@ -143,7 +151,7 @@ def _banned_lines(answer: dict[str, Any], consequences: list[str]) -> str:
 
 
 def _consequences(configuration: "Configuration", kind: str, value: str) -> list[str]:
-    """Return a sentence for each of the gateway's own clients that a ban stops."""
+    """Return a sentence for each of the gateway's own clients (bridge, uplink) that a ban stops."""
     from gateway.process.control.own_clients import STOPPED_BY_BAN
 
     bridge, uplink = configuration.bridge, configuration.uplink
@@ -158,14 +166,14 @@ def _consequences(configuration: "Configuration", kind: str, value: str) -> list
 
 
 def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
-    """Return True if a ban stops one of the gateway's own clients.
+    """Return True if a ban applies to one of the gateway's own clients, bridge or uplink.
 
     Args:
         kind: kind of the ban: `client`, `user` or `address`.
         value: the banned client id, user or address.
         client_id: the client's id, without the dash and 8 digits that may follow it.
-        username: its user at the broker.
-        host: address at which it reaches the broker; it connects from the same address.
+        username: the client's user name at the broker, or None.
+        host: address of the broker. The client connects to it from the same address.
     """
     from gateway.process.control.own_clients import is_in_network
 
@@ -189,14 +197,14 @@ def _table(answer: dict[str, Any]) -> "Table | str":
     if not answer["bans"]:
         return "no bans"
     table = Table("kind", box=None)
-    # Never shortened, because a ban is lifted by its value.
+    # Never truncated, because a ban is lifted by its value.
     table.add_column("value", overflow="fold", min_width=VALUE_COLUMNS)
     for name in ("reason", "by", "since", "until"):
         table.add_column(name)
     for ban in answer["bans"]:
         cells = [str(ban.get(key, "")) for key in ("kind", "value", "reason", "source")]
         cells += [_time(ban.get("since_ms")), _time(ban.get("until_ms"))]
-        # Names come from clients: text, never markup.
+        # Names are chosen by clients: print them as text, never as markup.
         table.add_row(*[Text(ascii(each)[1:-1]) for each in cells])
     return table
 

@@ -1,7 +1,7 @@
-"""Client of the broker's control socket: one JSON line per request and per answer.
+"""Client of the broker's control socket. Each request and each response is one line of JSON.
 
-The protocol is described in docs/formats/control-socket.md. Every failure is a CommandFailed with
-the fix. Answers are limited in size and time.
+The protocol is described in docs/formats/control-socket.md. Every failure raises CommandFailed,
+with the fix in its message. Responses are limited in size and time.
 """
 
 import os
@@ -14,14 +14,17 @@ from gateway.process.control import client as control
 from gateway.process.control.messages import Refused, UnusableAnswer
 from gateway.process.files.disk_errors import line_of
 
-# A commit on a slow card takes a second or two; after this time the broker hangs.
+# A commit on a slow card takes a second or two. After this time, in seconds, the broker must hang.
 ANSWER_SECONDS_MAX = 10.0
 CONFIGURATION_REFUSED = "failed"
-"""The error code of a `reload` whose configuration or password file cannot be used."""
+"""Error code of a `reload` if the new configuration or a password file cannot be used."""
 
 
 def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, Any]:
-    """Send one command and return its result. Raises CommandFailed."""
+    """Send one command to the broker and return its result.
+
+    Raises CommandFailed if there is none.
+    """
     try:
         return control.ask(control_socket, ANSWER_SECONDS_MAX, {"command": command, **arguments})
     except Refused as refusal:

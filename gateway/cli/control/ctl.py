@@ -11,14 +11,16 @@ from gateway.cli.common.output import show
 from gateway.cli.control.ban import application as ban_application
 
 application = typer.Typer(
-    help="Look into the running broker: status, sessions; kick, drop, ban, reload.",
+    help="Query and control the running broker: status, sessions, kick, drop, ban, reload.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 application.add_typer(ban_application, name="ban")
-ClientIdArgument = Annotated[str, typer.Argument(help="The client id, as `sessions` shows it.")]
+ClientIdArgument = Annotated[
+    str, typer.Argument(help="Client id, as shown by `oncegate ctl sessions`.")
+]
 
-# Sessions in one answer of the broker, at most.
+# Maximum number of sessions in one response of the broker.
 PAGE_SESSIONS = 1000
 
 
@@ -43,11 +45,12 @@ def status(
 def sessions(
     *,
     limit: Annotated[
-        int, typer.Option("--limit", help="How many to show.", min=1, max=1_000_000)
+        int,
+        typer.Option("--limit", help="Maximum number of sessions to show.", min=1, max=1_000_000),
     ] = 100,
     gateway: GatewayOptions,
 ) -> None:
-    """List the sessions, connected or not, by client id.
+    """List the sessions, connected or not, in the order of their client ids.
 
     Example:
 
@@ -92,7 +95,9 @@ def kick(
     client_id: ClientIdArgument,
     gateway: GatewayOptions,
 ) -> None:
-    """Close a client's connection. Its session is kept.
+    """Close a client's connection.
+
+    The session is kept.
 
     Example:
 
@@ -126,7 +131,7 @@ def reload(
     """Reload the broker's configuration, and print which changes took effect and which need a
     restart.
 
-    If anything in it is invalid, nothing changes.
+    If the new configuration is invalid, nothing changes.
 
     Example:
 

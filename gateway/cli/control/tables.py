@@ -1,7 +1,7 @@
 """Tables for the terminal that show the broker's state.
 
-Names in an answer (client ids, topics) come from clients. They are printed as text, never as
-markup, with control characters escaped.
+Clients choose the names in a response, such as client ids and topics. Names are printed as text,
+never as markup, with control characters escaped.
 """
 
 import time
@@ -18,7 +18,7 @@ Answer = dict[str, Any]
 
 
 def status_table(answer: Answer) -> RenderableType:
-    """Return the answer to `status` as a table of two columns, warnings first."""
+    """Return the response to `status` as a table of two columns, with warnings first."""
     table = Table(box=box.SIMPLE, show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -65,7 +65,7 @@ def _disk(disk: Answer) -> str:
     return f"{free}; full: nothing new is taken" if disk.get("full") else free
 
 
-# Narrow headings, so that a table fits into 80 columns.
+# The headings are narrow, so that a table fits into 80 columns.
 _SESSION_NUMBERS = {
     "flight": "inflight",
     "held": "awaiting_release",
@@ -77,9 +77,11 @@ _SESSION_NUMBERS = {
 
 
 def sessions_table(answer: Answer) -> RenderableType:
-    """Return the answer to `sessions` as a table, one line per session, within 80 columns.
+    """Return the response to `sessions` as a table with one line per session, at most 80 columns
+    wide.
 
-    States: `on` (connected), `away`, and `clean` (connected; the session ends with the connection).
+    The states are `on` (connected), `away` (not connected), and `clean` (connected, and the session
+    ends with the connection).
     """
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("client id", overflow="fold", min_width=14)
@@ -102,7 +104,7 @@ def sessions_table(answer: Answer) -> RenderableType:
 
 
 def _short(number: object) -> str:
-    """Return a count in at most five characters: 99999, 123k, 1.2M, 1.2G."""
+    """Return a count in at most five characters, like 99999, 123k, 1.2M or 1.2G."""
     if not isinstance(number, int) or number < 100_000:
         return str(number)
     unit, size = next((unit, size) for unit, size in _UNITS if number >= size)
@@ -114,7 +116,9 @@ _UNITS = (("G", 10**9), ("M", 10**6), ("k", 1_000))
 
 
 def session_tables(answer: Answer) -> RenderableType:
-    """Return the answer to `session`: its properties, subscriptions, and messages in flight."""
+    """Return the response to `session` as tables of its properties, subscriptions, and messages in
+    flight.
+    """
     facts = Table(box=box.SIMPLE, show_header=False)
     for name, value in answer.items():
         if name not in ("subscriptions", "inflight"):
@@ -139,7 +143,10 @@ def _part(answer: Answer, name: str) -> Answer:
 
 
 def _pairs(values: Answer) -> str:
-    """Format the simple values; tables within them are for programs."""
+    """Format the simple values of a mapping, like `name value, name value`.
+
+    Nested values are omitted.
+    """
     simple = {name: each for name, each in values.items() if not isinstance(each, dict | list)}
     pairs = (f"{name.replace('_', ' ')} {_text(value)}" for name, value in simple.items())
     return ", ".join(pairs) or "-"

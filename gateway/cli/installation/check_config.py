@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 ShowOption = Annotated[
-    bool, typer.Option("--show", help="Print every key with the value that counts.")
+    bool, typer.Option("--show", help="Print every key with its effective value.")
 ]
 SchemaOption = Annotated[
     bool,
     typer.Option(
-        "--schema", help="Check nothing: print the JSON Schema of the file, for an editor."
+        "--schema",
+        help="Print the JSON Schema of the configuration file, for an editor, instead of checking.",
     ),
 ]
 
@@ -35,10 +36,11 @@ def check_config(
     as_json: JsonOption = False,
     schema_only: SchemaOption = False,
 ) -> None:
-    """Check the configuration file, the environment, and the files that they name.
+    """Check the configuration file, the environment variables, and the files that they name.
 
-    These are password files and certificates. Each mistake is one line with the file, the key, the
-    value and what is allowed. With --json, every key is printed.
+    The files that they name are, for example, password files and certificates.
+    Each mistake is printed in one line with the file, the key, the value and
+    the allowed values. With --json, every key is printed.
 
     Examples:
 
@@ -92,7 +94,7 @@ def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
 
 
 def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
-    """Yield a warning for each serial port that is the console or an UART on the card's header."""
+    """Yield a warning for each serial port that is the console or a UART on the board's header."""
     from gateway.configuration.header_uart import warning_about
 
     if configuration.console.uart is not None:
@@ -104,10 +106,10 @@ def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
 
 
 def _checked_rights_of(configuration: "Configuration") -> str:
-    """Return a sentence about which access rules the gateway itself uses.
+    """Check the files that a configuration names, and return a sentence about the access rules.
 
     Raises:
-        CommandFailed: one line for each mistake in the files of the gateway and its tenants.
+        CommandFailed: with one line for each mistake in the files of the gateway and its tenants.
     """
     mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
@@ -146,7 +148,7 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
-    """Yield the reasons why sources of users other than the password file cannot be used."""
+    """Yield the errors in the sources of users other than the password file, such as a database."""
     from gateway.broker.access.errors import AccessFileError
     from gateway.broker.server.starting import other_sources_of
 
@@ -158,7 +160,7 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
-    """Yield the page's users that do not exist, and the reasons why API tokens cannot be used."""
+    """Yield the page's users that do not exist, and the error of an unusable tokens file."""
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
     from gateway.process.files.token_file import TokensFileError, read_tokens
 
@@ -178,7 +180,7 @@ def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
-    """Yield the reasons why certificates of listeners or of the page cannot be used."""
+    """Yield the errors in the certificates of the listeners and of the page."""
     import time
 
     from gateway.broker.access.certificates.listener import CertificateError, load
@@ -198,7 +200,10 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 
 
 def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
-    """Return a sentence about which access rules apply. Append their errors to `mistakes`."""
+    """Return a sentence about the access rules in effect.
+
+    Append errors in the rules to `mistakes`.
+    """
     from gateway.broker.access.rules.defaults import NAME
     from gateway.broker.access.rules.file import RulesFileError
     from gateway.broker.server.rights import rules_of
@@ -219,7 +224,7 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
 
 
 def _page_of(configuration: "Configuration") -> str:
-    """Return a sentence about the address of the page and who may see it."""
+    """Return a sentence about the address of the page, and about who may open it."""
     page = configuration.api
     place = f"the page: {page.listens_at} port {page.port}"
     if page.stays_on_loopback:

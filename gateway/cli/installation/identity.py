@@ -15,14 +15,17 @@ def identity(
     data_dir: DataDirOption = None,
     public_key: Annotated[
         bool,
-        typer.Option("--public-key", help="Print id and public key: a line for `ingest --keys`."),
+        typer.Option(
+            "--public-key", help="Print the id and the public key, as a line for `ingest --keys`."
+        ),
     ] = False,
     tenant: TenantOption = None,
 ) -> None:
     """Print the gateway's id. Create it if there is none yet.
 
-    The id names the gateway's events and is stored in the data directory. `oncegate upload` creates
-    the key that signs them; it never leaves the device. --public-key prints its public half.
+    The id names the gateway in its events, and is stored in the data directory.
+    `oncegate upload` creates the key that signs the uploaded events. This key
+    never leaves the device; --public-key prints its public half.
 
     Examples:
 
@@ -43,7 +46,10 @@ def identity(
 
 
 def _public_key_in(log_dir: Path) -> str:
-    """Return the public key of the current signing key. Raises CommandFailed."""
+    """Return the public key of the current signing key.
+
+    Raises CommandFailed if there is no key yet.
+    """
     from gateway.uploader.segments.signing_key import PUBLIC_KEY_FILE, public_keys_in
 
     try:

@@ -1,4 +1,6 @@
-"""Check, before a start, of the users that bridge and uplink use at this gateway's own broker."""
+"""Checks, before a start, that this gateway's own broker will accept the users of bridge and
+uplink.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def mistakes_in_own_users(configuration: "Configuration", users: "PasswordFile") -> Iterator[str]:
-    """Yield the reasons why the broker would reject bridge or uplink.
+    """Yield the reasons why the broker would reject the bridge or the uplink.
 
-    Users of a database or of tokens are unknown before a login, so nothing is reported if these
-    sources are configured. A tenant has no bridge. Without a serial port, the bridge is not
+    Nothing is reported if users may also come from a database or from tokens, because such users
+    are unknown before they log in. A tenant has no bridge. Without a serial port, the bridge is not
     checked.
     """
     if configuration.access.sources != ("password_file",):
@@ -52,7 +54,7 @@ def _mistakes_of(
     keys: tuple[str, str],
 ) -> Iterator[str]:
     if configuration.own_listener(broker) is None or username is None:
-        return  # Another program's broker, or a login without a user.
+        return  # The broker belongs to another program, or no user is configured.
     name_key, file_key = keys
     path = configuration.access.password_file
     if username not in users:

@@ -16,7 +16,7 @@ from gateway.cli.common.failures import EXIT_USAGE, CommandFailed
 CARD_COMMAND = "oncegate-device"
 BUNDLE_EXPECTED = "oncegate update: name a .raucb file or its https:// address"
 PACKAGE = Path("/usr/lib/oncegate")
-"""Directory of the Debian package's Python."""
+"""Directory of the Python environment in the Debian package."""
 CONTAINER_MARKS = (Path("/run/.containerenv"), Path("/.dockerenv"))
 """Files that Podman and Docker create in each container."""
 
@@ -24,26 +24,27 @@ CONTAINER_MARKS = (Path("/run/.containerenv"), Path("/.dockerenv"))
 def update(
     bundle: Annotated[
         str | None,
-        typer.Argument(metavar="FILE|URL", help="A .raucb file, or its https:// address."),
+        typer.Argument(metavar="FILE|URL", help="A .raucb file, or its https:// URL."),
     ] = None,
     rollback_ends: Annotated[
         bool,
         typer.Option(
             "--rollback-ends",
-            help="Install it although the version before could not read the data afterwards.",
+            help="Install even if the previous version could not read the data afterwards.",
         ),
     ] = False,
 ) -> None:
     """Install a new version of the SD card's system, as root.
 
-    The bundle is verified and written into the slot that is not in use. Meanwhile the gateway keeps
-    running, and a power failure does no harm. The next restart tries the new slot. It is kept if
-    the gateway turns out to be healthy; otherwise the device returns to the present slot by itself.
-    Readings, settings and identity are kept. `oncegate-device status` and the status page show the
-    progress.
+    The bundle is verified and written into the slot that is not in use.
+    Meanwhile the gateway keeps running, and a power failure does no harm. The
+    next restart tries the new slot. It is kept if the gateway turns out to be
+    healthy; otherwise the device returns to the present slot by itself.
+    Readings, settings and identity are kept. `oncegate-device status` and the
+    status page show the progress.
 
-    On other systems, an installation is updated as it was installed: with a newer Debian package,
-    container image, checkout or wheel file.
+    Other systems are updated in the way in which they were installed: with a
+    newer Debian package, container image, checkout or wheel file.
 
     Examples:
 
@@ -64,10 +65,10 @@ def update(
 
 
 def way_here() -> str:
-    """Return how this installation is updated.
+    """Return a sentence that says how to update this kind of installation.
 
-    Oncegate is on no package index, so a command that names one would install whatever a stranger
-    registers there.
+    The sentence never names a package index. Oncegate is not on one, so such a command would
+    install whatever a stranger registers there.
     """
     if Path(sys.prefix) == PACKAGE:
         if any(mark.exists() for mark in CONTAINER_MARKS):
@@ -85,7 +86,7 @@ def way_here() -> str:
 
 
 def direct_url() -> dict[str, Any]:
-    """Return pip's record of where this was installed from (PEP 610)."""
+    """Return pip's record of the source of this installation (PEP 610), or an empty mapping."""
     written = distribution("oncegate").read_text("direct_url.json")
     found: dict[str, Any] = json.loads(written or "{}")
     return found

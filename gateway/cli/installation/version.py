@@ -1,19 +1,23 @@
-"""Version of this installation: its number, its commit, and the build of the core."""
+"""The version of this installation: its version number, its commit, and the build of the core."""
 
 import subprocess
 from pathlib import Path
 from typing import Final
 
 COMMIT: Final = "ONCEGATE_COMMIT"
-"""Variable of a build that has no repository, as in the chroot of a Debian package."""
+"""Environment variable with the commit, for a build outside of a repository, as for a Debian
+package.
+"""
 COMMIT_FILE: Final = "gateway/commit"
-"""File of a wheel or a Debian package with the commit that it was built from."""
+"""File in a wheel or a Debian package that contains the commit from which it was built."""
 GIT_SECONDS_MAX: Final = 5.0
-"""Time for git to answer: the version is printed without a commit after it."""
+"""Timeout for git, in seconds. If git takes longer, the version is printed without a commit."""
 
 
 def version_text() -> str:
-    """Return what `oncegate --version` prints."""
+    """Return the output of `oncegate --version`: the version, the commit, and the build of the
+    core.
+    """
     from importlib.metadata import version
 
     from gateway.broker.server.host.compiled import COMPILED
@@ -25,9 +29,9 @@ def version_text() -> str:
 
 
 def commit_of(root: Path) -> str | None:
-    """Return the commit of an installation or a checkout, or None where it is unknown.
+    """Return the commit of an installation or a checkout, or None if it is unknown.
 
-    A checkout with changes has `-dirty` after its commit.
+    `-dirty` follows the commit of a checkout that has uncommitted changes.
     """
     built = root / COMMIT_FILE
     if built.is_file():

@@ -1,4 +1,4 @@
-"""Work in a child process, so that its memory is freed afterwards."""
+"""Runs a function in a child process, so that the memory it used is freed afterwards."""
 
 import os
 import pickle
@@ -12,14 +12,14 @@ Result = TypeVar("Result")
 def in_child(work: Callable[[], Result]) -> Result:
     """Run `work` in a child process and return its result, which must be picklable.
 
-    The work is done in this process if it cannot fork, if the child fails, or if other threads
-    exist: a forked child has only one thread, and could wait forever for a lock that another thread
-    held.
+    `work` runs in this process instead if forking fails, if the child fails, or if this process has
+    other threads. A forked child has only one thread, and could wait forever for a lock that
+    another thread held.
     """
-    # Count of the kernel: libraries start threads that Python does not know.
+    # The kernel's count, because libraries start threads that Python does not know.
     if len(os.listdir("/proc/self/task")) > 1:
         return work()
-    # Otherwise both processes would write buffered output.
+    # Otherwise both processes would write the buffered output.
     _flush()
     try:
         read_end, write_end = os.pipe()
@@ -48,7 +48,7 @@ def _work_and_end(work: Callable[[], Result], write_end: int) -> NoReturn:
             pipe.write(written)
         status = 0
     finally:
-        # Immediately, without cleaning up what belongs to the parent.
+        # Exit immediately, without cleaning up what belongs to the parent.
         os._exit(status)
 
 

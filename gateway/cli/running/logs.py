@@ -21,7 +21,7 @@ from gateway.process.files.disk_errors import without_errno
 
 try:
     from systemd import journal
-except ImportError:  # the extra `systemd` is not installed
+except ImportError:  # The extra `systemd` is not installed.
     journal = None
 
 JOURNAL_SOCKET = "/run/systemd/journal/socket"
@@ -31,7 +31,7 @@ _PRIORITY = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
 
 
 class Printable(logging.Formatter):
-    """Formats a record as its message, with control characters escaped."""
+    """Formats a record as its message, with control characters escaped and without `[Errno N]`."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = "".join(
@@ -44,7 +44,7 @@ class Printable(logging.Formatter):
 
 
 class Lines(Printable):
-    """Formats records as lines for a terminal, or for a journal that only reads lines."""
+    """Formats a record as a line for a terminal, or as a line with a priority for the journal."""
 
     def __init__(self, process: str, *, for_journal: bool) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ def _handler(process: str) -> logging.Handler:
 
 
 def start(process: str, *, verbose: bool, quiet: bool) -> None:
-    """Start logging to stderr. `process` is the name of the subcommand."""
+    """Start logging to stderr, or to systemd's journal. `process` is the name of the subcommand."""
     handler = _handler(process)
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -1,6 +1,4 @@
-"""Check that a port is free before anything is started, and name the process that uses it if
-not.
-"""
+"""Checks before a start that a TCP port is free, and names the process that uses it otherwise."""
 
 import errno
 import socket
@@ -11,9 +9,10 @@ from gateway.process.files.disk_errors import line_of
 
 
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
-    """Return `port`, or a free one if it is 0, after checking that it can be bound at `bind`.
+    """Return `port`, or a free port if it is 0, after checking that it can be bound at `bind`.
 
-    Raises CommandFailed if not. `what` names the service, and `mend` the options to change.
+    `what` is the name of the service and `mend` the way to choose another port. Both are for the
+    message. Raises CommandFailed if the port cannot be bound.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as probe:

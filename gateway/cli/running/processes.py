@@ -41,11 +41,12 @@ def serve_until_stopped(
 ) -> None:
     """Run `serve` with an event that SIGTERM and SIGINT set. Return when it returns.
 
-    `data_dir` is the process's data directory: it is created, or its permissions tightened, first.
+    `data_dir` is the data directory of the process. It is created, or its permissions are
+    tightened, before `serve` runs.
 
-    `refusals` are exceptions whose message is one line about why the service cannot continue. They
-    and OSError become CommandFailed. So do `mistakes`, with the exit code for a wrong
-    configuration.
+    `refusals` are exceptions whose message explains in one line why the service cannot continue.
+    They and OSError become CommandFailed. `mistakes` also become CommandFailed, with the exit code
+    for a wrong configuration.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)
@@ -71,7 +72,7 @@ def serve_until_stopped(
 
 
 def say_ready() -> None:
-    """Notify `oncegate up`, if it started this process, that the service is ready."""
+    """Notify `oncegate up` that the service is ready, if `oncegate up` started this process."""
     descriptor = os.environ.pop(READY_VARIABLE, None)
     if descriptor is None:
         return
@@ -79,14 +80,12 @@ def say_ready() -> None:
         os.write(int(descriptor), b"ready\n")
         os.close(int(descriptor))
     except (OSError, ValueError):
-        # No process waits for it any more.
+        # No process waits for the notification any more.
         return
 
 
 def report_ready(service: Service) -> None:
-    """Notify systemd or `oncegate up`, whichever started this process, that the service is
-    ready.
-    """
+    """Report the service as ready to systemd or `oncegate up`, whichever started this process."""
     say_ready()
     service.ready()
 
@@ -100,8 +99,9 @@ async def _until_stopped(serve: Serve) -> None:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Return uvloop's factory if it is installed: its socket operations take a third of the
-    time.
+    """Return uvloop's event loop factory, or None if uvloop is not installed.
+
+    Socket operations take a third of the time with uvloop.
     """
     try:
         import uvloop
@@ -111,11 +111,11 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _die_with_supervisor() -> None:
-    """Ask the kernel to send SIGTERM to this process when `oncegate up` ends."""
+    """Ask the kernel to send SIGTERM to this process when `oncegate up` exits."""
     supervisor = os.environ.pop(SUPERVISOR_VARIABLE, None)
     if supervisor is None or not sys.platform.startswith("linux"):
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if str(os.getppid()) != supervisor:
-        # It ended before the kernel knew of us.
+        # `oncegate up` ended before the kernel knew of this process.
         raise CommandFailed("oncegate: the supervisor has ended")

@@ -22,28 +22,51 @@ application = typer.Typer(
 PortArgument = Annotated[
     str,
     typer.Argument(
-        metavar="PORT", help="/dev/ttyUSB0, VID:PID[:SERIAL], tcp://HOST:PORT, rfc2217://HOST:PORT."
+        metavar="PORT",
+        help="The port: /dev/ttyUSB0, VID:PID[:SERIAL], tcp://HOST:PORT or rfc2217://HOST:PORT.",
     ),
 ]
 OptionalPortArgument = Annotated[
-    str | None, typer.Argument(metavar="[PORT]", help="As above; else that of --port.")
+    str | None,
+    typer.Argument(
+        metavar="[PORT]",
+        help="The port, like /dev/ttyUSB0 or tcp://HOST:PORT. Default: the port of --port.",
+    ),
 ]
 LineOption = Annotated[
-    str, typer.Option("--line", "-l", metavar="LINE", help='The line: "115200 8N1", "9600 7E1".')
+    str,
+    typer.Option(
+        "--line", "-l", metavar="LINE", help='Line settings, like "115200 8N1" or "9600 7E1".'
+    ),
 ]
 OptionalLineOption = Annotated[
-    str | None, typer.Option("--line", "-l", metavar="LINE", help="115200 8N1 by default.")
+    str | None,
+    typer.Option(
+        "--line",
+        "-l",
+        metavar="LINE",
+        help="Line settings. Default: those of --port, else 115200 8N1.",
+    ),
 ]
 FramingOption = Annotated[
-    str | None, typer.Option("--framing", "-f", help="Decode as this: json, nmea, board ...")
+    str | None,
+    typer.Option(
+        "--framing",
+        "-f",
+        help="Protocol with which to decode the bytes: json, nmea, board and others.",
+    ),
 ]
 NameOption = Annotated[
     str | None,
-    typer.Option("--port", "-p", metavar="NAME", help="A [[serial]] of the configuration."),
+    typer.Option(
+        "--port", "-p", metavar="NAME", help="Name of a serial port in the configuration."
+    ),
 ]
 SecondsOption = Annotated[
     float | None,
-    typer.Option("--seconds", "-s", help="End after so long; else at Ctrl-C.", min=0.01),
+    typer.Option(
+        "--seconds", "-s", help="Stop after this many seconds. Default: stop at Ctrl-C.", min=0.01
+    ),
 ]
 
 
@@ -64,9 +87,10 @@ def list_ports(as_json: JsonOption = False) -> None:
 
 @application.command("devices")
 def list_devices(config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the Modbus devices that are described, for `device` in [[serial.devices]].
+    """List the known Modbus devices, for the key `device` of a serial port.
 
-    Descriptions of one's own are files in devices/ next to the configuration.
+    Descriptions of your own devices are files in devices/, next to the
+    configuration file.
 
     Example:
 
@@ -86,16 +110,22 @@ def sniff(
     config: ConfigOption = None,
     seconds: SecondsOption = None,
     listen: Annotated[
-        bool, typer.Option("--listen", help="Ask no Modbus device: show what others ask and get.")
+        bool,
+        typer.Option(
+            "--listen",
+            help="Send no Modbus requests. Show the requests and responses of other programs.",
+        ),
     ] = False,
 ) -> None:
     """Show what a port receives: the bytes, and next to them the decoded values.
 
-    Errors are marked with "!!" next to the bytes that cause them. A port that the bridge has open
-    is rejected. With --port, place, line and protocol are taken from the configuration; PORT and
-    --line override them. Nothing is sent, with one exception: the devices of a Modbus port in the
-    configuration are polled as the bridge polls them. ">" marks a request, "<" an answer. With
-    --listen, or --framing modbus, requests and answers of other programs are shown instead.
+    Errors are marked with "!!" next to the bytes that cause them. A port that
+    the bridge has open cannot be watched. With --port, the port, its line
+    settings and its protocol are taken from the configuration; PORT and --line
+    override them. Nothing is sent, with one exception: the devices of a Modbus
+    port in the configuration are polled as the bridge polls them. ">" marks a
+    request, "<" a response. With --listen, or --framing modbus, the requests
+    and responses of other programs are shown instead.
 
     Examples:
 
@@ -155,17 +185,21 @@ def record(
 
 @application.command()
 def replay(
-    file: Annotated[Path, typer.Argument(help="A file of `serial record`.", exists=True)],
+    file: Annotated[
+        Path, typer.Argument(help="A file written by `oncegate serial record`.", exists=True)
+    ],
     link: Annotated[
-        Path, typer.Option("--link", help="Where a link to the pseudo-terminal is made.")
+        Path, typer.Option("--link", help="Path of the link to the pseudo-terminal.")
     ] = Path("replay"),
     fast: Annotated[
-        bool, typer.Option("--fast", help="As fast as it is read, not as it was recorded.")
+        bool,
+        typer.Option("--fast", help="Replay as fast as it is read, not at the recorded speed."),
     ] = False,
 ) -> None:
     """Replay a recording on a pseudo-terminal that the bridge can read as a port.
 
-    The replay starts when the terminal is opened: set `path` in a [[serial]] table to the link.
+    The replay starts when the terminal is opened: set `path` of a serial port
+    to the link.
 
     Example:
 
@@ -186,19 +220,23 @@ def replay(
 def detect(
     port: PortArgument,
     seconds: Annotated[
-        float, typer.Option("--seconds", "-s", help="For each setting of the line.", min=0.05)
+        float,
+        typer.Option(
+            "--seconds", "-s", help="Seconds for each line setting that is tried.", min=0.05
+        ),
     ] = 3.0,
     line: Annotated[
-        str | None, typer.Option("--line", "-l", metavar="LINE", help="Try this line only.")
+        str | None,
+        typer.Option("--line", "-l", metavar="LINE", help="Try only these line settings."),
     ] = None,
     ask: Annotated[
-        bool, typer.Option("--ask", help="Ask a meter (D0, M-Bus) if nothing is received.")
+        bool, typer.Option("--ask", help="Poll for a meter (D0, M-Bus) if nothing is received.")
     ] = False,
 ) -> None:
-    """Find out what a port receives: try speeds and protocols, and print what to configure.
+    """Find the line settings and protocol of a port, and print what to configure.
 
-    Nothing is sent without --ask, so devices that must be polled are not found. A sensor that
-    seldom sends needs more --seconds.
+    Nothing is sent without --ask, so devices that must be polled are not found.
+    A sensor that seldom sends needs more --seconds.
 
     Example:
 
@@ -225,7 +263,10 @@ def detect(
 
 
 def _run_on(settings: "PortSettings", work: Any) -> None:
-    """Open the port and run `work` on it. Ctrl-C ends it as `--seconds` does."""
+    """Open a port, run `work` on it, and close it. Ctrl-C ends `work` without an error.
+
+    Raises CommandFailed if the port cannot be opened or fails.
+    """
     import asyncio
 
     from firmware_bridge.serial.link import PortLost

@@ -1,4 +1,4 @@
-"""`oncegate serial detect`: what is received on a port, or who answers there."""
+"""Finds the protocol on a port for `oncegate serial detect`, by listening or by polling meters."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,9 @@ NOT_RECOGNISED = (
 
 
 def print_guess(best: Guess, table: str) -> None:
-    """Print how sure a guess is, the values of its last frame, and what to configure."""
+    """Print how certain a guess is, the values of its latest frame, and the configuration in
+    `table`.
+    """
     print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
     for row in () if best.latest is None else sample_rows(best.latest):
         print(f"# {row}")
@@ -29,7 +31,11 @@ def print_guess(best: Guess, table: str) -> None:
 
 
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
-    """Try line settings until one is certain, or only the given one. Raises CommandFailed."""
+    """Try line settings until one is certain, and return the guesses.
+
+    `seconds` is the time for each setting. If `lines` is None, only the setting of the port is
+    tried. Raises CommandFailed if the port fails.
+    """
     found: list[Guess] = []
 
     async def try_all() -> None:
@@ -49,7 +55,10 @@ def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | N
 
 
 def answers_on(settings: PortSettings) -> list[Guess]:
-    """Ask meters on a port until one answers. Raises CommandFailed."""
+    """Poll for meters on a port until one responds. Return a guess about it, or an empty list.
+
+    Raises CommandFailed if the port fails.
+    """
 
     async def ask_all() -> list[Guess]:
         async for line, framing, guess in ask(settings):

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 LINE_DEFAULT = "115200 8N1"
 OVERHEARD = "modbus"
-"""The protocol whose requests and answers can be decoded by listening."""
+"""The protocol whose requests and responses can be decoded by listening."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A port to watch, and the protocol to decode it with.
+    """A port to watch, and the protocol that decodes its data.
 
-    `protocol` is None if no protocol is used, or if `overhears` is set without a port of the
-    configuration. A polled protocol sends requests, unless `overhears` is set: then it decodes
-    other programs' requests.
+    `protocol` is None if the data is not decoded, or if `overhears` is set and the port is not from
+    the configuration. A polled protocol sends requests, unless `overhears` is set: then it only
+    decodes the requests and responses of other programs.
     """
 
     port: "PortSettings"
@@ -43,15 +43,15 @@ def watched_of(
     """Return the port to watch.
 
     Args:
-        port: path or URL of the port; not needed if `name` names a port of the configuration.
+        port: path or URL of the port. Not needed if `name` names a port of the configuration.
         line: line settings that override the configuration.
-        framing: a protocol without keys, or one whose line can be overheard.
+        framing: a protocol that needs no keys, or the one whose requests can be overheard.
         name: name of a `[[serial]]` table, whose protocol is used with all its keys.
-        config: the configuration file; None: the usual one.
-        listen: do not poll devices.
+        config: the configuration file, or None for the usual one.
+        listen: True to listen to other programs' requests instead of polling the devices.
 
     Raises:
-        CommandFailed: one line with the fix.
+        CommandFailed: with one line that says how to fix the options.
     """
     if name is None:
         if port is None:
@@ -74,7 +74,10 @@ def watched_of(
 
 
 def _checked(watched: Watched) -> Watched:
-    """Reject overhearing a connection that carries only our own requests. Raises CommandFailed."""
+    """Return `watched`. Raises CommandFailed if its connection carries only our own requests.
+
+    Requests of other programs can then not be overheard.
+    """
     if watched.overhears and watched.port.polled_line is None:
         raise CommandFailed(
             f"{watched.port.address}: a connection of Modbus TCP carries no requests of others; "
@@ -95,7 +98,7 @@ def _port_of_file(name: str, config: Path | None) -> "PortSettings":
 
 
 def decoder_settings_of(framing: str) -> "DecoderSettings":
-    """Return the settings of a protocol that needs no keys. Raises CommandFailed."""
+    """Return the settings of a protocol that needs no keys. Raises CommandFailed for others."""
     from firmware_bridge.protocols.interface import DecoderSettings
     from firmware_bridge.protocols.table import PROTOCOLS
 
@@ -118,7 +121,10 @@ def decoder_settings_of(framing: str) -> "DecoderSettings":
 
 
 def settings_of(port: str, line: str) -> "PortSettings":
-    """Return the settings of a port given on the command line. Raises CommandFailed."""
+    """Return the settings of a port given on the command line.
+
+    Raises CommandFailed if `line` is invalid.
+    """
     from firmware_bridge.protocols.json_lines import JsonLines
     from firmware_bridge.serial.settings import PortSettings
     from pydantic_core import PydanticCustomError

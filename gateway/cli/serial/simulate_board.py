@@ -15,12 +15,12 @@ from gateway.cli.common.options import (
 
 
 def simulate_board(
-    link: Annotated[Path, typer.Argument(help="Where the link to the pseudo-terminal is made.")],
+    link: Annotated[Path, typer.Argument(help="Path of the link to the pseudo-terminal.")],
     interval: Annotated[
         str, typer.Option("--interval", metavar="DURATION", help="Time between two readings.")
     ] = "1s",
     device: Annotated[
-        int, typer.Option("--device", help="The board's number.", min=0, max=0xFFFFFFFF)
+        int, typer.Option("--device", help="Number of the board.", min=0, max=0xFFFFFFFF)
     ] = 42,
     config: ConfigOption = None,
     verbose: VerboseOption = False,
@@ -28,8 +28,9 @@ def simulate_board(
 ) -> None:
     """Simulate a sensor board, to try the gateway without one.
 
-    It uses the boards' real framing: frames are numbered, and sent again until the bridge
-    acknowledges them. A file, or the link of another running simulator, is not replaced.
+    The simulator uses the framing of real boards: frames are numbered, and sent
+    again until the bridge acknowledges them. LINK cannot be an existing file or
+    the link of another running simulator.
 
     Examples:
 

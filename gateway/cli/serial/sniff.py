@@ -1,4 +1,4 @@
-"""`oncegate serial sniff` on an open port: listens, or polls the configured devices."""
+"""Watches an open port for `oncegate serial sniff`, by listening or by polling its devices."""
 
 import asyncio
 import time
@@ -17,13 +17,16 @@ from gateway.cli.serial.ports import Watched
 from gateway.cli.serial.tables import rows_of, rows_with
 
 SILENCE_SECONDS = 1.0
-"""A message that was begun is considered cut off after this much silence."""
+"""After this many seconds of silence, an incomplete message is considered cut off."""
 
 Print = Callable[[str], None]
 
 
 class Sniffer:
-    """Prints rows until the time is over. `summary` is the last line, or empty."""
+    """Prints what a port receives until the time is over.
+
+    `summary` is then the last line, or None.
+    """
 
     def __init__(self, watched: Watched, seconds_max: float | None, print_row: Print) -> None:
         self._watched = watched
@@ -32,7 +35,7 @@ class Sniffer:
         self.summary: str | None = None
 
     async def run(self, link: Link) -> None:
-        """Watch the port. Raises `PortLost`."""
+        """Watch the port until the time is over. Raises `PortLost` if the port fails."""
         protocol, units = self._watched.protocol, self._watched.port.units
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
@@ -75,7 +78,7 @@ class Sniffer:
 
 
 class AskedRows:
-    """Prints each request, and each answer with its decoded values."""
+    """Prints each request to a polled device, and each response with its decoded values."""
 
     def __init__(self, print_row: Print, units: Mapping[str, str]) -> None:
         self._print = print_row
@@ -85,21 +88,24 @@ class AskedRows:
         self.frames = 0
 
     def asked(self, request: Request) -> None:
-        """Print a request, after the answer that it follows in one conversation."""
+        """Print a request. A previous response in the same conversation is printed before it."""
         if self._answer:
             self._show(self._answer, "<")
         self._show(request.data, f"> {request.text}")
         self._answer = b""
 
     def received(self, data: bytes) -> None:
-        """Buffer the bytes of an answer. Print bytes that belong to none."""
+        """Buffer the bytes of a response.
+
+        Bytes that belong to no response are printed immediately.
+        """
         if self._answer is not None:
             self._answer += data
         elif data:
             self._show(data, "!! unasked, or late")
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Print the answer."""
+        """Print the response with its values, or the reason why there are none."""
         if isinstance(outcome, Frame):
             self.frames += 1
             text = text_of(outcome, self._units)
@@ -109,11 +115,11 @@ class AskedRows:
         self._answer = None
 
     def learnt(self, text: str) -> None:
-        """Print what was found out about a device."""
+        """Print a text about what polling has found out about a device."""
         self._show(b"", f"-- {text}")
 
     async def wait_until_taken(self) -> None:
-        """Return immediately: nothing is stored."""
+        """Return immediately, because no readings are stored."""
 
     def _show(self, data: bytes, text: str) -> None:
         for row in rows_with(Chunk(time.monotonic() - self._begun, data), text):

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 BYTES_A_ROW = 16
-# Values that `serial detect` shows of a frame: more would push what to configure off the screen.
+# Values of a frame that `serial detect` shows, at most: more would push the table off the screen.
 SAMPLE_ROWS_MAX = 16
 Texts = Callable[[bytes], list[str]]
-"""Returns the texts of frames and errors completed by the given bytes."""
+"""A function that returns the texts of the frames and errors that the given bytes complete."""
 
 
 def ports_table(answer: dict[str, Any]) -> "RenderableType":
@@ -35,7 +35,7 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield the bytes in rows of 16, with the text of the messages completed in each row."""
+    """Yield a chunk's bytes in rows of 16, each with the texts of the messages completed in it."""
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
         piece = data[at : at + BYTES_A_ROW]
@@ -48,8 +48,9 @@ def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
 
 
 def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
-    """Yield the bytes in rows of 16, with the text in the last row; without bytes, the text
-    alone.
+    """Yield a chunk's bytes in rows of 16, with `text` in the last row.
+
+    A chunk without bytes yields one row with the text alone.
     """
     *before, last = list(rows_of(chunk, lambda _: [])) or [f"{chunk.seconds:10.3f}"]
     yield from before
@@ -57,8 +58,10 @@ def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
 
 
 def sample_rows(frame: "Frame") -> Iterator[str]:
-    """Yield a row for each of the first `SAMPLE_ROWS_MAX` values of a frame, and the remaining
-    count."""
+    """Yield one row for each of the first `SAMPLE_ROWS_MAX` values of a frame.
+
+    A last row has the count of the other values, if there are any.
+    """
     found = [each for measurements in frame.quantities.values() for each in measurements]
     for each in found[:SAMPLE_ROWS_MAX]:
         yield f"  {each.name} = {each.value!r}{f' {each.unit}' if each.unit else ''}"
@@ -67,7 +70,7 @@ def sample_rows(frame: "Frame") -> Iterator[str]:
 
 
 def devices_found(configuration: "Path | None") -> Iterator[dict[str, Any]]:
-    """Yield each described Modbus device. Raises CommandFailed for one that cannot be used."""
+    """Yield each Modbus device that has a description. Raises CommandFailed if one is invalid."""
     from firmware_bridge.protocols.modbus_library import description_of, names_known
     from pydantic_core import PydanticCustomError
 

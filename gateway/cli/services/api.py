@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
 
 PortOption = Annotated[
-    int | None, typer.Option("--port", metavar="PORT", help="Where the page listens: 8080.")
+    int | None, typer.Option("--port", metavar="PORT", help="TCP port of the page. Default: 8080.")
 ]
 
 
@@ -36,7 +36,8 @@ def api(
 ) -> PreparedApi:
     """Serve the status page and the REST interface.
 
-    It asks the broker through a socket that only reads; operators act through another one.
+    The page reads the broker's state through a read-only socket. Operators act
+    through another one.
 
     Examples:
 

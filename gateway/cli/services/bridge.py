@@ -43,7 +43,8 @@ def bridge(
 ) -> "PreparedBridge | PreparedIdle":
     """Read the configured serial ports and publish every reading exactly once.
 
-    A reading is stored on disk before it is published, and deleted when the broker has accepted it.
+    A reading is stored on disk before it is published, and deleted when the
+    broker has accepted it.
 
     Examples:
 
@@ -64,10 +65,11 @@ def bridge(
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
-    """Return the bridge's settings, with the topics that tell whether the gateway and its devices
-    are available.
+    """Add the gateway id, the availability topics and the page's URL for Home Assistant to the
+    settings.
 
-    Without such topics, Home Assistant would keep showing the last value of a device that is gone.
+    Without the availability topics, Home Assistant would keep showing the last value of a device
+    that is gone.
     """
     from gateway.configuration.whole import GATEWAY_TOPIC
 
@@ -83,7 +85,7 @@ def _described_as(settings: "BridgeSettings", configuration: "Configuration") ->
 
 
 def _page_url_of(configuration: "Configuration") -> str | None:
-    """Return the status page's URL on the network. None: it is not reachable from the network."""
+    """Return the status page's URL on the network, or None if the network cannot reach the page."""
     page = configuration.api
     if not page.is_reached_from_network or page.stays_on_loopback:
         return None
@@ -93,7 +95,7 @@ def _page_url_of(configuration: "Configuration") -> str | None:
 
 
 def _gateway_id_of(configuration: "Configuration") -> str:
-    """Return the gateway id used to describe devices. It is created on the first start."""
+    """Return the gateway id, for descriptions of devices. The id is created on the first start."""
     from gateway.configuration.identity import gateway_id
 
     try:
@@ -103,7 +105,10 @@ def _gateway_id_of(configuration: "Configuration") -> str:
 
 
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
-    """Return the bridge's settings from the configuration. Raises CommandFailed."""
+    """Return the bridge's settings from the configuration.
+
+    Raises CommandFailed if one is invalid.
+    """
     from firmware_bridge.mqtt.settings import BrokerSettings
     from firmware_bridge.settings import BridgeSettings
 
@@ -138,7 +143,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
 
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
-    """Yield the errors in the certificates of `[bridge]`."""
+    """Yield the errors in the certificates that `[bridge]` names."""
     from gateway.process.mqtt_client.tls import context_of
 
     files = tls_files_of(configuration.bridge.tls)
@@ -150,7 +155,7 @@ def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
 
 
 def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
-    """Return the TLS files for a connection to a broker. None: no TLS."""
+    """Return the TLS files for a connection to a broker, or None for a connection without TLS."""
     from gateway.process.mqtt_client.tls import TlsFiles
 
     return None if tls is None else TlsFiles(tls.ca, tls.certificate, tls.key, tls.min_version)
@@ -191,11 +196,10 @@ def _port_settings_of(port: "Serial") -> "PortSettings":
 
 
 def password_of(path: Path | None, named_by: str) -> str | None:
-    """Return the first line of a password file, without the line end.
+    """Return the first line of a password file, without the line end. Without a file, return None.
 
-    `named_by` is used in messages.
-
-    Raises CommandFailed.
+    `named_by` is the key or option that names the file, for messages. Raises CommandFailed if the
+    file cannot be used.
     """
     if path is None:
         return None

@@ -27,7 +27,8 @@ def broker(
 ) -> PreparedBroker:
     """Run the MQTT broker until SIGTERM or Ctrl-C.
 
-    Everything it has acknowledged is on disk. It needs no configuration file.
+    Whatever the broker has acknowledged is on disk. It does not need a
+    configuration file.
 
     Examples:
 

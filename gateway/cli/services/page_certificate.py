@@ -1,7 +1,7 @@
-"""The status page's certificate, read and checked like those of the broker's listeners.
+"""The status page's certificate, read and checked like the certificates of the broker's listeners.
 
-A separate module, because the page's process imports it and must not load what only reads a command
-line.
+This is a module of its own because the page's process imports it, and must not load the modules
+that read a command line.
 """
 
 from functools import partial
@@ -16,23 +16,23 @@ from gateway.configuration.tls import PageTls
 
 
 def tls_files_of(tls: PageTls) -> TlsFiles:
-    """Return the page's TLS files in the form that listeners use."""
+    """Return the page's TLS files in the form that the broker's listeners use."""
     return TlsFiles(
         certificate=tls.certificate, key=tls.key, min_version=tls.min_version, alpn="http/1.1"
     )
 
 
 def certificate_of(tls: PageTls) -> CertificateFiles:
-    """Return the certificate's files, and a function that loads them, for the page."""
+    """Return the page's certificate files, with a function that loads them."""
     files = tls_files_of(tls)
     return CertificateFiles(tuple(files.paths), partial(usable_of, files))
 
 
 def usable_of(files: TlsFiles) -> UsableCertificate:
-    """Load the certificate. An expired one is still used, with a warning.
+    """Load the page's certificate. An expired certificate is still used, with a warning.
 
     Raises:
-        CertificateUnusable: the files cannot be used.
+        CertificateUnusable: the files are missing or invalid.
     """
     try:
         loaded = load(files)

@@ -1,7 +1,7 @@
 """Services that are ready to run, after the command line and configuration have been read.
 
-A service is prepared in another process than it runs in, so it must be picklable. This module does
-not import Typer or pydantic, which are only needed for reading.
+A service is prepared in one process and may run in another, so it must be picklable. This module
+does not import Typer or pydantic, which are only needed to prepare a service.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 SERVICES = frozenset({"broker", "bridge", "api", "upload", "uplink"})
 """The subcommands that return a service, ready to run."""
 ALIVE_SECONDS = 5.0
-"""Interval of watchdog reports of a service that has nothing to do."""
+"""Seconds between the watchdog reports of a service that has nothing to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +37,19 @@ class Prepared(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """Run until the end and return the exit code. Raises CommandFailed on failure."""
+        """Run the service until it is stopped, and return the exit code.
+
+        Raises CommandFailed if the service fails.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBroker(Prepared):
-    """The MQTT broker."""
+    """The MQTT broker, ready to run."""
 
     configuration: "Configuration"
     read_again: "Callable[[], Configuration]"
-    """Called on a reload. Raises ConfigurationError."""
+    """Reads the configuration again for a reload. Raises ConfigurationError if it is invalid."""
 
     def run(self) -> int:
         from gateway.broker.access.errors import AccessFileError
@@ -70,11 +73,11 @@ class PreparedBroker(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBridge(Prepared):
-    """The bridge from the serial ports to the broker."""
+    """The bridge from the serial ports to the broker, ready to run."""
 
     settings: "BridgeSettings"
     source: "ConfigurationSource"
-    """Read again when operators add or change sensors."""
+    """Used to read the configuration again when operators add or change sensors."""
 
     def run(self) -> int:
         from firmware_bridge.main import serve
@@ -103,7 +106,10 @@ class PreparedBridge(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedIdle(Prepared):
-    """A service with nothing to do: it reports that it is ready, and waits until it is stopped."""
+    """A service that has nothing to do.
+
+    It logs `reason`, reports that it is ready, and waits until it is stopped.
+    """
 
     name: str
     reason: str
@@ -131,7 +137,7 @@ class PreparedIdle(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedUplink(Prepared):
-    """The bridge to an upstream broker."""
+    """The connection to an upstream broker, ready to run."""
 
     settings: "UplinkSettings"
 
@@ -155,7 +161,7 @@ class PreparedUplink(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedApi(Prepared):
-    """The status page and the REST interface."""
+    """The status page and the REST interface, ready to run."""
 
     settings: "ApiSettings"
 
@@ -179,7 +185,7 @@ class PreparedApi(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedUpload(Prepared):
-    """The session log's exporter and uploader."""
+    """The session log's exporter and uploader, ready to run."""
 
     settings: "SessionLogSettings"
 

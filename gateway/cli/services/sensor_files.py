@@ -1,4 +1,7 @@
-"""Access of the running bridge to the configuration of its ports, for the page's *Add a sensor*."""
+"""Lets the running bridge read and change the configuration of its ports, for *Add a sensor*.
+
+Operators add and change sensors on the status page.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,13 +25,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationSource:
-    """The options of the command that a bridge was started with."""
+    """The options that name the bridge's configuration, so that it can be read again."""
 
     config: Path | None
     data_dir: Path | None
 
     def sensor_files(self) -> "SensorFiles":
-        """Return the access to the files."""
+        """Return the functions that read and change the files of sensors."""
         from firmware_bridge.sensor_requests import SensorFiles
 
         reader = _Reader(self)
@@ -43,7 +46,10 @@ class ConfigurationSource:
 
 
 class _Reader:
-    """Reads the configuration again. Loads its modules when it is first used, for 15 MB."""
+    """Reads the configuration again.
+
+    Its modules are loaded at the first use, and take 15 MB of memory.
+    """
 
     def __init__(self, source: ConfigurationSource) -> None:
         self._source = source
@@ -63,29 +69,42 @@ class _Reader:
 
     @cached_property
     def files(self) -> "SerialFiles[Ports]":
-        """The files of sensors."""
+        """The files of sensors in `conf.d/`, for reading and changing."""
         from gateway.configuration.serial_files import SerialFiles
 
         return SerialFiles(self._folder, self._checked)
 
     def save(self, name: str, table: dict[str, Any], version: str | None) -> Ports:
-        """Add or change a port. Raises Refused."""
+        """Write the table of a port to its file, and return all ports.
+
+        `version` is the version of the file that is replaced, or None for a new file. Raises
+        Refused if the change is invalid.
+        """
         return _answering(self.files.save)(name, table, version)
 
     def remove(self, name: str, version: str | None) -> Ports:
-        """Remove a port. Raises Refused."""
+        """Remove the file of a port, and return the remaining ports.
+
+        Raises Refused if this fails.
+        """
         return _answering(self.files.remove)(name, version)
 
     def undo(self, name: str, version: str | None) -> Ports:
-        """Bring the previous version of a port back. Raises Refused."""
+        """Restore the previous version of a port's file, and return all ports.
+
+        Raises Refused if this fails.
+        """
         return _answering(self.files.undo)(name, version)
 
     def read(self) -> Ports:
-        """Return the configured ports. Raises Refused."""
+        """Return the configured ports. Raises Refused if the configuration is invalid."""
         return _answering(_ports_of)(self._configuration())
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return all configured ports, then removed ones. Raises Refused."""
+        """Return a description of each configured port, then of each removed port.
+
+        Raises Refused if the configuration is invalid.
+        """
         files = {each.name: each for each in self.files.listed()}
         configuration = self._configuration()
         found = []
@@ -100,7 +119,10 @@ class _Reader:
         return [*found, *({"name": each.name, **nothing, **_state_of(each)} for each in gone)]
 
     def file_of(self, name: str) -> dict[str, Any]:
-        """Return the file of a port. Raises Refused."""
+        """Return the file of a port in its JSON form.
+
+        Raises Refused if no file describes this port alone.
+        """
         for each in self.files.listed():
             if each.name == name:
                 return each.as_json()
@@ -111,7 +133,10 @@ class _Reader:
         )
 
     def _configuration(self) -> "Configuration":
-        """Read the configuration, if its files have changed. Raises Refused."""
+        """Return the configuration, read again if its files have changed.
+
+        Raises Refused if invalid.
+        """
         signature = self._signature()
         if self._read is None or self._read[0] != signature:
             self._read = signature, _answering(self._load)({})
@@ -133,7 +158,11 @@ class _Reader:
 
 
 def _ports_of(configuration: "Configuration") -> Ports:
-    """Return the ports, with the files that they name. Raises ConfigurationError."""
+    """Return the bridge's ports of a configuration, with the contents of the files that the ports
+    name.
+
+    Raises ConfigurationError if such a file cannot be used.
+    """
     from gateway.cli.common.failures import CommandFailed
     from gateway.cli.services.bridge import bridge_settings_of
     from gateway.configuration import ConfigurationError
@@ -145,7 +174,7 @@ def _ports_of(configuration: "Configuration") -> Ports:
 
 
 def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Wrap a function so that it raises Refused, as a request is answered."""
+    """Wrap a function so that its errors become Refused, which is sent as an error response."""
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:
         from gateway.configuration import ConfigurationError
@@ -162,7 +191,10 @@ def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def _state_of(file: "PortFile | None") -> Mapping[str, object]:
-    """Return whether a port can be changed on the page, and undone."""
+    """Return the version of a port's file, and whether the page can change it or undo a change.
+
+    `file` is None for a port that is configured in another file.
+    """
     if file is None:
         return {"version": None, "can_change": False, "has_previous": False}
     can_change = file.version is not None

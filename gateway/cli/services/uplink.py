@@ -36,7 +36,10 @@ def uplink(
     data_dir: DataDirOption = None,
     check: Annotated[
         bool,
-        typer.Option("--check", help="Only look whether an uplink is configured; 1 if it is not."),
+        typer.Option(
+            "--check",
+            help="Only check that an uplink is configured. The exit code is 1 if it is not.",
+        ),
     ] = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
@@ -44,8 +47,8 @@ def uplink(
 ) -> PreparedUplink | None:
     """Carry messages between this gateway's broker and an upstream broker, exactly once at QoS 2.
 
-    A message from one broker is stored on disk before it is acknowledged there, and deleted when
-    the other broker has it.
+    A message from one broker is stored on disk before it is acknowledged to
+    that broker. It is deleted when the other broker has accepted it.
 
     Examples:
 
@@ -65,11 +68,11 @@ def uplink(
 
 
 def own_id_of(configuration: "Configuration") -> str:
-    """Return the gateway's id; for a tenant's uplink, with the tenant's name appended.
+    """Return the gateway's id. For a tenant's uplink, the tenant's name is appended.
 
     The id comes from `[gateway] id`, from systemd's credential `gateway-id`, or from the broker's
     file. (As a service, the uplink has its own data directory and user, and cannot read that file.)
-    Raises OSError.
+    Raises OSError if the id cannot be read.
     """
     from gateway.configuration.identity import gateway_id, with_tenant
     from gateway.configuration.sections import GATEWAY_ID
@@ -84,7 +87,10 @@ def own_id_of(configuration: "Configuration") -> str:
 
 
 def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSettings":
-    """Return the uplink's settings from a configuration that has one. Raises CommandFailed."""
+    """Return the uplink's settings from a configuration that has `[uplink] address`.
+
+    Raises CommandFailed if a setting is invalid.
+    """
     from gateway.uplink.routes import Route
     from gateway.uplink.settings import UplinkSettings
 
@@ -115,7 +121,7 @@ def uplink_settings_of(configuration: "Configuration", own_id: str) -> "UplinkSe
 
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
-    """Yield the errors in the password files and certificates of `[uplink]`."""
+    """Yield the errors in the password files and certificates that `[uplink]` names."""
     from gateway.process.mqtt_client.tls import context_of
 
     if configuration.uplink.address is None:

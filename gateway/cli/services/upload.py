@@ -1,4 +1,4 @@
-"""`oncegate upload`: the session log's exporter and uploader."""
+"""`oncegate upload`: exports and uploads the session log."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,11 @@ def upload(
     data_dir: DataDirOption = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", metavar="URL", help="Where segments go: DATA_DIR/uploaded"),
+        typer.Option(
+            "--target",
+            metavar="URL",
+            help="URL to which segments are uploaded. Default: DATA_DIR/uploaded.",
+        ),
     ] = None,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,

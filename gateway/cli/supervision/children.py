@@ -15,7 +15,10 @@ BOARD_LINK = "board"
 def children_of(
     configuration: "Configuration", options: Sequence[str], *, as_services: bool
 ) -> "list[Child]":
-    """Return the processes to run, in starting order."""
+    """Return the processes that `oncegate up` runs, in the order in which they are started.
+
+    `options` are passed to each process. `as_services` leaves the simulated board out.
+    """
     from gateway.cli.supervision.supervisor import Child
 
     # -P: ignore a directory called `gateway` in the caller's working directory.
@@ -31,7 +34,7 @@ def children_of(
     children.append(Child("bridge", [*oncegate, "bridge", *options]))
     if configuration.uplink.address is not None:
         children.append(Child("uplink", [*oncegate, "uplink", *options]))
-    # None of them is waited for: a tenant that cannot start must not delay the others.
+    # These do not report readiness: a tenant that cannot start must not delay the others.
     for tenant, its in configuration.tenants.items():
         for command in _commands_of(its):
             named = [command, *options, "--tenant", tenant]
@@ -46,7 +49,7 @@ def _commands_of(tenant: "Configuration") -> list[str]:
 
 
 def of_tenant(command: str, tenant: str) -> str:
-    """Return the name of a tenant's process."""
+    """Return the name of a tenant's process, like `broker of acme`."""
     return f"{command} of {tenant}"
 
 

@@ -1,4 +1,4 @@
-"""Compilation of a checkout's core while `oncegate up` runs, for use at the next start."""
+"""Compiles the core of a checkout while `oncegate up` runs, for use at the next start."""
 
 import asyncio
 import contextlib
@@ -15,12 +15,14 @@ from gateway.broker import compiled_core
 Say = Callable[[str], None]
 
 STOP_SECONDS_MAX = 5.0
-"""From SIGTERM to SIGKILL: a compiler has nothing to finish."""
+"""Seconds from SIGTERM to SIGKILL. A compiler has nothing to finish."""
 
 
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
-    """Return True if a compiled core is wanted, can be built, and has not been built from these
+    """Return True if a compiled core is wanted and can be built, but was not built from these
     sources.
+
+    Sources that failed to compile before are not compiled again.
     """
     if not compiled_core.is_wanted(root):
         return False
@@ -31,17 +33,20 @@ def is_missing(root: Path = compiled_core.ROOT) -> bool:
 
 
 def _has_failed(folder: Path) -> bool:
-    """Return True if compiling these sources failed before."""
+    """Return True if compiling the sources for `folder` failed before."""
     return folder.with_suffix(".failed").exists()
 
 
 def log_in(root: Path) -> Path:
-    """Return the path of the last build's output."""
+    """Return the path of the last build's output in a checkout."""
     return root / "build" / "core.log"
 
 
 async def build_until(stop: asyncio.Event, say: Say) -> None:
-    """Compile the core if it is missing. Return after `stop`, when no compiler runs any more."""
+    """Compile the core if it is missing.
+
+    Return after `stop` is set and the compiler has stopped.
+    """
     builder = asyncio.create_task(build_beside(say)) if is_missing() else None
     await stop.wait()
     if builder is not None:
@@ -50,7 +55,10 @@ async def build_until(stop: asyncio.Event, say: Say) -> None:
 
 
 async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
-    """Compile the core at the lowest priority. Cancelling ends the compiler."""
+    """Compile the core at the lowest priority, and report the result with `say`.
+
+    Cancelling this stops the compiler.
+    """
     say(
         "the broker's core runs as plain Python; it is being compiled for the next start "
         "(some minutes, lowest priority)"
@@ -80,7 +88,7 @@ async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the build process and its compiler, which form a process group."""
+    """Stop the build process and its compiler, which form a process group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

@@ -1,8 +1,8 @@
-"""Supervisor: keeps a set of child processes running, and stops them in order.
+"""Keeps a set of child processes running, and stops them in order.
 
 A child that exits is restarted after a delay that doubles from one second to thirty. A child never
 outlives the supervisor, because it asks the kernel for SIGTERM at the supervisor's death. Each
-child has its own process group, so that Ctrl-C reaches only the supervisor, which then stops the
+child has its own process group. Thus Ctrl-C reaches only the supervisor, which then stops the
 children in order.
 """
 
@@ -18,18 +18,18 @@ from gateway.cli.running.processes import READY_VARIABLE, SUPERVISOR_VARIABLE
 
 RESTART_SECONDS_MIN = 1.0
 RESTART_SECONDS_MAX = 30.0
-# A child that ran this long did not fail because of its start.
+# After running this long, a child is restarted after the shortest delay again.
 SETTLED_SECONDS = 60.0
-# A stop flushes to the disk and ends connections; a card that is failing takes long.
+# Stopping flushes data to the disk and closes connections. A failing SD card takes long.
 STOP_SECONDS_MAX = 20.0
-# From a Python start to the first accepted connection; a Raspberry Pi Zero takes ten seconds.
+# From the start of Python to the first accepted connection: a Raspberry Pi Zero takes ten seconds.
 READY_SECONDS_MAX = 60.0
 
 Say = Callable[[str], None]
 
 
 class ChildEnded(Exception):
-    """A child exited before it was ready. `exit_code` is negative for a signal."""
+    """A child process exited before it was ready. `exit_code` is negative if a signal ended it."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class ChildEnded(Exception):
 
 @dataclass
 class Child:
-    """A child process: its name, its command, and whether it reports when it is ready."""
+    """A child process. `reports_ready` is True if it reports when it is ready."""
 
     name: str
     command: Sequence[str]
@@ -48,9 +48,7 @@ class Child:
 
 
 class Supervisor:
-    """Starts children in order, restarts those that exit, and stops them in reverse order of
-    `stages`.
-    """
+    """Starts child processes in order, restarts those that exit, and stops them on request."""
 
     def __init__(self, environment: Mapping[str, str], say: Say) -> None:
         self._environment = dict(environment) | {SUPERVISOR_VARIABLE: str(os.getpid())}
@@ -59,9 +57,9 @@ class Supervisor:
         self._is_stopping = False
 
     async def start(self, child: Child) -> None:
-        """Start a child, wait until it reports readiness (if it does so), and keep it running.
+        """Start a child, wait until it is ready if it reports readiness, and keep it running.
 
-        Raises ChildEnded if it exits before that, since starting it again would not help.
+        Raises ChildEnded if the child exits before it is ready, since a restart would not help.
         """
         self._children.append(child)
         await self._launch(child)
@@ -116,7 +114,7 @@ class Supervisor:
             self._say(f"{child.name} {_ending_of(status)}: started again in {wait_seconds:g} s")
             await asyncio.sleep(wait_seconds)
             wait_seconds = min(2 * wait_seconds, RESTART_SECONDS_MAX)
-            # Its log has the reason. It may be able to start the next time.
+            # The child's log has the reason. The next restart may succeed.
             with contextlib.suppress(ChildEnded):
                 await self._launch(child)
 
@@ -137,7 +135,10 @@ class Supervisor:
 
 
 async def _reports_ready(read_end: int) -> bool:
-    """Wait for the child's readiness report. Return False if it exits or takes too long."""
+    """Wait for a child's readiness report on a pipe. Return False if the child exits first.
+
+    After `READY_SECONDS_MAX` without a report, return True, so that a slow child keeps running.
+    """
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
 
 API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
-# Developers want to see a table soon, not when a segment has become worth sending.
+# Developers want to see tables soon, so segments are uploaded while they are still small.
 SEAL_AFTER_DEVELOPMENT = "5s"
 
 AsServicesOption = Annotated[
     bool,
     typer.Option(
         "--as-services",
-        help="Run as the installed services do, for a container: no simulated board, no "
-        "developer's defaults, every log line on stdout.",
+        help="Run like the installed services, for a container: without the simulated board "
+        "and the defaults for developers, and with all log lines on stdout.",
     ),
 ]
 
@@ -54,8 +54,8 @@ def up(
 ) -> None:
     """Run everything on this machine: broker, bridge, page, uploader. Ctrl-C stops it.
 
-    If no serial port is configured, a simulated sensor board runs on a pseudo-terminal. The next
-    start continues where this one ended.
+    If no serial port is configured, a simulated sensor board runs on a
+    pseudo-terminal. The next start continues where this one ended.
 
     Examples:
 
@@ -66,7 +66,7 @@ def up(
     from gateway.configuration import gateway_id
 
     if as_services:
-        # Also for the children: a container engine keeps one log.
+        # The children inherit this. A container engine keeps one log.
         os.dup2(sys.stdout.fileno(), sys.stderr.fileno())
     configuration = _with_free_ports(
         configuration_of(config, listen=listen, gateway__data_dir=data_dir, api__port=port)
@@ -83,9 +83,9 @@ def up(
 
 
 def _with_free_ports(configuration: "Configuration") -> "Configuration":
-    """Return the configuration with free ports.
+    """Return the configuration with each port 0 replaced by a free port, for all processes to use.
 
-    A port 0 is replaced by one that all processes use.
+    Raises CommandFailed if a port is already in use.
     """
     from gateway.cli.running.ports import free_port
 
@@ -112,10 +112,11 @@ def environment_of(
     *,
     as_services: bool = False,
 ) -> dict[str, str]:
-    """Return the environment of the child processes: the options, and settings for development.
+    """Return the environment of the child processes: options, and settings for development.
 
-    `read` is the configuration that the children would read by themselves. Equal values are not put
-    into the environment, so that a reload sees changes in the file.
+    `around` is the environment of this process. `read` is the configuration that the children would
+    read without it: values that are equal there are left out, so that a reload sees changes in the
+    file.
     """
     from gateway.configuration.description import table_of
 
@@ -168,8 +169,8 @@ async def _run(
         _say(str(error))
         is_mistake = error.exit_code == EXIT_CONFIGURATION
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
-    # Readers stop first, so that the broker gets all messages; the uploader stops last, so that the
-    # broker's last events are in a segment.
+    # The bridge stops first, so that the broker receives all messages. The uploader stops last, so
+    # that the broker's last events are in a segment.
     tenants = (*configuration.tenants,)
     for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
         await supervisor.stop(name, *(of_tenant(name, tenant) for tenant in tenants))
@@ -188,7 +189,7 @@ def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
         stop.set()
 
     loop.add_signal_handler(signal.SIGINT, on_signal)
-    # A service manager, or a terminal that was closed.
+    # Sent by a service manager, or when the terminal is closed.
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
 
@@ -243,7 +244,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
 def subscribing_command(configuration: "Configuration") -> str | None:
     """Return a command that shows readings, preferably at a listener that needs no password.
 
-    None if no listener accepts plain MQTT over TCP.
+    Return None if no listener accepts plain MQTT over TCP.
     """
     if not configuration.reaches_broker:
         return None
@@ -258,7 +259,7 @@ def subscribing_command(configuration: "Configuration") -> str | None:
 
 
 def _command() -> str:
-    """Return how to call this command again from the user's terminal."""
+    """Return the command that runs `oncegate` again from the user's terminal."""
     called = Path(sys.argv[0])
     if called.name != "oncegate":
         return "oncegate"

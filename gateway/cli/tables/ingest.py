@@ -1,4 +1,4 @@
-"""`oncegate ingest`: the Spark job that reads uploaded segments. Sets Spark up on the first run."""
+"""`oncegate ingest`: the Spark job that reads uploaded segments. The first run sets Spark up."""
 
 import shutil
 import signal
@@ -28,16 +28,24 @@ if TYPE_CHECKING:
     from cloud_jobs.settings import IngestSettings
 
 PACKAGES = ("pyspark", "pyarrow", "pandas")
-"""Packages that the job needs; an earlier version installed only the first."""
+"""Python packages that the job needs. An earlier version installed only the first of them."""
 STANDARD_ERROR = 2
 
 SourceOption = Annotated[
     str | None,
-    typer.Option("--source", metavar="URI", help="Uploaded segments: DATA_DIR/uploaded"),
+    typer.Option(
+        "--source",
+        metavar="URI",
+        help="Directory or URL of the uploaded segments. Default: DATA_DIR/uploaded.",
+    ),
 ]
 JarsOption = Annotated[
     Path | None,
-    typer.Option("--jars", metavar="DIR", help="Spark's jars, where there is no Maven Central."),
+    typer.Option(
+        "--jars",
+        metavar="DIR",
+        help="Directory of Spark's jars, if Maven Central cannot be reached.",
+    ),
 ]
 FollowOption = Annotated[
     float | None,
@@ -45,12 +53,16 @@ FollowOption = Annotated[
         "--follow",
         metavar="SECONDS",
         min=1,
-        help="Look for segments at this interval, until SIGTERM.",
+        help="Run until SIGTERM, and look for new segments at this interval.",
     ),
 ]
 KeysOption = Annotated[
     Path | None,
-    typer.Option("--keys", metavar="FILE", help="Public keys of gateways; others: their first."),
+    typer.Option(
+        "--keys",
+        metavar="FILE",
+        help="File of public keys of gateways. Of other gateways, the first key seen is trusted.",
+    ),
 ]
 
 
@@ -66,8 +78,8 @@ def ingest(
 ) -> int:
     """Turn uploaded session logs into tables, and print a summary.
 
-    Another run adds what is new, and nothing twice. Java and PySpark are set up on the first run.
-    Exits with 0, or with 4 if events are missing from the tables.
+    A further run adds only what is new. Java and PySpark are set up on the
+    first run. Exits with 0, or with 4 if events are missing from the tables.
 
     Examples:
 
@@ -94,9 +106,10 @@ def ingest(
 
 
 def _report_of(settings: "IngestSettings", follow: float | None = None) -> "IngestReport":
-    """Run the job and return its report; with `follow`, that of the last run.
+    """Run the job and return its report. Raises CommandFailed if the job fails.
 
-    Raises CommandFailed.
+    `follow` is the interval in seconds at which the job is repeated until SIGTERM, or None for a
+    single run. The report is that of the last run.
     """
     from rich.console import Console
 
@@ -123,7 +136,7 @@ def _report_of(settings: "IngestSettings", follow: float | None = None) -> "Inge
 
 
 def _directory_of(target: str) -> str:
-    """Return the path of a file URL. Other URLs are returned unchanged."""
+    """Return the path of a `file:` URL. Any other target is returned unchanged."""
     from urllib.parse import unquote, urlsplit
 
     parts = urlsplit(target)
@@ -131,9 +144,9 @@ def _directory_of(target: str) -> str:
 
 
 def set_up_spark() -> None:
-    """Check that Java and PySpark are available; in a checkout, install them.
+    """Check that Java and PySpark are available. In a checkout, install what is missing.
 
-    Raises CommandFailed.
+    Raises CommandFailed if Spark cannot be used.
     """
     from cloud_jobs.spark.java import JAVA_NEEDED, choose_java
 
@@ -164,7 +177,7 @@ def set_up_spark() -> None:
 
 
 def _checkout() -> Path | None:
-    """Return the checkout whose virtual environment runs this process, if any."""
+    """Return the checkout whose virtual environment runs this process, or None."""
     root = Path(__file__).resolve().parents[3]
     is_its_own = Path(sys.prefix).resolve() == root / ".venv"
     return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None

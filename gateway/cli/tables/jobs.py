@@ -20,10 +20,13 @@ from gateway.cli.tables.ingest import set_up_spark
 from gateway.process.files.disk_errors import line_of
 
 GatewayOption = Annotated[
-    str | None, typer.Option("--gateway", metavar="ID", help="Of this gateway only.")
+    str | None, typer.Option("--gateway", metavar="ID", help="Only this gateway.")
 ]
 ReasonOption = Annotated[
-    str | None, typer.Option("--reason", metavar="REASON", help="Refused for this reason only.")
+    str | None,
+    typer.Option(
+        "--reason", metavar="REASON", help="Only segments that were rejected for this reason."
+    ),
 ]
 KEEP_DAYS_DEFAULT = 7
 KEEP_DAYS_MAX = 3_650
@@ -33,7 +36,8 @@ KEEP_DAYS_MAX = 3_650
 def gold(
     *,
     no_audit: Annotated[
-        bool, typer.Option("--no-audit", help="Keep the verdicts of the run before.")
+        bool,
+        typer.Option("--no-audit", help="Do not audit, and keep the verdicts of the previous run."),
     ] = False,
     tables: TablesOptions,
 ) -> int:
@@ -63,7 +67,9 @@ def gaps(
     gateway: GatewayOption = None,
     tables: TablesOptions,
 ) -> int:
-    """List missing events and readings. Exits with 0, or with 4 if any are missing.
+    """List missing events and readings.
+
+    Exits with 0, or with 4 if any are missing.
 
     Examples:
 
@@ -137,12 +143,13 @@ def vacuum(
     keep_days: Annotated[
         int,
         typer.Option("--keep-days", min=1, max=KEEP_DAYS_MAX,
-                     help="The horizon: versions that younger readers may use stay."),
+                     help="Days for which files of older table versions are kept, because a "
+                         "job may still read them."),
     ] = KEEP_DAYS_DEFAULT,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count, and remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the files.")] = False,
     tables: TablesOptions,
 ) -> int:  # fmt: skip
-    """Delete files that the tables have not referred to for some days.
+    """Delete files that no table has referred to for some days.
 
     Examples:
 
@@ -166,7 +173,10 @@ def _progress(began: float) -> Callable[[str], None]:
 def _done(
     command: str, work: Callable[[Any, Callable[[str], None]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Run a job and return its result, with progress on standard error. Raises CommandFailed."""
+    """Run a job and return its result. Progress is printed on standard error.
+
+    Raises CommandFailed if the job fails.
+    """
     set_up_spark()
 
     from cloud_jobs import operations

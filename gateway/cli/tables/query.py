@@ -17,34 +17,44 @@ if TYPE_CHECKING:
 
 ROWS_DEFAULT = 1_000
 ROWS_MAX = 500_000
-"""Rows, at most: about 1 kB of memory each. A sensor that sends once a second has 86,400 a day."""
+"""Maximum number of rows.
+
+Each takes about 1 kB of memory, and one reading per second is 86,400 a day.
+"""
 DAYS_DEFAULT = 31
 DAYS_MAX = 3_650
 COLUMNS = ("time", "gateway", "device", "name", "value", "unit", "topic", "clock")
 """Columns of the CSV output."""
 
 GatewayOption = Annotated[
-    str | None, typer.Option("--gateway", metavar="ID", help="Of this gateway only.")
+    str | None, typer.Option("--gateway", metavar="ID", help="Only this gateway.")
 ]
 DeviceOption = Annotated[
-    str | None, typer.Option("--device", metavar="NAME", help="Of this sensor only.")
+    str | None, typer.Option("--device", metavar="NAME", help="Only this sensor.")
 ]
 NameOption = Annotated[
     str | None,
-    typer.Option("--name", metavar="NAME", help='Of this quantity only, like "temperature".'),
+    typer.Option("--name", metavar="NAME", help='Only this quantity, like "temperature".'),
 ]
 DayOption = Annotated[
     str | None,
-    typer.Option("--day", metavar="YYYY-MM-DD", help="All readings of this UTC day."),
+    typer.Option("--day", metavar="YYYY-MM-DD", help="Show all readings of this UTC day."),
 ]
 DaysOption = Annotated[
     int,
-    typer.Option("--days", min=1, max=DAYS_MAX, help="Without --day: newest days that are read."),
+    typer.Option(
+        "--days",
+        min=1,
+        max=DAYS_MAX,
+        help="Number of newest days in which last readings are searched, without --day.",
+    ),
 ]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=ROWS_MAX, help="Rows, at most.")]
-CsvOption = Annotated[bool, typer.Option("--csv", help="Write CSV.")]
+LimitOption = Annotated[
+    int, typer.Option("--limit", min=1, max=ROWS_MAX, help="Maximum number of rows.")
+]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 OutputOption = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write into this file.")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write CSV to this file.")
 ]
 
 
@@ -136,7 +146,7 @@ def _write_csv(rows: list[dict[str, Any]], output: Path | None) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return a cell value, quoting text that a spreadsheet would run as a formula."""
+    """Return a cell value. A string that a spreadsheet would run as a formula is quoted."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
@@ -152,7 +162,7 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
         return "no readings" if day is None else f"no readings on {day}"
     table = Table(box=None)
     table.add_column("time (UTC)", no_wrap=True)
-    # Never shortened, because readings are selected by these values.
+    # Never truncated, because readings are selected by these values.
     table.add_column("gateway", overflow="fold")
     table.add_column("name", overflow="fold")
     table.add_column("value", justify="right", overflow="fold")
@@ -160,14 +170,16 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
     for row in rows:
         time = row["time"]
         shown = "unknown" if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
-        # Names and texts come from sensors: text, never markup.
+        # Names and strings come from sensors: print them as text, never as markup.
         cells = [shown, row["gateway"], _name_of(row), _shown(row["value"]), row["unit"] or ""]
         table.add_row(*[Text(ascii(each)[1:-1]) for each in cells])
     return table
 
 
 def _name_of(row: dict[str, Any]) -> str:
-    """Return the name of a quantity with its device. Most names already begin with the device."""
+    """Return the name of a quantity, with its device in front unless the name begins with the
+    device.
+    """
     name, device = row["name"] or "", row["device"]
     return name if device is None or name.startswith(f"{device}/") else f"{device}: {name}"
 

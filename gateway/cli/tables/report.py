@@ -18,19 +18,24 @@ if TYPE_CHECKING:
 DAYS_MAX = 92
 """Same value as in cloud_jobs.fleet_report.limits, which is imported only when the command runs."""
 PROGRESS_FROM = 200
-"""Progress is shown from this many gateways on: fewer take only seconds."""
+"""Minimum number of gateways for which progress is shown. Fewer take only seconds."""
 
 OutputOption = Annotated[
     Path,
-    typer.Option("--output", "-o", metavar="DIR", help="The folder of the pages."),
+    typer.Option("--output", "-o", metavar="DIR", help="Directory of the pages."),
 ]
 DaysOption = Annotated[
-    int, typer.Option("--days", min=1, max=DAYS_MAX, help="The newest days, at most.")
+    int,
+    typer.Option(
+        "--days", min=1, max=DAYS_MAX, help="Number of newest days that the pages cover, at most."
+    ),
 ]
 NamesOption = Annotated[
     Path | None,
     typer.Option(
-        "--names", metavar="FILE", help="CSV of names and sites: gateway,device,name,site."
+        "--names",
+        metavar="FILE",
+        help="CSV file of names and sites, with the columns gateway,device,name,site.",
     ),
 ]
 
@@ -45,7 +50,8 @@ def report(
 ) -> int:
     """Write pages about the fleet, its gateways and their sensors, from the gold tables.
 
-    Open index.html in the folder. Needs no server, and neither Spark nor Java.
+    Open index.html in the directory to read them. The pages need no server, and
+    the command needs neither Spark nor Java.
 
     Examples:
 
@@ -113,7 +119,7 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _progress(written: int, count: int) -> None:
-    """Show the progress of writing pages on a terminal, if there are many."""
+    """Show on a terminal how many of `count` pages are written, if there are many."""
     if sys.stderr.isatty() and count > PROGRESS_FROM:
         end = "\n" if written == count else ""
         print(f"\r{written:,} of {count:,} gateways", end=end, file=sys.stderr, flush=True)

@@ -20,7 +20,7 @@ from gateway.cli.common.output import show
 from gateway.process.files.disk_errors import line_of
 
 EXIT_CODES = {"ok": EXIT_OK, "violation": EXIT_VIOLATION, "inconclusive": EXIT_INCONCLUSIVE}
-"""By verdict. An unreadable log has no verdict: that is a failure."""
+"""Exit codes by verdict. An unreadable log has no verdict and counts as a failure."""
 
 PROGRESS_SECONDS = 0.1
 """Interval between updates of the progress line."""
@@ -29,15 +29,23 @@ Say = Callable[[str], None]
 
 SegmentsOption = Annotated[
     Path | None,
-    typer.Option("--segments", metavar="DIR", help="Audit the segments below DIR instead."),
+    typer.Option(
+        "--segments",
+        metavar="DIR",
+        help="Audit the segments in DIR and its subdirectories instead.",
+    ),
 ]
 AuditedTablesOption = Annotated[
     str | None,
-    typer.Option("--tables", metavar="DIR", help="Audit the tables of `ingest` instead."),
+    typer.Option(
+        "--tables", metavar="DIR", help="Audit the tables that `oncegate ingest` wrote instead."
+    ),
 ]
 PinnedKeysOption = Annotated[
     Path | None,
-    typer.Option("--keys", metavar="FILE", help="Public keys of the gateways whose log it is."),
+    typer.Option(
+        "--keys", metavar="FILE", help="File of the public keys of the gateways that wrote the log."
+    ),
 ]
 
 
@@ -51,8 +59,9 @@ def audit(
 ) -> int:
     """Prove that every message was received once, released once and delivered once.
 
-    Reads the gateway's log and database, whether the broker runs or not, and writes nothing.
-    Ends with 0 (ok), 3 (violation) or 4 (inconclusive), and names every exception.
+    The audit reads the gateway's log and database, and writes nothing. The
+    broker may be running. Ends with 0 (ok), 3 (violation) or 4 (inconclusive),
+    and names every exception.
 
     Examples:
 
@@ -82,7 +91,7 @@ def audit(
 
 
 def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
-    """Reject options that do not apply to tables. Raises CommandFailed."""
+    """Raise CommandFailed if an option was given that cannot be combined with --tables."""
     if segments is not None:
         what = "--segments and --tables are given: use one of them"
     elif keys is not None:
@@ -93,7 +102,11 @@ def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
 
 
 def _pinned(keys: Path | None) -> dict[str, list[str]]:
-    """Return the keys from the file of --keys; empty without one. Raises CommandFailed."""
+    """Return the public keys of each gateway in the file of --keys, or an empty mapping without a
+    file.
+
+    Raises CommandFailed if the file cannot be used.
+    """
     from gateway.tools.audit.keys_file import KeysFileError, load_keys
 
     try:
@@ -157,8 +170,9 @@ def _audit_tables(root: str, say: Say) -> dict[str, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Say]:
-    """Yield a function that shows progress on one line of the terminal; without a terminal it does
-    nothing.
+    """Yield a function that shows progress on one line of the terminal.
+
+    Without a terminal, the function does nothing.
     """
     from rich.console import Console
 

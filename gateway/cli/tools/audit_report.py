@@ -13,10 +13,10 @@ from rich.text import Text
 from gateway.cli.common.output import counted
 
 EXCEPTIONS_SHOWN_MAX = 50
-"""More would not help a person; `--json` lists all."""
+"""Maximum number of exceptions shown. More would not help a person, and `--json` lists all."""
 
 SIGNERS_SHOWN_MAX = 20
-"""Pairs of gateway and key; a site has few."""
+"""Maximum number of signers (pairs of gateway and key) shown. A site has few."""
 
 _MEANING = {
     "ok": ("OK", "bold green", "Every message in this log is accounted for."),
@@ -56,7 +56,7 @@ _COUNTS = (
 
 
 def render(result: dict[str, Any]) -> RenderableType:
-    """Render the result, given in the form of the JSON output."""
+    """Render an audit's result, given in the form of its JSON output, for the terminal."""
     word, style, meaning = _MEANING[result["verdict"]]
     if not result["counts"]["events"]:
         meaning = "There are no events to judge: is this the right directory?"
@@ -77,7 +77,7 @@ def _counts(counts: dict[str, int]) -> Table:
     for group, rows in _COUNTS:
         name = group
         for key, label in rows:
-            count = counts.get(key, 0)  # the audit of tables omits some
+            count = counts.get(key, 0)  # the audit of tables omits some counts
             if count or key in ("events", "held", "released", "entries", "completed"):
                 table.add_row(name, f"{count:,}", label)
                 name = ""
@@ -85,7 +85,7 @@ def _counts(counts: dict[str, int]) -> Table:
 
 
 def _signatures(signatures: list[dict[str, Any]]) -> Table:
-    """Return a table of the keys, and how many segments of which gateway each has signed."""
+    """Return a table of the signing keys: gateway, public key, and number of signed segments."""
     table = Table(title="Signed by", title_justify="left", title_style="bold", box=box.SIMPLE)
     table.add_column("gateway", overflow="fold")
     table.add_column("key", overflow="fold")

@@ -79,8 +79,9 @@ def bench(
 ) -> None:
     """Load a broker with messages, and verify that they all arrive.
 
-    Lost, duplicated, changed and reordered messages are counted, and make the exit code 3. With a
-    rate, latencies count from the time at which a message should have been sent.
+    Lost, duplicated, changed and reordered messages are counted. If there are
+    any, the exit code is 3. With --rate, a latency is measured from the time at
+    which the message should have been sent.
 
     Examples:
 
@@ -139,7 +140,10 @@ def bench(
 
 
 def _own_address_of(config: Path | None) -> tuple[str, int]:
-    """Return the address of this gateway's plain MQTT listener. Raises CommandFailed."""
+    """Return the address of this gateway's plain MQTT listener.
+
+    Raises CommandFailed if there is no listener without TLS.
+    """
     configuration = configuration_of(config)
     if not configuration.reaches_broker:
         raise _mistake("no listener without TLS is configured: give --host and --port")
@@ -147,14 +151,18 @@ def _own_address_of(config: Path | None) -> tuple[str, int]:
 
 
 def _mistake(what: str) -> CommandFailed:
-    """Return the error for an invalid option."""
+    """Return the error for an invalid option, which `what` describes."""
     return CommandFailed(f"oncegate bench: {what}", exit_code=EXIT_USAGE)
 
 
 def _measure(
     scenario: "Scenario", broker_pid: int | None, disk: Path | None
 ) -> tuple[dict[str, float], "Result"]:
-    """Run the scenario and show its progress. Raises CommandFailed."""
+    """Run a scenario and show its progress. Return fsync times in milliseconds, and the result.
+
+    The fsync times are percentiles by name, and empty if `disk` is None. Raises CommandFailed if
+    the run fails.
+    """
     from rich.console import Console
     from rich.live import Live
 
@@ -195,7 +203,7 @@ def _write(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """Write the requested files. Raises OSError."""
+    """Write the result to the files that were requested. Raises OSError if that fails."""
     import json
 
     from gateway.cli.tools.bench_table import title_of

@@ -9,34 +9,52 @@ _WHERE, _WHO, _HOW, _RESULT = "Where", "Who", "How much", "Result"
 
 HostOption = Annotated[
     str | None,
-    typer.Option("--host", help="The broker. Default: ours.", rich_help_panel=_WHERE),
+    typer.Option(
+        "--host", help="Host of the broker. Default: this gateway's broker.", rich_help_panel=_WHERE
+    ),
 ]
-PortOption = Annotated[int | None, typer.Option("--port", min=1, max=65535, rich_help_panel=_WHERE)]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--port", min=1, max=65535, help="TCP port of the broker.", rich_help_panel=_WHERE
+    ),
+]
 AuthoritiesOption = Annotated[
     Path | None,
     typer.Option(
         "--cafile",
         metavar="FILE",
-        help="Speak TLS, and trust the authorities in this file.",
+        help="Use TLS, and trust the certificate authorities in this file.",
         rich_help_panel=_WHERE,
     ),
 ]
-MqttOption = Annotated[str, typer.Option("--mqtt", help="3.1.1 or 5.0.", rich_help_panel=_WHERE)]
-UsernameOption = Annotated[str | None, typer.Option("--username", rich_help_panel=_WHERE)]
+MqttOption = Annotated[
+    str, typer.Option("--mqtt", help="MQTT version: 3.1.1 or 5.0.", rich_help_panel=_WHERE)
+]
+UsernameOption = Annotated[
+    str | None, typer.Option("--username", help="User name at the broker.", rich_help_panel=_WHERE)
+]
 PasswordFileOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="One line: the password.", rich_help_panel=_WHERE),
+    typer.Option(
+        metavar="FILE", help="File whose first line is the password.", rich_help_panel=_WHERE
+    ),
 ]
 TopicOption = Annotated[
-    str, typer.Option("--topic", help="What topics begin with.", rich_help_panel=_WHERE)
+    str, typer.Option("--topic", help="Prefix of all topics.", rich_help_panel=_WHERE)
 ]
-PublishersOption = Annotated[int, typer.Option("--publishers", rich_help_panel=_WHO)]
-SubscribersOption = Annotated[int, typer.Option("--subscribers", rich_help_panel=_WHO)]
+PublishersOption = Annotated[
+    int, typer.Option("--publishers", help="Number of publishers.", rich_help_panel=_WHO)
+]
+SubscribersOption = Annotated[
+    int, typer.Option("--subscribers", help="Number of subscribers.", rich_help_panel=_WHO)
+]
 PairsOption = Annotated[
     bool,
     typer.Option(
         "--pairs",
-        help="Publisher i sends to subscriber i, instead of every publisher to every subscriber.",
+        help="Send from publisher i to subscriber i, instead of from every publisher to "
+        "every subscriber.",
         rich_help_panel=_WHO,
     ),
 ]
@@ -44,7 +62,8 @@ PersistentOption = Annotated[
     bool,
     typer.Option(
         "--persistent",
-        help="Sessions that outlive their connection. They are ended afterwards.",
+        help="Use persistent sessions, which outlive their connections. They are deleted "
+        "afterwards.",
         rich_help_panel=_WHO,
     ),
 ]
@@ -52,20 +71,22 @@ AwayOption = Annotated[
     bool,
     typer.Option(
         "--away",
-        help="Subscribers leave persistent sessions behind. With --count they come back when all "
-        "was sent: how fast do their queues come? Else: how fast are full queues published to?",
+        help="Disconnect the subscribers, but keep their persistent sessions. With --count, "
+        "they reconnect when all messages are sent, to measure how fast queues are "
+        "delivered. Without --count, measure how fast messages are published to full "
+        "queues.",
         rich_help_panel=_WHO,
     ),
 ]
-QosOption = Annotated[int, typer.Option("--qos", help="0, 1 or 2.", rich_help_panel=_HOW)]
+QosOption = Annotated[int, typer.Option("--qos", help="QoS: 0, 1 or 2.", rich_help_panel=_HOW)]
 SizeOption = Annotated[
-    int, typer.Option("--size", help="Bytes of a payload.", rich_help_panel=_HOW)
+    int, typer.Option("--size", help="Size of each payload in bytes.", rich_help_panel=_HOW)
 ]
 WindowOption = Annotated[
     int,
     typer.Option(
         "--window",
-        help="Unacknowledged QoS 1 or 2 messages of one publisher.",
+        help="Maximum number of unacknowledged QoS 1 or 2 messages per publisher.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -73,7 +94,7 @@ RateOption = Annotated[
     float | None,
     typer.Option(
         "--rate",
-        help="Messages/s of all publishers. Default: as fast as possible.",
+        help="Messages per second, from all publishers together. Default: as fast as possible.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -81,7 +102,8 @@ SpinOption = Annotated[
     bool,
     typer.Option(
         "--spin",
-        help="Never sleep, so that latencies do not include wake-ups here. Uses a core.",
+        help="Never sleep, so that latencies do not include the wake-up times of this "
+        "program. Uses a whole core.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -89,23 +111,23 @@ OutstandingOption = Annotated[
     int | None,
     typer.Option(
         "--outstanding",
-        help="Without a rate: messages of one publisher that have not come yet. "
-        "Default: as many as no broker drops.",
+        help="Without --rate: maximum number of messages per publisher that have not "
+        "arrived yet. Default: few enough that no broker drops any.",
         rich_help_panel=_HOW,
     ),
 ]
 WarmUpOption = Annotated[
     float,
-    typer.Option("--warm-up", help="Seconds that do not count yet.", rich_help_panel=_HOW),
+    typer.Option("--warm-up", help="Seconds before the measurement begins.", rich_help_panel=_HOW),
 ]
 DurationOption = Annotated[
-    float, typer.Option("--duration", help="Seconds that count.", rich_help_panel=_HOW)
+    float, typer.Option("--duration", help="Seconds that are measured.", rich_help_panel=_HOW)
 ]
 CountOption = Annotated[
     int | None,
     typer.Option(
         "--count",
-        help="Messages of each publisher, instead of a duration.",
+        help="Number of messages per publisher, instead of a duration.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -113,7 +135,7 @@ PatienceOption = Annotated[
     float,
     typer.Option(
         "--patience",
-        help="Seconds without movement, then what is missing is lost.",
+        help="Seconds without progress after which missing messages count as lost.",
         rich_help_panel=_HOW,
     ),
 ]
@@ -121,7 +143,8 @@ BrokerPidOption = Annotated[
     int | None,
     typer.Option(
         "--broker-pid",
-        help="The broker's process on this machine: its CPU, memory and disk writes.",
+        help="Process id of the broker on this machine, to measure its CPU time, memory and "
+        "disk writes.",
         rich_help_panel=_RESULT,
     ),
 ]
@@ -130,7 +153,7 @@ DiskOption = Annotated[
     typer.Option(
         "--disk",
         metavar="DIR",
-        help="Measure an fsync there as well, to hold latencies against.",
+        help="Also measure fsync in this directory, for comparison with the latencies.",
         rich_help_panel=_RESULT,
     ),
 ]
@@ -138,7 +161,7 @@ JsonOption = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="Print one JSON object instead of the table: docs/commands.md.",
+        help="Print one JSON object instead of the table (docs/commands.md).",
         rich_help_panel=_RESULT,
     ),
 ]
@@ -147,11 +170,16 @@ JsonFileOption = Annotated[
     typer.Option(
         "--json-file",
         metavar="FILE",
-        help="Write the JSON object into a file as well.",
+        help="Also write the JSON object to this file.",
         rich_help_panel=_RESULT,
     ),
 ]
 PlotFileOption = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE.svg", help="A picture.", rich_help_panel=_RESULT),
+    typer.Option(
+        "--plot",
+        metavar="FILE.svg",
+        help="Also write a plot of the result to this file.",
+        rich_help_panel=_RESULT,
+    ),
 ]

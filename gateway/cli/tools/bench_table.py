@@ -1,4 +1,4 @@
-"""Terminal output of a load generator run."""
+"""Terminal output for a run of the load generator."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def title_of(scenario: Scenario) -> str:
 
 
 def _rates_of(scenario: Scenario) -> tuple[str, ...]:
-    """Return the names of the rates that the scenario measures."""
+    """Return the names of the message rates that are measured in a scenario."""
     if scenario.away and not scenario.stays_away:
         return ("received",)
     if scenario.stays_away or not scenario.subscribers:
@@ -52,7 +52,10 @@ def _shape_of(scenario: Scenario) -> str:
 
 
 def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
-    """Return the whole result as a table. `fsync_ms` is empty if no disk was measured."""
+    """Return the whole result as a table.
+
+    `fsync_ms` has percentiles, or is empty if none were measured.
+    """
     table = Table(box=box.SIMPLE, show_header=False, title=title_of(result.scenario))
     table.title_justify = "left"
     table.add_column(style="bold", no_wrap=True)
