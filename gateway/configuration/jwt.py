@@ -50,19 +50,19 @@ class Jwt(Section):
     """Authentication of users with tokens signed by an identity provider (JWT, OpenID Connect)."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
-        "issuer": "The provider's name: the claim iss has to be equal to it.",
-        "audience": "This gateway's name at the provider: the claim aud has to contain it.",
-        "jwks_url": "Where the provider's keys are. Default: from the issuer's discovery.",
-        "jwks_file": "File with the provider's keys, in place of fetching them.",
-        "ca": "PEM file of the authorities of the provider's certificate.",
-        "username_claim": "The claim that is the user's name.",
-        "groups_claim": "The claim whose words are groups of the access rules.",
-        "client_id_claim": "The claim that has to be equal to the client identifier.",
-        "algorithms": "How tokens may be signed.",
-        "leeway": "How far this machine's clock and the provider's may differ.",
-        "cache": "How long the provider's keys are used before they are fetched again.",
-        "keep": "How long they are used while the provider does not answer.",
-        "timeout": "How long a fetch of the keys may take.",
+        "issuer": "Name of the provider. The claim iss must be equal to it.",
+        "audience": "Name of this gateway at the provider. The claim aud must contain it.",
+        "jwks_url": "URL of the provider's keys. Default: the URL from the issuer's discovery.",
+        "jwks_file": "File with the provider's keys, which are then not fetched.",
+        "ca": "PEM file of the certificate authorities that are trusted for the provider.",
+        "username_claim": "Claim that contains the user name.",
+        "groups_claim": "Claim that contains the groups for access rules.",
+        "client_id_claim": "Claim that must be equal to the client id.",
+        "algorithms": "Accepted signature algorithms of tokens.",
+        "leeway": "Tolerated difference between this machine's clock and the provider's.",
+        "cache": "Time after which the provider's keys are fetched again.",
+        "keep": "Longest time that the keys are used while the provider does not respond.",
+        "timeout": "Maximum time for fetching the keys.",
     }
 
     issuer: Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]

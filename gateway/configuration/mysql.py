@@ -24,20 +24,21 @@ class Mysql(Section):
     """Authentication of users with a MySQL or MariaDB database."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
-        "server": "Where the database is on TCP. Either this or socket.",
-        "socket": "Unix socket of a database on this machine. Either this or server.",
-        "user": "The database's user as whom the broker reads.",
-        "password_file": "File whose first line is that user's password.",
-        "database": "The database in which the query runs.",
-        "query": "Selects password_hash of one user; and username, salt and user_groups.",
-        "hash": "How passwords are hashed, where the column does not tell it by its form.",
-        "salt_position": "Position of the salt with sha256 and sha512.",
-        "iterations": "Of pbkdf2-sha256 and pbkdf2-sha512.",
-        "ca": "PEM file of the authorities of the database's certificate: TLS is then demanded.",
-        "connections": "How many queries run at a time.",
-        "timeout": "How long one may take, the connection included.",
-        "cache": "How long a row is used again.",
-        "when_down": "What is answered when the database does not answer.",
+        "server": "TCP address of the database. Set either server or socket.",
+        "socket": "Unix socket of a database on this machine. Set either server or socket.",
+        "user": "Database user with which the broker logs in.",
+        "password_file": "File whose first line is the database user's password.",
+        "database": "Database in which the query runs.",
+        "query": "Query for password_hash of one user, and for username, salt and user_groups.",
+        "hash": "Hash algorithm of passwords, if the form of the hash does not show it.",
+        "salt_position": "Position of the salt, for sha256 and sha512.",
+        "iterations": "Number of iterations, for pbkdf2-sha256 and pbkdf2-sha512.",
+        "ca": "PEM file of the authorities that are trusted for the database. TLS is then "
+        "required.",
+        "connections": "Maximum number of concurrent queries.",
+        "timeout": "Maximum time for a query, including the connection.",
+        "cache": "Time for which a row is cached.",
+        "when_down": "Behaviour at a login when the database does not respond.",
     }
 
     server: Annotated[str, HostAndPort()] | None = None

@@ -15,13 +15,13 @@ class Tls(Section):
     """A listener's certificate, and its requirements for client certificates."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
-        "certificate": "PEM file of the server's certificate, and those between it and its root.",
-        "key": "PEM file of its private key, which no other user may read.",
-        "ca": "PEM file of the authorities whose certificates prove who a client is.",
-        "crl": "PEM file of the authorities' revocation lists.",
-        "client_certificates": "Whether clients have to show a certificate.",
-        "username": "Which part of a client's certificate is its user name.",
-        "min_version": "The oldest version of TLS that is accepted.",
+        "certificate": "PEM file of the server's certificate and its intermediate certificates.",
+        "key": "PEM file of the private key, which no other user may read.",
+        "ca": "PEM file of the authorities that are trusted for client certificates.",
+        "crl": "PEM file of the revocation lists of these authorities.",
+        "client_certificates": "Requirement for client certificates.",
+        "username": "Field of a client's certificate that is used as the user name.",
+        "min_version": "Oldest TLS version that is accepted.",
     }
 
     certificate: Annotated[Path, FilePath()]
@@ -70,10 +70,10 @@ class ClientTls(Section):
     identities."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
-        "ca": "PEM file of the authorities that vouch for the broker. Default: the machine's.",
-        "certificate": "PEM file of this gateway's own certificate, where the broker asks for one.",
-        "key": "PEM file of its private key, which no other user may read.",
-        "min_version": "The oldest version of TLS that is accepted.",
+        "ca": "PEM file of the authorities that are trusted for the broker. Default: the system's.",
+        "certificate": "PEM file of this gateway's own certificate, if the broker requires one.",
+        "key": "PEM file of the private key of that certificate, which no other user may read.",
+        "min_version": "Oldest TLS version that is accepted.",
     }
 
     ca: Annotated[Path, FilePath()] | None = None

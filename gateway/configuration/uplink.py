@@ -21,11 +21,11 @@ class UplinkTopic(Section):
     """Topics that the uplink carries. The keys are named as in Mosquitto's bridges."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
-        "filter": "Topics that are carried, without the prefix of either side.",
-        "direction": '"out": to the upstream broker; "in": from it; "both".',
-        "qos": "Highest QoS with which they are carried; a message keeps a lower one of its own.",
-        "local_prefix": "What these topics begin with at this gateway's broker.",
-        "remote_prefix": "What these topics begin with at the upstream broker.",
+        "filter": "Topic filter of the carried messages, without the prefix of either side.",
+        "direction": '"out" is to the upstream broker, "in" is from it, and "both" is both ways.',
+        "qos": "Highest QoS of carried messages. A message with a lower QoS keeps it.",
+        "local_prefix": "Prefix of the topics at this gateway's broker.",
+        "remote_prefix": "Prefix of the topics at the upstream broker.",
     }
 
     filter: Annotated[str, TopicFilter()]

@@ -35,12 +35,12 @@ _BYTES = Text(
     '1 to 64 bytes in hexadecimal digits, like "FF 01 86 00 00 00 00 00 79"',
 )
 ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
-    "poll": "Bytes that ask the device, for one that sends nothing by itself.",
-    "poll_text": "The same as a text; its end of line is written in it.",
-    "poll_interval": "Time from one request to the next.",
-    "answer_timeout": "Time that the device may take before it answers.",
+    "poll": "Request in bytes, for a device that sends nothing by itself.",
+    "poll_text": "Request as text, instead of poll. It must contain its own end of line.",
+    "poll_interval": "Time between two requests.",
+    "answer_timeout": "Time within which the device must respond.",
     "wake": "Bytes that wake the device up before each request.",
-    "wake_pause": "Time from those bytes to the request.",
+    "wake_pause": "Time from the wake-up bytes to the request.",
 }
 
 

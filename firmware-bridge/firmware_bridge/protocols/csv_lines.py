@@ -41,7 +41,7 @@ class CsvLines(TextLineSettings):
     """Settings for CSV lines. Each line has the quantities of `columns`, in this order."""
 
     descriptions: ClassVar = {
-        "columns": 'Quantities of a CSV line in order; "_" leaves a column out.',
+        "columns": 'Quantities of the columns of a CSV line, in order. "_" skips a column.',
         "types": TYPES_DESCRIPTION,
     }
 

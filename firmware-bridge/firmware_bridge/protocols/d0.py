@@ -65,11 +65,11 @@ class D0(PollerSettings):
         "rfc2217": "a serial server with RFC 2217",
     }
     descriptions: ClassVar = {
-        "poll_interval": "Time from one reading of the meter to the next.",
-        "meter_address": "The meter's address, where several share a line.",
-        "baud_rate_max": "The fastest rate to agree on; the line's own: it is never changed.",
-        "wake_up": "Whether the meter has a battery and is woken up before each request.",
-        "utc_offset": "Hours that the meter's winter time is before UTC.",
+        "poll_interval": "Time between two readouts of the meter.",
+        "meter_address": "Address of the meter, if several meters share a line.",
+        "baud_rate_max": "Highest rate to negotiate. The line's own rate means no negotiation.",
+        "wake_up": "Wake the meter up before each request. Needed for meters with a battery.",
+        "utc_offset": "Offset of the meter's winter time from UTC, in hours.",
     }
 
     poll_interval: Annotated[float, Duration(1, 86400)] = 900.0

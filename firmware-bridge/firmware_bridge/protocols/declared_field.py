@@ -33,12 +33,12 @@ class FrameField(Section):
     """The settings of one quantity in a declared frame."""
 
     descriptions: ClassVar = {
-        "name": "The quantity.",
-        "at": "Where the number begins: bytes of the frame before it.",
-        "type": "Form of the number: unsigned, signed or floating point, and its bits.",
-        "scale": "What the number is multiplied by.",
-        "offset": "What is added after that.",
-        "unit": "The quantity's unit, as SenML has it.",
+        "name": "Name of the quantity.",
+        "at": "Position of the number: the count of bytes before it in the frame.",
+        "type": "Format of the number: unsigned, signed or floating point, and its number of bits.",
+        "scale": "Factor by which the number is multiplied.",
+        "offset": "Value that is added after scaling.",
+        "unit": "SenML unit of the quantity.",
     }
 
     name: Name

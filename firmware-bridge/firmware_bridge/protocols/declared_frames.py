@@ -33,17 +33,19 @@ class DeclaredFrames(AskedSettings):
     """Settings for frames with a declared start, length, fields and checksum."""
 
     descriptions: ClassVar = {
-        "start": "The bytes that each frame begins with.",
-        "end": "The bytes that each frame ends with, behind the checksum.",
-        "byte_order": "Order of the bytes of a number.",
-        "frame_bytes": "Bytes of each frame, from its start to its end. Either this or length_at.",
-        "length_at": "Where the length stands: bytes before it. Either this or frame_bytes.",
-        "length_type": "Form of the length.",
-        "length_adds": "What the bytes of the whole frame are more than the length.",
-        "checksum": "The checksum before the end of the frame.",
-        "checksum_from": "Where the bytes begin that the checksum is of.",
-        "checksum_order": "Order of the checksum's bytes. Default: byte_order.",
-        "fields": "The quantities of a frame.",
+        "start": "Bytes with which each frame begins.",
+        "end": "Bytes with which each frame ends, after the checksum.",
+        "byte_order": "Order of the bytes in a number.",
+        "frame_bytes": "Number of bytes of each frame, from start to end. Set either this or "
+        "length_at.",
+        "length_at": "Position of the length field: the count of bytes before it. Set either this "
+        "or frame_bytes.",
+        "length_type": "Format of the length field.",
+        "length_adds": "Bytes to add to the length field for the length of the whole frame.",
+        "checksum": "Type of the checksum before the end of the frame.",
+        "checksum_from": "Position of the first byte that the checksum covers.",
+        "checksum_order": "Order of the bytes of the checksum. Default: byte_order.",
+        "fields": "Quantities in a frame.",
         **ASKED_DESCRIPTIONS,
     }
 

@@ -26,8 +26,8 @@ _AUTHENTICATED, _ENCRYPTED, _COMPRESSED = 0x10, 0x20, 0x80
 _FIRST_COUNTER = (2).to_bytes(4)
 _PATH = Text(r"[^\x00]{1,4096}", "a path, as a text in quotes")
 KEY_DESCRIPTIONS: Final = {
-    "key_file": "File with the key of a meter that encrypts: 32 hexadecimal digits.",
-    "authentication_key_file": "File with its authentication key, where it has one.",
+    "key_file": "File with the encryption key of the meter: 32 hexadecimal digits.",
+    "authentication_key_file": "File with the authentication key of the meter, if it has one.",
 }
 
 

@@ -54,8 +54,8 @@ class Dsmr(MeterKeys):
     """Settings for smart meters that send telegrams at their P1 port."""
 
     descriptions: ClassVar = {
-        "crc": "Whether telegrams end with a CRC; those before DSMR 4 do not.",
-        "utc_offset": "Hours that the meter's winter time is before UTC.",
+        "crc": "Expect a CRC at the end of each telegram. Telegrams before DSMR 4 have none.",
+        "utc_offset": "Offset of the meter's winter time from UTC, in hours.",
         **KEY_DESCRIPTIONS,
     }
 

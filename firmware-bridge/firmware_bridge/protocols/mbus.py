@@ -46,10 +46,10 @@ class MBusMeter(Section):
     """Settings of one meter on the line."""
 
     descriptions: ClassVar = {
-        "name": "The meter's name in topics.",
-        "address": "Its primary address.",
-        "secondary": "Its number, which is on its plate, where it has no address of its own.",
-        "poll_interval": "Time from one of its readings to the next; else the port's.",
+        "name": "Name of the meter in topics.",
+        "address": "Primary address of the meter.",
+        "secondary": "Number on the plate of the meter, if it has no primary address of its own.",
+        "poll_interval": "Time between two readouts. Default: the port's poll_interval.",
     }
 
     name: Name
@@ -76,9 +76,9 @@ class MBus(PollerSettings):
     data_bits: ClassVar = (8,)
     default_line: ClassVar = Line(2400, 8, "E", 1)
     descriptions: ClassVar = {
-        "meters": "The meters on the line.",
-        "poll_interval": "Time from one reading of a meter to the next, of those without one.",
-        "answer_timeout": "Time that a meter may take before it answers.",
+        "meters": "Meters on the line.",
+        "poll_interval": "Time between two readouts, for meters without poll_interval.",
+        "answer_timeout": "Time within which a meter must respond.",
     }
 
     meters: Annotated[tuple[MBusMeter, ...], Items(1)]

@@ -37,13 +37,13 @@ class Modbus(PollerSettings):
         "rfc2217": "a serial server with RFC 2217",
     }
     descriptions: ClassVar = {
-        "devices": "The devices on the line.",
-        "poll_interval": "Time from one reading of a device to the next, of those without one.",
-        "answer_timeout": "Time that a device may take before it answers.",
-        "turnaround": "Silence before a request, on top of the standard's 3.5 characters.",
-        "word_order": "Order of the registers of a number that takes several.",
-        "byte_order": "Order of the bytes of a number, or of those of one register.",
-        "echo": "Whether the adapter gives back what is sent, as some for RS-485 do.",
+        "devices": "Devices on the line.",
+        "poll_interval": "Time between two readouts, for devices without poll_interval.",
+        "answer_timeout": "Time within which a device must respond.",
+        "turnaround": "Silence before a request, in addition to the standard's 3.5 characters.",
+        "word_order": "Order of the registers in a number that spans several.",
+        "byte_order": "Order of the bytes in each register.",
+        "echo": "Ignore the echo of sent bytes, which some RS-485 adapters return.",
     }
 
     devices: Annotated[tuple[Device, ...], Items(1)]

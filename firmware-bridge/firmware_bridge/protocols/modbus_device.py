@@ -24,16 +24,16 @@ class Device(Section):
     """Settings of the quantities that are polled from one device at one interval."""
 
     descriptions: ClassVar = {
-        "name": "The device's name in topics.",
-        "address": "Its address on the line; with Modbus TCP the unit identifier.",
-        "device": "A device that is described by name, which has its registers.",
-        "quantities": "Of these, the quantities that are asked for; else all.",
-        "registers": "Its quantities, or those besides the ones of device.",
-        "poll_interval": "Time from one of its readings to the next; else the port's.",
-        "registers_per_request": "Registers that it gives in one answer; else learnt.",
-        "word_order": "Order of the registers of a number that takes several; else the port's.",
-        "byte_order": "Order of the two bytes of a register; else the port's.",
-        "no_value": "Numbers of its registers that mean that there is no value.",
+        "name": "Name of the device in topics.",
+        "address": "Address of the device on the line, or its unit identifier with Modbus TCP.",
+        "device": "Name of a described device, whose description lists the registers.",
+        "quantities": "Quantities to poll from the described device. Default: all.",
+        "registers": "Quantities of the device, in addition to those in its description.",
+        "poll_interval": "Time between two readouts. Default: the port's poll_interval.",
+        "registers_per_request": "Registers in one response, at most. By default they are learned.",
+        "word_order": "Order of the registers in a number that spans several. Default: the port's.",
+        "byte_order": "Order of the two bytes in a register. Default: the port's.",
+        "no_value": 'Numbers in registers that mean "no value".',
     }
 
     name: Name

@@ -40,17 +40,17 @@ class Register(Section):
     """Settings of one quantity of a Modbus device."""
 
     descriptions: ClassVar = {
-        "name": "The quantity.",
-        "at": "The first register, counted from 0.",
-        "kind": "The table in which it is.",
-        "type": "Form of the number: unsigned, signed or floating point, and its bits.",
-        "word_order": "Which of its registers comes first; else the device's.",
-        "byte_order": "Which byte of a register comes first; else the device's.",
-        "no_value": "Numbers that mean that there is no value; else the device's.",
-        "scale": "What the number is multiplied by.",
-        "scale_at": "Register with a power of ten, which the number is multiplied by too.",
-        "offset": "What is added after that.",
-        "unit": "The quantity's unit, as SenML has it.",
+        "name": "Name of the quantity.",
+        "at": "Address of the first register, counted from 0.",
+        "kind": "Table that contains the register.",
+        "type": "Format of the number: unsigned, signed or floating point, and its number of bits.",
+        "word_order": "Order of the registers in the number. Default: the device's.",
+        "byte_order": "Order of the two bytes in a register. Default: the device's.",
+        "no_value": 'Numbers that mean "no value". Default: the device\'s.',
+        "scale": "Factor by which the number is multiplied.",
+        "scale_at": "Register with a power of ten by which the number is also multiplied.",
+        "offset": "Value that is added after scaling.",
+        "unit": "SenML unit of the quantity.",
     }
 
     name: Name

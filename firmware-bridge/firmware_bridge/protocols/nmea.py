@@ -47,7 +47,7 @@ class Nmea(DecoderSettings):
 
     has_several: ClassVar = True
     descriptions: ClassVar = {
-        "checksum_required": "Whether sentences without a checksum are damage.",
+        "checksum_required": "Reject sentences without a checksum as damaged.",
     }
 
     checksum_required: bool = True

@@ -31,7 +31,7 @@ class PatternLines(AskedSettings, TextLineSettings):
     """Settings for lines that match a regular expression with named groups."""
 
     descriptions: ClassVar = {
-        "pattern": "Regular expression of a whole line; its named groups are the quantities.",
+        "pattern": "Regular expression for a whole line. Its named groups are the quantities.",
         "types": TYPES_DESCRIPTION,
         **ASKED_DESCRIPTIONS,
     }

@@ -115,7 +115,7 @@ class Teleinfo(DecoderSettings):
 
     default_line: ClassVar = Line(9600, 7, "E", 1)
     descriptions: ClassVar = {
-        "utc_offset": "Hours that the meter's winter time is before UTC.",
+        "utc_offset": "Offset of the meter's winter time from UTC, in hours.",
     }
 
     utc_offset: Annotated[int, Whole(-12, 14)] = 1

@@ -55,7 +55,7 @@ class TextLineSettings(DecoderSettings):
 
 
 TYPES_DESCRIPTION: Final = (
-    "Types of quantities: number, text or boolean. Without one the first value decides."
+    "Types of quantities: number, text or boolean. By default the first value decides."
 )
 
 

@@ -1,4 +1,4 @@
-"""`oncegate backup`: configuration, users, identity and, if wanted, data in one file."""
+"""`oncegate backup`: stores configuration, users, identity and, if wanted, data in one file."""
 
 import contextlib
 import datetime
@@ -31,13 +31,13 @@ _MODE: Final = 0o600
 FileArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="FILE", help=f"The new file, or a folder for it: GATEWAY-DATE{ENDING}. -: stdout."
+        metavar="FILE", help=f"New file, or a folder for GATEWAY-DATE{ENDING}, or - for stdout."
     ),
 ]
 DataOption = Annotated[
     bool,
     typer.Option(
-        "--data", help="Also messages, readings and events. The gateway must be stopped for it."
+        "--data", help="Include messages, readings and events. The gateway must be stopped."
     ),
 ]
 
@@ -51,13 +51,15 @@ def backup(
 ) -> None:
     """Back up the gateway into one file: configuration, users and identity.
 
-    It contains gateway.toml and conf.d/, the files that they name (passwords, rules, tokens,
-    certificates and keys), the gateway's id and its signing key. The gateway may keep running.
+    The file contains gateway.toml and conf.d/, the files that they name
+    (passwords, rules, tokens, certificates and keys), and the gateway's id and
+    signing key. The gateway may keep running.
 
     The file contains secrets and has mode 0600. On a device, run this as root.
 
-    With --data it also contains the sessions, messages, readings and events. The gateway must be
-    stopped, so that they belong together: systemctl stop oncegate.target
+    With --data the file also contains the sessions, messages, readings and
+    events. The gateway must be stopped first, so that the data is consistent:
+    systemctl stop oncegate.target
 
     Examples:
 
@@ -72,7 +74,7 @@ def backup(
 
 
 def _back_up(configuration: "Configuration", file: Path, *, with_data: bool, as_json: bool) -> None:
-    """Write the backup and print what it contains. Raises CommandFailed."""
+    """Write the backup and print what it contains. Raises CommandFailed if it cannot be written."""
     from gateway.tools.backup.manifest import BackupRefused
     from gateway.tools.backup.running import StillRunning, all_stopped
 
@@ -134,7 +136,10 @@ def _manifest_of(
 
 
 def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
-    """Write the backup. Return its path, or None if it was written to standard output."""
+    """Write the backup. Return its path, or None if it was written to standard output.
+
+    Raises CommandFailed if `file` exists.
+    """
     from gateway.tools.backup.archive import write_archive
 
     if str(file) == STANDARD_OUTPUT:
@@ -154,7 +159,7 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
 
 @contextlib.contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Open a new file under a temporary name. It is synced and gets its own name at the end."""
+    """Open a new file under a temporary name. At the end it is synced and renamed to `file`."""
     from gateway.process.files.durable import move_durably
     from gateway.process.files.private import open_private
 

@@ -1,4 +1,4 @@
-"""Selection of the files for a backup, from what the configuration names."""
+"""Selects the files for a backup from the files that the configuration names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateway.tools.backup.sources import Named
 
 CREDENTIALS: Final = "upload*.env"
-"""Credentials of the upload's target, which systemd reads and no key names."""
+"""Files of credentials for uploads. systemd reads them, and no configuration key names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,10 @@ class BackupFiles:
 
 
 def files_of(configuration: Configuration) -> BackupFiles:
-    """Return the files of a gateway's configuration and users. Raises `OSError`."""
+    """Return the files of a gateway's configuration and users.
+
+    Raises `OSError` if a folder cannot be read.
+    """
     from gateway.tools.backup.sources import Named
 
     named = [Named("configuration", path) for path in _configuration_files(configuration)]
@@ -48,7 +51,7 @@ def gateway_of(configuration: Configuration) -> str:
 
 
 def formats_of_data() -> dict[str, int]:
-    """Return the formats in which this version writes its data, by name."""
+    """Return the format versions in which this program writes its data, by the name of the data."""
     from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN as OUTBOX
 
     from gateway.broker.store.formats import FORMAT

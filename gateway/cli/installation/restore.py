@@ -1,4 +1,4 @@
-"""`oncegate restore`: checks a backup, shows what it would replace, and puts it in place."""
+"""`oncegate restore`: checks a backup, shows which files it would replace, and restores them."""
 
 import contextlib
 import shlex
@@ -21,20 +21,25 @@ if TYPE_CHECKING:
 NEXT: Final = "Next: oncegate check-config, then systemctl restart oncegate.target"
 
 FileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A file that `oncegate backup` has written.")
+    Path, typer.Argument(metavar="FILE", help="File written by `oncegate backup`.")
 ]
 YesOption = Annotated[
-    bool, typer.Option("--yes", help="Restore. Without it, what would be replaced is only shown.")
+    bool,
+    typer.Option(
+        "--yes", help="Restore the files. Without --yes, only show what would be replaced."
+    ),
 ]
 DataOption = Annotated[
     bool,
-    typer.Option("--data", help="Also restore the data. Newer data of this machine is set aside."),
+    typer.Option(
+        "--data", help="Also restore the data. The present data of this machine is set aside."
+    ),
 ]
 IdentityOption = Annotated[
     bool | None,
     typer.Option(
         "--identity/--no-identity",
-        help="Become the gateway of the backup, or keep this one's id and keys.",
+        help="Become the gateway of the backup, or keep the id and keys of this gateway.",
     ),
 ]
 
@@ -48,18 +53,20 @@ def restore(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Restore a backup: check all of it, show what it replaces, and with --yes replace it.
+    """Restore a backup: check it, show what it replaces, and with --yes replace it.
 
-    Files are written only into the folder of the configuration file and into the data directory.
-    What is replaced is kept beside it, as NAME.before-TIME. Owners and modes are those of the
-    backup, if you are root.
+    Files are written only into the folder of the configuration file and into
+    the data directory. A replaced file is kept next to the new one, as
+    NAME.before-TIME. If you are root, owners and modes are restored too.
 
-    A backup of another gateway needs --identity, to take its place, or --no-identity, to use its
-    configuration and users only. Two gateways with one identity must never run.
+    A backup of another gateway needs --identity, to take its place, or
+    --no-identity, to use only its configuration and users. Two gateways with
+    one identity must never run.
 
-    --data also restores messages, readings and events. They are those of the time of the backup:
-    what has been delivered since is delivered again, and what has arrived since is missing.
-    Identity and data need a stopped gateway: systemctl stop oncegate.target
+    --data also restores messages, readings and events, as they were at the time
+    of the backup. Messages delivered since then are delivered again, and
+    messages received since then are missing. Identity and data can be restored
+    only if the gateway is stopped: systemctl stop oncegate.target
 
     Examples:
 
@@ -83,9 +90,10 @@ def _restored(
     data: bool,
     identity: bool | None,
 ) -> tuple["Plan", str | None]:
-    """Return the plan of a restore, and the ending of replaced files' names if it was carried out.
+    """Return the plan of a restore. If it was carried out, also return the suffix of replaced
+    files.
 
-    Raises CommandFailed.
+    Raises CommandFailed if the backup cannot be restored.
     """
     from gateway.tools.backup.manifest import BackupRefused
     from gateway.tools.backup.plan import checked, plan_of
@@ -103,10 +111,10 @@ def _restored(
 
 
 def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places", str]:
-    """Return where this machine keeps its files, and the id of its gateway.
+    """Return where this machine stores its files, and the id of its gateway.
 
-    The folders are never taken from the backup. A configuration with mistakes does not hinder a
-    restore, if the data directory is named.
+    The folders are never taken from the backup. An invalid configuration does not prevent a restore
+    if the data directory is named. Otherwise CommandFailed is raised.
     """
     from gateway.cli.installation.backup_files import gateway_of
     from gateway.configuration.identity import known_id
@@ -165,7 +173,7 @@ def _parts_of(
 
 
 def _carry_out(file: Path, plan: "Plan") -> str:
-    """Restore the files. Return the ending of the names of what was replaced."""
+    """Restore the files. Return the suffix of the names under which replaced files are kept."""
     from gateway.tools.backup.restoring import restore as restore_files
     from gateway.tools.backup.running import all_stopped
 

@@ -32,13 +32,13 @@ class QuantityRule(Section):
     """A rule for one quantity of a port: scaling, unit, and when the quantity is published."""
 
     descriptions: ClassVar = {
-        "name": 'The quantity, or one measurement of it: "gga/alt".',
-        "scale": "What its number is multiplied by.",
-        "offset": "What is added after that.",
-        "unit": "Its unit, as SenML has it.",
-        "on_change": "Whether it is published only when its value has changed.",
-        "deadband": "A change of less than this is none; 0: any change is one.",
-        "minimum_interval": "Time from one publication of it to the next, at least.",
+        "name": 'Name of the quantity, or of one measurement of it, like "gga/alt".',
+        "scale": "Factor by which the number is multiplied.",
+        "offset": "Value that is added after scaling.",
+        "unit": "SenML unit of the quantity.",
+        "on_change": "Publish the quantity only when its value has changed.",
+        "deadband": "Smallest change that is published. With 0, there is no minimum.",
+        "minimum_interval": "Minimum time between two publications of the quantity.",
     }
 
     name: MeasurementName
@@ -66,11 +66,11 @@ class Readings(Section):
 
     descriptions: ClassVar = {
         "topic": "Pattern of the topics.",
-        "payload": "Form of the payloads: SenML, the plain value, or the JSON of template.",
-        "template": 'The JSON object that a reading becomes with payload = "json".',
-        "retain": "Whether the broker retains the last reading of each topic.",
-        "tags": "Constant texts that each reading carries.",
-        "quantities": "What holds for single quantities.",
+        "payload": "Format of the payloads: SenML, the plain value, or the JSON of template.",
+        "template": 'JSON object for each reading, with payload = "json".',
+        "retain": "Publish readings as retained messages.",
+        "tags": "Constant texts that are added to each reading.",
+        "quantities": "Rules for single quantities.",
     }
 
     topic: Annotated[
