@@ -1,18 +1,18 @@
-"""The uplink's gmqtt client: one connection of one of its two sessions.
+"""The uplink's gmqtt client: one connection of one of the uplink's two sessions.
 
-gmqtt connects, keeps the connection alive, and resends what is in flight from its storage, which
-is the store's queue for this broker:
+gmqtt connects, keeps the connection alive, and resends unacknowledged packets from its storage. The
+storage is the store's queue for this broker:
 
 | gmqtt calls | when | effect |
 |---|---|---|
 | `get_all` | the broker has the session | returns everything in flight, PUBRELs first |
 | `push_message` | PUBREC | the exchange's next state, durable before PUBREL is sent |
 | `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the end of the exchange |
-| `clear` | the broker has no such session | none: the link decides |
+| `clear` | the broker does not have the session | none, because the link decides |
 
-`gateway.broker.wire` reads each packet before gmqtt does: malformed packets end the connection,
-and reason codes and properties are preserved. PUBLISH and PUBREL are not passed to gmqtt, which
-would answer them before anything is durable.
+`gateway.broker.wire` decodes each packet before gmqtt does. Thus a malformed packet closes the
+connection, and reason codes and properties are preserved. PUBLISH and PUBREL are not passed to
+gmqtt, which would acknowledge them before anything is durable.
 """
 
 import contextlib
@@ -45,13 +45,13 @@ from gateway.uplink.settlement import Answered
 logger = logging.getLogger(__name__)
 
 HEADER_BYTES_MAX: Final = 5
-"""Bytes of a packet before its body: its first byte and its length."""
+"""Maximum size of a packet's fixed header: the first byte and the length."""
 WRITE_BUFFER_BYTES_MAX: Final = 1024 * 1024
-"""Unsent bytes above which messages of QoS 0 are dropped: the broker reads too slowly."""
+"""Unsent bytes above which QoS 0 messages are dropped, because the broker reads too slowly."""
 
 
 class Receiver(Protocol):
-    """Receiver of packets: the link, or a test."""
+    """Interface for the receiver of packets, which the link implements."""
 
     def receive_publish(self, publish: Publish) -> None:
         """Process a PUBLISH."""
@@ -60,7 +60,7 @@ class Receiver(Protocol):
         """Process a PUBACK, PUBREC, PUBREL or PUBCOMP."""
 
     def receive_suback(self, packet: Suback | Unsuback) -> None:
-        """Process the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        """Process a SUBACK or UNSUBACK."""
 
 
 class LaneStorage(PersistentStorage):  # type: ignore[misc]
@@ -77,7 +77,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
     def push_message(self, mid: int, raw_package: bytes) -> None:
         """Process a PUBREC.
 
-        `raw_package`, the PUBREL, is ignored and created again when it may be sent.
+        `raw_package`, which is the PUBREL, is ignored. It is created again when it may be sent.
         """
         self._pass_answer()
 
@@ -95,10 +95,10 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         return self.replayed()
 
     async def wait_empty(self) -> None:
-        """Return immediately: new exchanges start while others end."""
+        """Return immediately, because new exchanges start while others complete."""
 
     def clear(self) -> None:
-        """Do nothing when the broker has no session: the link decides what happens."""
+        """Do nothing if the broker does not have the session. The link decides what happens."""
 
     def _pass_answer(self) -> None:
         assert self.answer is not None, "gmqtt reached its storage without a packet"
@@ -106,7 +106,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
 
 
 class UplinkClient(SessionClient):
-    """One connection. `fault` is the first error in received data, or None."""
+    """One connection to a broker. `fault` is the first error in the received data, or None."""
 
     def __init__(
         self,
@@ -129,15 +129,18 @@ class UplinkClient(SessionClient):
         self._decoder = Decoder(packet_bytes_max, version, "client")
 
     def replay_with(self, replayed: Callable[[], list[tuple[int, bytes]]]) -> None:
-        """Set the function that returns the packets in flight when gmqtt asks its storage."""
+        """Set the function that returns the packets in flight, for gmqtt to resend."""
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:
-        """Return the connection's interface for its lane, with the limits in CONNACK."""
+        """Return the connection's interface for its lane, with the limits from CONNACK.
+
+        `window` is the configured maximum number of exchanges in flight.
+        """
         given = self._given
         if given.receive_maximum is not None:
-            # One less: with a full window, Mosquitto 2.0 closes the connection on a repeated
-            # message too.
+            # One less, because Mosquitto 2.0 closes the connection if a message is repeated while
+            # the window is full.
             window = min(window, max(1, given.receive_maximum - 1))
         return Outlet(
             self.send_packet,
@@ -145,7 +148,7 @@ class UplinkClient(SessionClient):
             self.version,
             window,
             given.maximum_packet_size_bytes,
-            # A broker with only QoS 0 refuses the first message, and the fault shows it.
+            # A broker that supports only QoS 0 rejects the first message, and `fault` shows that.
             2 if given.maximum_qos is None else max(1, given.maximum_qos),
             given.retain_available is not False,
         )
@@ -167,7 +170,7 @@ class UplinkClient(SessionClient):
         return self.connack.properties or Properties()
 
     def has_room(self) -> bool:
-        """Return True if the broker keeps up with the data sent to it."""
+        """Return True if the broker reads the data fast enough for more to be sent."""
         if self._connection is None or self._connection.is_closing():
             return False
         buffered: int = self._connection._transport.get_write_buffer_size()
@@ -181,7 +184,9 @@ class UplinkClient(SessionClient):
         return connection
 
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
-        """Reject a packet with too large a declared length, before it is buffered."""
+        """Close the connection if a packet declares a length that is too large, before it is
+        buffered.
+        """
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:
             self._end(f"a packet of more than {self._packet_bytes_max} bytes")
@@ -190,7 +195,7 @@ class UplinkClient(SessionClient):
     def _take_package(self, pass_on: Callable[[Any], None], package: Any) -> None:
         kind = package.cmd >> 4
         if kind == PINGRESP or (kind == DISCONNECT and not package.data):
-            pass_on(package)  # the latter is also gmqtt's own sign that a connection has ended
+            pass_on(package)  # an empty DISCONNECT is also gmqtt's own sign of a lost connection
             return
         packets = self._decoder.feed(frame_of(package.cmd, package.data))
         if self._decoder.error is not None:

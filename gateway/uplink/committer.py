@@ -1,6 +1,6 @@
-"""Commits of the uplink: what a broker has sent becomes durable before it is answered.
+"""Commits of the uplink: received packets become durable before they are acknowledged.
 
-`QueueCommitter` has the order for messages that are sent. For those that are received:
+`QueueCommitter` defines the order for messages that are sent. For received messages it is:
 
 | sent | after this is durable |
 |---|---|
@@ -27,13 +27,16 @@ from gateway.uplink.store import UplinkStore
 logger = logging.getLogger(__name__)
 
 REFUSED_PAUSE_SECONDS: Final = 5.0
-"""Wait before a message is sent again that a broker has refused for the moment."""
+"""Seconds until messages are sent again after a broker has temporarily refused one."""
 SIGNALS_MAX: Final = 200_000
-"""Packets that wait for a batch: one per identifier on both sides, and some more; commits may take
-long."""
+"""Maximum number of packets that wait for a batch: one per packet identifier on both sides, and
+some more, because commits may take long.
+"""
 CLOCK_SECONDS: Final = 1.0
-"""Seconds between two records of the uplink's clock: a power cut sets it back by up to this
-much."""
+"""Seconds between two records of the uplink's clock.
+
+A power cut sets the clock back by at most this time.
+"""
 
 
 class Committer(QueueCommitter[Signal]):
@@ -49,35 +52,33 @@ class Committer(QueueCommitter[Signal]):
         self.receptions = {side: Reception(store.received(side)) for side in Side}
         self._settlement = Settlement(self.lanes, self.receptions)
         self._taken: dict[Side, list[Arrival]] = {side: [] for side in Side}
-        """Messages that the commit stores, by the side that they come from."""
+        """Messages that the next commit stores, by the side from which they were received."""
         self.sessions = {
             side: store.property(lane.session_key) or None for side, lane in self.lanes.items()
         }
-        """The names of our sessions at both brokers."""
+        """The names of our sessions at both brokers, or None for no session."""
         self.subscriptions = {
             side: store.property(_subscriptions_key(side)) or "{}" for side in Side
         }
-        """The subscriptions of those sessions, as JSON."""
+        """The subscriptions of our sessions at both brokers, as JSON."""
 
     @property
     def now(self) -> float:
-        """Seconds of the uplink's clock, which continues from the last run."""
+        """The time of the uplink's clock in seconds. It continues from the end of the last run."""
         return self._clock_base + time.monotonic()
 
     @property
     def has_arrivals(self) -> bool:
-        """True if messages wait to be stored."""
+        """True if received messages wait to be stored."""
         return any(each.arrivals for each in self.receptions.values())
 
     @property
     def is_flooded(self) -> bool:
-        """True if more signals arrived since the last batch than a broker sends that waits for
-        answers.
-        """
+        """True if a broker sends more packets than it could while it waits for responses."""
         return len(self._signals) > SIGNALS_MAX
 
     def status(self) -> dict[str, object]:
-        """Return the status of both directions."""
+        """Return the status of both directions, for the status report."""
         return {
             "out": self.lanes[Side.REMOTE].status(),
             "in": self.lanes[Side.LOCAL].status(),
@@ -98,7 +99,7 @@ class Committer(QueueCommitter[Signal]):
             lane = self.lanes[source.other]
             fitting = reception.fitting(lane.room_bytes, is_empty=lane.is_empty)
             self._taken[source] = fitting if takes_arrivals else []
-            # Messages that have arrived may wait for the room of those that are gone.
+            # Received messages may wait for the room of messages that are complete.
             is_due |= bool(self._taken[source] or (reception.arrivals and lane.gone))
         return is_due
 
@@ -122,7 +123,7 @@ class Committer(QueueCommitter[Signal]):
     def _committed(self) -> bool:
         for side, taken in self._taken.items():
             self.receptions[side].stored(taken)
-        # Arrivals that had no room may have some now.
+        # There may be room now for arrivals that did not fit before.
         return self.has_arrivals
 
     def _send(self) -> None:
@@ -132,7 +133,7 @@ class Committer(QueueCommitter[Signal]):
             if outlet is None:
                 continue
             changes.answers += [each.answer() for each in self._taken[side]]
-            # Among them are messages for which gmqtt's replay had no room in the broker's window.
+            # These include messages that did not fit into the broker's window when gmqtt resent.
             packets = changes.packets(lane.started, partial(outlet.packet_of, now=now))
             if packets:
                 outlet.send(b"".join(packets))
@@ -146,7 +147,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _take_up(self, settlement: Settlement) -> None:
-        """Apply and log the results that do not concern rows."""
+        """Apply and log the effects of a settlement that are not changes of rows."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()

@@ -1,6 +1,6 @@
-"""Supported formats of the uplink's database.
+"""The supported formats of the uplink's database.
 
-The format is the list of migrations applied to the file (`schema.py`).
+A format is the list of migrations that were applied to the file (`schema.py`).
 """
 
 MIGRATION_SET = "uplink"

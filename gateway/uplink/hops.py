@@ -9,13 +9,13 @@ from typing import Final
 
 HOPS_PROPERTY: Final = "oncegate-hops"
 HOPS_MAX: Final = 16
-"""Gateways that a message may pass; a chain of clusters is two or three long."""
+"""Maximum number of gateways that a message may pass. A chain of clusters is two or three long."""
 
 UserProperties = Iterable[tuple[str, str]]
 
 
 def hops_of(properties: UserProperties) -> list[str]:
-    """Return the gateway ids in a message's properties, in order."""
+    """Return the ids of the gateways that a message has passed, in order."""
     return [
         hop
         for name, value in properties
@@ -26,9 +26,10 @@ def hops_of(properties: UserProperties) -> list[str]:
 
 
 def may_pass(hops: list[str], gateway_id: str) -> bool:
-    """Return True if this gateway may forward a message: it has not done so, and the list is short.
+    """Return True if this gateway may forward a message with these hops.
 
-    `with_hop` then adds `gateway_id`, so that the list has at most `HOPS_MAX` ids.
+    The message must not have passed this gateway before, and must have fewer than `HOPS_MAX` hops,
+    because `with_hop` adds one.
     """
     return len(hops) < HOPS_MAX and gateway_id not in hops
 

@@ -1,4 +1,4 @@
-"""One direction: the queue on disk for one broker, and its exchanges in flight.
+"""One direction: the queue on disk for one broker, and the exchanges in flight with this broker.
 
 gmqtt uses a lane through its storage interface (`client.py`).
 """
@@ -19,12 +19,15 @@ from gateway.uplink.store import UplinkStore
 Send = Callable[[bytes], None]
 
 PACKET_ID_MAX: Final = 65533
-"""The two identifiers above it are for SUBSCRIBE and UNSUBSCRIBE."""
+"""Highest packet identifier of a message.
+
+The two identifiers above it are for SUBSCRIBE and UNSUBSCRIBE.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlet:
-    """A connection's interface for a lane: functions and limits for sending."""
+    """A connection's interface for a lane: the functions for sending, and the broker's limits."""
 
     send: Send
     has_room: Callable[[], bool]
@@ -35,9 +38,7 @@ class Outlet:
     may_retain: bool = True
 
     def adapted(self, message: Message) -> Message:
-        """Return the message adapted to this broker: with a lower QoS, or not retained, if
-        necessary.
-        """
+        """Return the message with a lower QoS or without RETAIN, if the broker requires that."""
         qos = min(message.qos, self.maximum_qos)
         retain = message.retain and self.may_retain
         if (qos, retain) == (message.qos, message.retain):
@@ -45,14 +46,20 @@ class Outlet:
         return replace(message, qos=qos, retain=retain)
 
     def packet_of(self, exchange: Exchange[Message], now: float, *, again: bool) -> bytes:
-        """Return the packet to send now. `again`: the broker may have received it before."""
+        """Return the packet to send now for an exchange.
+
+        `again` is True if the broker may have received the packet before.
+        """
         if exchange.released:
             return pubrel(exchange.packet_id)
         # [MQTT-3.3.1-1] [MQTT5-3.3.1-1] DUP in every re-delivery of a PUBLISH
         return exchange.message.frame(exchange.packet_id, self.version, now, again=again)
 
     def hindrance(self, message: Message, now: float) -> str | None:
-        """Return why a message cannot be sent, as the name of a counter; None if it can."""
+        """Return why a message cannot be sent, or None if it can.
+
+        The reason is the name of a counter: "expired" or "too_large".
+        """
         if message.has_expired(now):
             return "expired"
         frame = message.frame(1 if message.qos else 0, self.version, now, again=False)
@@ -61,11 +68,11 @@ class Outlet:
 
 
 GivenUp = tuple[int, Message, str]
-"""A message that cannot be sent: its number, and the name of the counter."""
+"""A message that cannot be sent: its row number, the message, and the name of the counter."""
 
 
 class Lane(BrokerQueue[Message]):
-    """Messages queued for `target`."""
+    """The queue of messages for the broker on the side `target`."""
 
     def __init__(self, store: UplinkStore, target: Side, *, bytes_max: int) -> None:
         super().__init__(
@@ -78,24 +85,24 @@ class Lane(BrokerQueue[Message]):
         self.outlet: Outlet | None = None
         self._stored: Sequence[Message] = ()
         self.given_up: list[GivenUp] = []
-        """Messages that the next commit deletes unsent."""
+        """Messages that the next commit deletes without sending them."""
         self.pauses = 0
-        """Refusals for the moment that are still waited out: nothing starts meanwhile."""
+        """Number of pauses after temporary refusals. While there are any, no exchange starts."""
         self.refusals: Counter[int] = Counter()
-        """How often the message with each number was refused for an unclear reason."""
+        """Number of refusals for an unclear reason, by the row number of the message."""
 
     @property
     def room_bytes(self) -> int:
-        """Number of bytes for which the queue still has room."""
+        """The number of bytes for which the queue still has room."""
         return self.bytes_max - self.bytes_held
 
     @property
     def is_empty(self) -> bool:
-        """True if the lane has no messages."""
+        """True if the lane has no messages, neither waiting nor in flight."""
         return not self.waiting and not len(self.exchanges)
 
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
-        """Process the exchanges that a settlement has ended."""
+        """Apply a settlement to the queue, and forget the refusals of completed messages."""
         super().settle(settlement)
         for each in settlement.completed:
             self.refusals.pop(each.number, None)
@@ -108,19 +115,19 @@ class Lane(BrokerQueue[Message]):
 
     @property
     def can_start(self) -> bool:
-        """True if messages wait that may be sent now."""
+        """True if the lane is connected and not paused, and the window has room for a message."""
         return self.outlet is not None and not self.pauses and super().can_start
 
     def store(self, messages: Sequence[Message]) -> None:
-        """Store messages, in the store's transaction: an exchange may start in the same one."""
+        """Store messages in the current transaction. Their exchanges may start in the same one."""
         self._stored = messages
         self.table.insert(messages)
         self.add(len(messages), sum(each.bytes_count for each in messages))
 
     def start_sending(self, now: float) -> None:
-        """Start exchanges for the oldest queued messages, in the store's transaction.
+        """Start exchanges for the oldest queued messages, in the current transaction.
 
-        Messages that cannot be sent any more, or not to this broker, are deleted.
+        Messages that have expired, or that this broker does not accept, are deleted.
         """
         self.given_up = []
         if self.outlet is None or not self.can_start:
@@ -143,14 +150,14 @@ class Lane(BrokerQueue[Message]):
         self.given_up = []
 
     def committed(self) -> None:
-        """Record that removals and messages given up are durable."""
+        """Record that the removal of completed and unsendable messages is durable."""
         super().committed()
         for _, message, hindrance in self.given_up:
             self.counters[hindrance] += 1
             self.bytes_held -= message.bytes_count
 
     def forward_qos0(self, message: Message, now: float) -> None:
-        """Send a QoS 0 message now, or drop it. It is not stored."""
+        """Send a QoS 0 message immediately, or drop it. It is not stored."""
         outlet = self.outlet
         if outlet is None or not outlet.has_room():
             self.counters["dropped_qos0"] += 1
@@ -161,7 +168,7 @@ class Lane(BrokerQueue[Message]):
             self.counters["forwarded_qos0"] += 1
 
     def status(self) -> dict[str, object]:
-        """Return the status of this direction."""
+        """Return the status of this direction, for the status report."""
         return {
             "waiting": self.waiting,
             "in_flight": len(self.exchanges),
@@ -183,4 +190,4 @@ COUNTERS = (
     "republished",
     "unexpected_answers",
 )
-"""Counters of one direction in the status; see docs/formats/control-socket.md."""
+"""Names of the counters in the status of a direction (docs/formats/control-socket.md)."""

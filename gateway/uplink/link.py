@@ -1,8 +1,8 @@
-"""One of the two sessions: connects, subscribes, forwards messages, and reconnects.
+"""One of the uplink's two sessions: connects, subscribes, forwards messages, and reconnects.
 
-The session and its data in the store belong together through the session's name
+The name of the session connects it to its data in the store
 (docs/decisions/0061-the-session-s-name-is-its-proof.md). If the broker no longer has the session,
-it is abandoned, and one with another name begins.
+the link abandons it and begins a session with another name.
 """
 
 import asyncio
@@ -44,14 +44,19 @@ logger = logging.getLogger(__name__)
 
 BACKOFF_SECONDS_MIN: Final = 1.0
 BACKOFF_SECONDS_MAX: Final = 60.0
-"""Longest wait between two attempts; a fleet that lost a cluster at the same moment must not flood
-it."""
+"""Longest wait in seconds between two attempts.
+
+A fleet that lost a cluster must not flood it by reconnecting all at the same moment.
+"""
 ONLINE, OFFLINE = b"online", b"offline"
 _VERSIONS = {4: MQTTv311, 5: MQTTv50}
 
 
 class Link:
-    """One side's session. `run` never returns; when cancelled, it disconnects."""
+    """The session at one side's broker.
+
+    `run` never returns. When it is cancelled, it disconnects.
+    """
 
     def __init__(
         self, side: Side, endpoint: Endpoint, settings: UplinkSettings, committer: Committer
@@ -72,7 +77,7 @@ class Link:
         self._subscribing: SubscriptionSync | None = None
 
     def status(self) -> dict[str, object]:
-        """Return the status of this connection."""
+        """Return the status of this connection, for the status report."""
         return {
             "connected": self.connected,
             "address": f"{self._endpoint.host}:{self._endpoint.port}",
@@ -83,10 +88,10 @@ class Link:
         }
 
     async def run(self) -> None:
-        """Connect again and again."""
+        """Connect, and reconnect whenever the connection is lost."""
         backoff = Backoff(BACKOFF_SECONDS_MAX, first_seconds=BACKOFF_SECONDS_MIN)
         while True:
-            # What the last connection received has to be durable before the next one starts.
+            # Everything from the last connection must be durable before the next one starts.
             await self._committer.settle()
             fault = await self._connect_once(backoff)
             if fault is None:
@@ -103,7 +108,10 @@ class Link:
     # A connection
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """Run one connection from start to end. Return what went wrong, or None."""
+        """Run one connection from start to end.
+
+        Return a sentence about what went wrong, or None.
+        """
         kept = self._committer.sessions[self.side]
         session = self._abandoned or kept or new_name(self._endpoint.client_id)
         begun, discard = kept is not None, self._abandoned is not None
@@ -165,10 +173,10 @@ class Link:
         self._committer.signal(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon the session that the broker no longer has. Return a fault of the broker, or None.
+        """Abandon a session that the broker no longer has. Return a fault of the broker, or None.
 
-        The broker has created an empty session of this name instead. The next connection discards
-        it, so that no unused session stays there.
+        The broker has created an empty session with this name instead. The next connection discards
+        the empty session, so that it does not remain there unused.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -202,7 +210,7 @@ class Link:
         return client
 
     def _replay(self, client: UplinkClient) -> list[tuple[int, bytes]]:
-        """Return the packets that gmqtt resends, PUBRELs first."""
+        """Return the packets that gmqtt resends, in order, with PUBRELs first."""
         outlet = client.outlet(self._settings.window)
         exchanges = self._lane.exchanges
         exchanges.window = outlet.window
@@ -224,7 +232,7 @@ class Link:
     # Incoming packets
 
     def receive_suback(self, packet: Suback | Unsuback) -> None:
-        """Process the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        """Process a SUBACK or UNSUBACK."""
         if self._subscribing is not None:
             self._subscribing.receive(packet)
 
@@ -238,7 +246,7 @@ class Link:
     def receive_publish(self, publish: Publish) -> None:
         """Forward a message. Drop it if no route matches or it would loop.
 
-        Packets of a session that is not ours, or of an ended connection, are not answered.
+        There is no response to packets from another session, or from a connection that has ended.
         """
         if self._client is None:
             return
@@ -262,13 +270,13 @@ class Link:
                 self._end("the queue is full: its messages stay in the broker's session")
 
     def _end(self, fault: str) -> None:
-        """End the connection. What it sent so far is still processed."""
+        """Close the connection. Packets that were received before are still processed."""
         if self._client is not None:
             self._client.fault = fault
             self._client.abort()
 
     def _answer_dropped(self, client: UplinkClient, publish: Publish) -> None:
-        """Acknowledge a message that is not stored. A repeat is dropped in the same way."""
+        """Acknowledge a message that is dropped. A repeat of it is dropped in the same way."""
         if publish.qos:
             answer = puback if publish.qos == 1 else pubrec
             client.send_packet(answer(publish.packet_id))

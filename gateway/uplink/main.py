@@ -1,7 +1,7 @@
-"""Composition root of the uplink: one process, a queue on disk, a session at each broker.
+"""Composition root of the uplink: one process with a queue on disk and a session at each broker.
 
-Stopping is always safe: messages that are not durable were not acknowledged, and durable ones wait
-for the next start.
+Stopping is safe at any time. Messages that are not durable were not acknowledged, and durable
+messages wait for the next start.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ QUEUE_FILE = "uplink.db"
 
 
 def _nothing() -> None:
-    """Do nothing: default for callers that need no report."""
+    """Do nothing. This is the default for callers that need no report."""
 
 
 async def serve(
@@ -31,16 +31,16 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Run until `stop` is set.
+    """Run the uplink until `stop` is set.
 
     Args:
         settings: all settings of the uplink.
-        stop: ends the uplink.
-        ready: called when the queue is open, or waits for space on a full disk.
+        stop: set to stop the uplink.
+        ready: called when the queue is open, or while it waits for space on a full disk.
         alive: called each second while the event loop runs and no commit hangs.
 
     Raises:
-        QueueError: one line with the fix.
+        QueueError: the queue cannot be used. Its message is one line with the fix.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(

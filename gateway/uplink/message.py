@@ -1,7 +1,7 @@
-"""A message in the uplink: what is stored of a PUBLISH, and the PUBLISH created from it.
+"""A message in the uplink: the stored parts of a PUBLISH, and the PUBLISH created from them.
 
 Pure. Times are seconds of the uplink's own clock, which stops while the uplink does not run
-(`committer.py`): a message never expires because a gateway was off.
+(`committer.py`). Thus a message does not expire while a gateway is switched off.
 """
 
 import math
@@ -19,14 +19,14 @@ from gateway.broker.wire.packets import Properties, Publish, topic_field_of
 from gateway.uplink.hops import hops_of, may_pass, with_hop
 
 ROW_OVERHEAD_BYTES: Final = 64
-"""Size of a row without topic, payload and properties, for the limit in bytes."""
+"""Size of a row without topic, payload and properties, counted towards the queue's limit."""
 
 MQTT_5: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message. `properties` are those to be forwarded, encoded without their length."""
+    """A message. `properties` are the properties to forward, encoded without their length."""
 
     topic: str
     payload: bytes
@@ -37,13 +37,13 @@ class Message:
 
     @property
     def bytes_count(self) -> int:
-        """Size of the message, counted towards `queue_max`."""
+        """Size of the message in bytes, counted towards `queue_max`."""
         return len(self.topic) + len(self.payload) + len(self.properties) + ROW_OVERHEAD_BYTES
 
     def frame(self, packet_id: int, version: int, now: float, *, again: bool) -> bytes:
-        """Return the PUBLISH; `packet_id` is 0 at QoS 0.
+        """Return the message as a PUBLISH packet.
 
-        `again`: it may have been received before.
+        `packet_id` is 0 at QoS 0. `again` is True if the packet may have been received before.
         """
         field = b""
         if version == MQTT_5:
@@ -53,18 +53,18 @@ class Message:
         )
 
     def has_expired(self, now: float) -> bool:
-        """Return True if the message has expired."""
+        """Return True if the message has expired at the time `now`."""
         return self.expires_at is not None and self.expires_at <= now
 
     def _expiry_at(self, now: float) -> int:
         if self.expires_at is None:
             return NEVER
-        # [MQTT5-3.3.2-6] less the time that it waited. An exchange that has begun is completed.
+        # [MQTT5-3.3.2-6] minus the time in the queue. An exchange that has started is completed.
         return max(1, min(EXPIRY_SECONDS_MAX, math.ceil(self.expires_at - now)))
 
 
 def message_of(publish: Publish, topic: str, gateway_id: str, now: float) -> Message | None:
-    """Return the message to forward for a PUBLISH, with a new topic; None if it would loop."""
+    """Return the message to forward for a PUBLISH, with a new topic, or None if it would loop."""
     given = publish.properties or Properties()
     own = Properties()
     own.payload_format_indicator = given.payload_format_indicator

@@ -1,7 +1,8 @@
-"""Messages received from a broker and not acknowledged, and open QoS 2 exchanges. Pure.
+"""Unacknowledged messages from a broker, and the packet identifiers of its open QoS 2 exchanges.
+Pure.
 
-A QoS 2 packet identifier is held from the commit that stores its message until the commit after its
-PUBREL. A repeat with a held identifier is answered, but not stored again.
+A packet identifier at QoS 2 is stored from the commit with its message until the commit after its
+PUBREL. A repeated message with a stored identifier is acknowledged, but not stored again.
 """
 
 from collections import deque
@@ -12,8 +13,10 @@ from gateway.broker.wire.encoder import puback, pubrec
 from gateway.uplink.message import Message
 
 HELD_BACK_BYTES_MAX: Final = 16 * 1024 * 1024
-"""Messages kept in memory because the queue has no room; beyond it the connection is closed, and
-the broker keeps them in its session."""
+"""Maximum size of messages kept in memory while the queue is full.
+
+Above it the connection is closed, and the broker keeps the messages in its session.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,10 @@ class Arrival:
 
 
 class Reception:
-    """Messages received from one side. `repeats` counts repeated QoS 2 messages."""
+    """Messages received from one side. `held` are the stored packet identifiers.
+
+    `repeats` counts repeated QoS 2 messages.
+    """
 
     def __init__(self, held: set[int]) -> None:
         self.held = held
@@ -37,7 +43,7 @@ class Reception:
         self._open_arrivals: set[int] = set()
         self.bytes_waiting = 0
         self.bytes_coming = 0
-        """Bytes of the messages that the next batch adds."""
+        """Size of the messages that were signalled but not yet added with `add`."""
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:
@@ -55,9 +61,9 @@ class Reception:
             self._open_arrivals.add(arrival.packet_id)
 
     def fitting(self, room_bytes: int, *, is_empty: bool) -> list[Arrival]:
-        """Return the first messages that fit. They stay queued until `stored`.
+        """Return the first queued messages that fit. They stay queued until `stored` is called.
 
-        `is_empty`: the lane has no messages, so one message fits whatever its size.
+        `is_empty` is True if the lane has no messages. Then one message of any size fits.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:
@@ -68,7 +74,7 @@ class Reception:
         return taken
 
     def stored(self, taken: list[Arrival]) -> None:
-        """Record the commit of the first messages."""
+        """Remove the first messages from the queue after their commit."""
         for arrival in taken:
             self.arrivals.popleft()
             self.bytes_waiting -= arrival.message.bytes_count
@@ -77,14 +83,12 @@ class Reception:
                 self._open_arrivals.discard(arrival.packet_id)
 
     def drop_arrivals(self) -> None:
-        """Discard unstored messages, because the connection ended and the broker will resend
-        them.
-        """
+        """Discard unstored messages when the connection ends. The broker will resend them."""
         self.arrivals.clear()
         self._open_arrivals.clear()
         self.bytes_waiting = 0
 
     @property
     def is_overfull(self) -> bool:
-        """True if more data waits in memory than allowed."""
+        """True if more than `HELD_BACK_BYTES_MAX` bytes wait in memory."""
         return self.bytes_waiting + self.bytes_coming > HELD_BACK_BYTES_MAX

@@ -1,7 +1,7 @@
-"""Opening of the uplink's file in any state.
+"""Opens the uplink's database, and recovers it if it is damaged.
 
-Packet identifiers and sessions are copied from a damaged file. A message that is unreadable is
-lost; one whose deletion was lost with a page may be sent twice.
+Packet identifiers and sessions are copied from a damaged file. Unreadable messages are lost. A
+message may be sent twice if a damaged page contained its deletion.
 """
 
 import sqlite3
@@ -15,7 +15,7 @@ NAMES: Final = QueueNames("the uplink's queue", "uplink", "messages")
 
 
 def open_uplink_store(path: Path) -> UplinkStore:
-    """Open the file. A damaged or missing one is replaced by a new one with the readable contents.
+    """Open the database. Replace a damaged or missing file by a new one with the readable contents.
 
     Raises:
         NoRoom: the disk is full.

@@ -1,6 +1,6 @@
 """Status reports of the uplink to the broker's control socket, for the status page.
 
-While the broker is absent, reports are left out.
+Reports are skipped while the broker does not run.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ ANSWER_SECONDS_MAX = 5.0
 
 
 async def report(path: Path, status: Callable[[], dict[str, object]], every_seconds: float) -> None:
-    """Report every `every_seconds`. Never returns."""
+    """Send the result of `status` to the control socket every `every_seconds`. Never returns."""
     client = ControlClient(path, ANSWER_SECONDS_MAX)
     try:
         while True:

@@ -1,8 +1,8 @@
-"""Routing of topics between the two brokers, and their names there. Pure.
+"""Routing of topics between the two brokers, with a topic prefix at each broker. Pure.
 
 As in Mosquitto's `topic PATTERN DIRECTION QOS LOCAL-PREFIX REMOTE-PREFIX`, a message is received
-from one broker under `prefix + filter`. That side's prefix is removed, and it is published to the
-other broker with the prefix of the other side::
+from one broker under `prefix + filter`. The prefix of the receiving side is removed, and the
+message is published to the other broker with the prefix of the other side::
 
     filter "sensors/#", local_prefix "", remote_prefix "site-7/", out:
     sensors/gps/lat  ->  site-7/sensors/gps/lat
@@ -19,20 +19,20 @@ Direction = Literal["out", "in", "both"]
 
 
 class Side(IntEnum):
-    """The broker of a session: this gateway's, or the upstream one."""
+    """The broker of a session: this gateway's broker or the upstream broker."""
 
     LOCAL = 0
     REMOTE = 1
 
     @property
     def other(self) -> "Side":
-        """The side to which messages of this one are sent."""
+        """The side to which messages from this side are sent."""
         return Side(1 - self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One table `[[uplink.topics]]`. `qos` is the highest QoS used."""
+    """One table `[[uplink.topics]]`. `qos` is the highest QoS of forwarded messages."""
 
     filter: str
     direction: Direction = "out"
@@ -41,7 +41,7 @@ class Route:
     remote_prefix: str = ""
 
     def takes_from(self, side: Side) -> bool:
-        """Return True if messages of this side are forwarded."""
+        """Return True if messages from this side are forwarded."""
         return self.direction == "both" or (self.direction == "out") == (side is Side.LOCAL)
 
     def prefix_at(self, side: Side) -> str:
@@ -49,24 +49,24 @@ class Route:
         return self.local_prefix if side is Side.LOCAL else self.remote_prefix
 
     def filter_at(self, side: Side) -> str:
-        """Return the topic filter for subscribing on this side."""
+        """Return the topic filter to subscribe to on this side."""
         return self.prefix_at(side) + self.filter
 
 
 class Routes:
-    """All routes in the order of the file. The first match decides."""
+    """All routes, in the order of the file. The first route that matches a topic decides."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._from = {side: [route for route in routes if route.takes_from(side)] for side in Side}
 
     def subscriptions_at(self, side: Side) -> dict[str, int]:
-        """Return the filters to subscribe to on this side, with their QoS."""
+        """Return the topic filters to subscribe to on this side, each with its QoS."""
         return {route.filter_at(side): route.qos for route in self._from[side]}
 
     def topic_from(self, side: Side, topic: str) -> str | None:
-        """Return the topic on the other side.
+        """Return the topic on the other side for a topic on this side.
 
-        None: no route matches, or the result is not a valid topic.
+        Return None if no route matches or the new topic is invalid.
         """
         for route in self._from[side]:
             if matches(route.filter_at(side), topic):

@@ -1,8 +1,8 @@
 """Database tables of the uplink, created and migrated by sqlite-utils (docs/formats/uplink.md).
 
-A released migration never changes: a new version of the tables appends one, and adds its name to
-`formats.py`. This module is imported only when there is something to migrate, because sqlite-utils
-takes 3 MB of memory.
+A released migration never changes. A new version of the tables appends a migration, and adds its
+name to `formats.py`. This module is imported only if there is something to migrate, because
+sqlite-utils takes 3 MB of memory.
 """
 
 import sqlite3
@@ -17,7 +17,7 @@ MIGRATIONS = Migrations(MIGRATION_SET)
 def m001_messages_received_properties(database: Database) -> None:
     """Create the tables of version 1."""
     for name in ("messages_out", "messages_in"):
-        # Columns that are read for unsent rows come before those that may be long.
+        # Columns that are read for unsent rows come before columns with long values.
         database.table(name).create(
             {
                 "number": int,

@@ -1,4 +1,4 @@
-"""Settings of the uplink: plain values, checked when they are created."""
+"""Settings of the uplink. They are checked when they are created."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +13,11 @@ WINDOW_MAX = 65_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A broker, and the uplink's identity there.
+    """A broker, and the uplink's identity at this broker.
 
-    `client_id` is the first part of the session's name. `mend` names the configuration keys of user
-    name and password. `availability_topic` is None if the connection's state is not published.
+    `client_id` is the first part of the session's name. `mend` names the configuration keys for
+    user name and password, for error messages. `availability_topic` is None if the connection's
+    state is not published.
     """
 
     host: str
@@ -41,8 +42,8 @@ class Endpoint:
 class UplinkSettings:
     """All settings of the uplink.
 
-    `queue_bytes_max` limits each direction's messages on disk, `window` the exchanges in flight to
-    a broker, and `packet_bytes_max` a received packet.
+    `queue_bytes_max` limits the messages on disk in each direction, `window` the exchanges in
+    flight with a broker, and `packet_bytes_max` the size of a received packet.
     """
 
     data_dir: Path

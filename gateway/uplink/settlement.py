@@ -1,7 +1,7 @@
-"""Processing of everything that both brokers have sent since the last batch. Pure.
+"""Processing of the signals from both brokers since the last batch. Pure.
 
-Signals are processed in order of arrival. What depends on the disk is collected: changes of rows
-for the transaction, and packets to send after it.
+Signals are processed in order of arrival. The effects that depend on the disk are collected:
+changes of rows for the transaction, and packets to send after it.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,14 @@ from gateway.uplink.reception import Arrival, Reception
 from gateway.uplink.routes import Side
 
 _PASSING: Final = frozenset({codes.PACKET_ID_IN_USE, codes.QUOTA_EXCEEDED})
-"""Refusals that do not depend on the message: identifier in use, quota exceeded."""
+"""Reason codes of refusals that do not depend on the message."""
 _UNCLEAR: Final = frozenset({codes.UNSPECIFIED_ERROR, codes.IMPLEMENTATION_SPECIFIC_ERROR})
-"""Refusals that may or may not depend on it: unspecified, implementation specific. [MQTT5-2.4]
-table 2-6"""
+"""Reason codes of refusals that may or may not depend on the message. [MQTT5-2.4] table 2-6"""
 UNCLEAR_REFUSALS_MAX: Final = 12
-"""Refusals of one message, about a minute of attempts: a message that is never accepted must not
-slow the others."""
+"""Refusals after which a message is dropped, about a minute of attempts.
+
+A message that is never accepted must not slow the others down.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A session was resumed or created under this name."""
+    """A session was resumed, or created under the name `session`."""
 
     side: Side
     outlet: Outlet
@@ -54,21 +55,21 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The broker no longer has our session, so nothing of it continues."""
+    """The broker no longer has our session, so its exchanges cannot continue."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """A side's connection has ended."""
+    """The connection to a side's broker has ended."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """The broker has accepted these filters, with the requested QoS."""
+    """The broker has accepted the topic filters. `filters` is a JSON object of filters and QoS."""
 
     side: Side
     filters: str
@@ -78,7 +79,7 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 
 
 class SideChanges(ExchangeSettlement[Message]):
-    """Changes of one side in a batch: of the lane to it, and of what was received from it."""
+    """Changes for one side in a batch, in the lane to this side and in the reception from it."""
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:
         super().__init__(exchanges)
@@ -88,7 +89,7 @@ class SideChanges(ExchangeSettlement[Message]):
 
     @property
     def needs_commit(self) -> bool:
-        """True if something must be durable before packets are sent."""
+        """True if changes must be durable before packets are sent."""
         return bool(
             super().needs_commit
             or self.freed
@@ -98,7 +99,7 @@ class SideChanges(ExchangeSettlement[Message]):
 
 
 class Settlement:
-    """Applies signals to lanes and receptions. `paused` are the sides that refused a message."""
+    """Applies signals to lanes and receptions. `paused` are the sides to pause after a refusal."""
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
         self._lanes = lanes
@@ -109,7 +110,7 @@ class Settlement:
 
     @property
     def needs_commit(self) -> bool:
-        """True if something must be durable before packets are sent."""
+        """True if changes must be durable before packets are sent."""
         return any(changes.needs_commit for changes in self.changes.values())
 
     def settle(self, signal: Signal) -> None:
@@ -130,7 +131,7 @@ class Settlement:
             case Disconnected():
                 lane.outlet = None
                 reception.drop_arrivals()
-                # The next connection begins with the messages in flight at that time.
+                # The next connection starts by resending the messages that are then in flight.
                 changes.answers.clear()
             case Subscribed(_, filters):
                 changes.subscriptions = filters
@@ -154,7 +155,7 @@ class Settlement:
                 if packet_id in self._receptions[side].held:
                     self._receptions[side].held.discard(packet_id)
                     changes.freed.add(packet_id)
-                # An unknown identifier is answered too, so that the broker can free it.
+                # An unknown identifier gets a response too, so that the broker can free it.
                 changes.answers.append(pubcomp(packet_id))
             case Pubrec(reason_code=code) if code >= codes.FIRST_ERROR:
                 self._refuse(side, lane, lane.exchanges.receive_refusal(packet_id), code)

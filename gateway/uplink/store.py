@@ -11,11 +11,11 @@ from gateway.uplink.message import ROW_OVERHEAD_BYTES, Message
 from gateway.uplink.routes import Side
 
 TABLES: Final = {Side.REMOTE: "messages_out", Side.LOCAL: "messages_in"}
-"""Messages on their way to each side."""
+"""Names of the tables with messages to each side."""
 
 
 class Messages(QueueTable[Message]):
-    """Messages on their way to one side."""
+    """Messages that are queued for one side."""
 
     message_type = Message
     columns = ("topic", "payload", "qos", "retain", "properties", "expires_at")
@@ -30,7 +30,7 @@ class Messages(QueueTable[Message]):
 
 
 class UplinkStore(TableDatabase):
-    """The database at `path`. See `QueueDatabase` for the exceptions."""
+    """The uplink's database in one file. The exceptions are those of `QueueDatabase`."""
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN
@@ -44,24 +44,26 @@ class UplinkStore(TableDatabase):
         self.messages = {side: Messages(self._connection, name) for side, name in TABLES.items()}
         self.queue_tables = tuple(self.messages.values())
 
-    # Packet identifiers of QoS 2 messages that a side has sent and not released
+    # Packet identifiers of QoS 2 messages that a side has sent but not released
 
     def received(self, source: Side) -> set[int]:
-        """Return the packet identifiers of open QoS 2 messages from a side."""
+        """Return the packet identifiers of open QoS 2 exchanges with messages from a side."""
         rows = self._connection.execute(
             "SELECT packet_id FROM received WHERE side = ?", (int(source),)
         )
         return {packet_id for (packet_id,) in rows}
 
     def note_received(self, source: Side, packet_ids: Iterable[int]) -> None:
-        """Store packet identifiers whose messages are stored in the same transaction."""
+        """Store the packet identifiers of messages that the same transaction stores."""
         self._connection.executemany(
             "INSERT OR IGNORE INTO received (side, packet_id) VALUES (?, ?)",
             [(int(source), packet_id) for packet_id in packet_ids],
         )
 
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
-        """Delete packet identifiers after their PUBREL. None: all, because the session is lost."""
+        """Delete packet identifiers after their PUBREL, or with None all, because the session is
+        lost.
+        """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))
             return
@@ -71,9 +73,9 @@ class UplinkStore(TableDatabase):
         )
 
     def salvage_from(self, damaged: sqlite3.Connection) -> int:
-        """Copy what is readable in a damaged file into this new one.
+        """Copy the readable rows of a damaged file into this new file.
 
-        Return the number of messages.
+        Return the number of copied messages.
         """
         from gateway.process.files.salvage import copy_table  # noqa: PLC0415 - only where there is damage
 

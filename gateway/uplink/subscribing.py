@@ -1,4 +1,4 @@
-"""Subscriptions of a session, kept equal to the configuration."""
+"""Keeps the subscriptions of a session equal to the configuration."""
 
 import asyncio
 import logging
@@ -13,14 +13,14 @@ from gateway.uplink.lane import PACKET_ID_MAX
 logger = logging.getLogger(__name__)
 
 SUBACK_SECONDS_MAX: Final = 30.0
-"""A cluster that spreads a subscription over its nodes answers late."""
+"""Timeout in seconds. A cluster that distributes a subscription among its nodes responds late."""
 _QOS_MAX = 2
 _UNSUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 1
 _SUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 2
 
 
 class SubscriptionSync:
-    """The subscriptions of one connection. `lost` is set when it ends."""
+    """Changes the subscriptions of one connection. `lost` is set when the connection ends."""
 
     def __init__(
         self, client: SessionClient, version: int, lost: asyncio.Event, broker: str
@@ -32,19 +32,19 @@ class SubscriptionSync:
         self._answers: asyncio.Queue[Suback | Unsuback] = asyncio.Queue()
 
     def receive(self, packet: Suback | Unsuback) -> None:
-        """Process the answer to SUBSCRIBE or UNSUBSCRIBE."""
+        """Process a SUBACK or UNSUBACK."""
         self._answers.put_nowait(packet)
 
     async def bring_about(
         self, wanted: Mapping[str, int], have: Mapping[str, int]
     ) -> dict[str, int]:
-        """Change the subscriptions from `have` to `wanted`. Return the resulting ones.
+        """Change the subscriptions from `have` to `wanted`. Return the resulting subscriptions.
 
         Unchanged filters are not subscribed to again, because an MQTT 3.1.1 broker would resend all
         retained messages.
 
         Raises:
-            OSError, TimeoutError: the connection ended, or there was no valid answer.
+            OSError, TimeoutError: the connection ended, or there was no valid response.
         """
         if gone := [each for each in have if each not in wanted]:
             self._client.send_packet(
@@ -75,7 +75,10 @@ class SubscriptionSync:
             losing.cancel()
 
     def _granted(self, asked: Mapping[str, int], codes: list[int]) -> dict[str, int]:
-        """Return the filters that the broker has accepted. The others are requested again later."""
+        """Return the filters that the broker has accepted.
+
+        Rejected filters are requested again later.
+        """
         granted = {}
         for (each, qos), code in zip(asked.items(), codes, strict=True):
             if code > _QOS_MAX:
@@ -95,8 +98,8 @@ def _subscribe_of(filters: Mapping[str, int]) -> Subscribe:
     return Subscribe(
         _SUBSCRIBE_PACKET_ID,
         [
-            # Messages published by our own session do not come back, and retained messages come
-            # only with a new subscription.
+            # The broker does not return messages of our own session, and sends retained messages
+            # only for a new subscription.
             Subscription(each, qos, no_local=True, retain_as_published=True, retain_handling=1)
             for each, qos in filters.items()
         ],

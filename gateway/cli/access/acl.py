@@ -89,8 +89,8 @@ def show_rules(
 ) -> None:
     """List the access rules in effect, or only those that concern a user.
 
-    `%u` and `%c` are shown as placeholders. A rule for certain client ids or
-    listeners is listed for a user whatever they are.
+    `%u` and `%c` are shown as placeholders. Rules that apply only to certain
+    client ids or listeners are listed too.
 
     Examples:
 

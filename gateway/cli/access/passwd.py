@@ -89,7 +89,7 @@ def passwd(
 
 
 def _do(change: Callable[[], None]) -> None:
-    """Call `change`, which changes the password file. Raises CommandFailed if it cannot."""
+    """Call `change`, which changes the password file. Raises CommandFailed if that fails."""
     from gateway.broker.access.passwords.lines import PasswordFileError, UsernameRefused
 
     try:

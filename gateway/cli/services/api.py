@@ -78,7 +78,7 @@ def _settings_of(configuration: "Configuration", backup: "BackupCommand | None")
 def _backup_command(
     configuration: "Configuration", data_dir: Path | None
 ) -> "BackupCommand | None":
-    """Return the command that makes a backup of the whole gateway; None for a tenant's page."""
+    """Return the command that backs up the whole gateway, or None for a tenant's page."""
     import sys
 
     from api.status.backup import BackupCommand

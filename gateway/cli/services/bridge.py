@@ -65,11 +65,10 @@ def bridge(
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
-    """Add the gateway id, the availability topics and the page's URL for Home Assistant to the
-    settings.
+    """Return the settings with all values that descriptions for Home Assistant need.
 
-    Without the availability topics, Home Assistant would keep showing the last value of a device
-    that is gone.
+    These are the gateway id, the topics of availability and problems, and the page's URL. Without
+    availability topics, Home Assistant would keep showing the last value of a device that is gone.
     """
     from gateway.configuration.whole import GATEWAY_TOPIC
 

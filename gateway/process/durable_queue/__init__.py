@@ -1,6 +1,8 @@
-"""A queue on disk of a program that is an MQTT client: the bridge's outbox, and the uplink's lanes.
+"""A queue on disk for a program that is an MQTT client: the bridge's outbox or a lane of the
+uplink.
 
-Both store messages, publish them at QoS 1 or 2 and remove them when the exchange is complete, with
-one fsync for everything that arrived meanwhile. This package has the table, the exchanges and the
-commits. The programs add where messages come from and what is sent.
+Both programs store messages, publish them at QoS 1 or 2, and remove them when the exchange is
+complete. One fsync covers everything that arrived during the previous commit. This package contains
+the table, the exchanges and the commits. Each program adds the sources of its messages and the
+packets to send.
 """

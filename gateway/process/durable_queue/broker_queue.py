@@ -1,4 +1,4 @@
-"""Messages queued on disk for one broker, and the exchanges in flight with it."""
+"""Messages queued on disk for one broker, and the exchanges in flight with that broker."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,9 +10,10 @@ from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class BrokerQueue(Generic[Queued]):
-    """State in memory of a queue's table. `counters` count messages since the process started.
+    """The state of a queue's table in memory. `counters` count messages since the process started.
 
-    `waiting` is the number of messages without an exchange, `bytes_held` the size of all of them.
+    `waiting` is the number of messages without an exchange. `bytes_held` is the size of all
+    messages.
     """
 
     def __init__(
@@ -21,32 +22,32 @@ class BrokerQueue(Generic[Queued]):
         self.table = table
         self.exchanges = exchanges
         self.session_key = session_key
-        """Name of the property with our session's name at the broker."""
+        """Name of the property that stores the name of our session at the broker."""
         exchanges.resume(table.in_flight())
         count, self.bytes_held = table.totals()
         self.waiting = count - len(exchanges)
         self.last_started = self._last_started_before = 0
-        """No row up to this number waits."""
+        """Number of a row: neither this row nor an earlier one waits to be sent."""
         self.settlement = ExchangeSettlement(exchanges)
-        """Answers of the broker that the next commit makes durable."""
+        """Effects of the broker's responses, which the next commit makes durable."""
         self.started: list[Exchange[Queued]] = []
-        """Exchanges that it starts."""
+        """Exchanges that the next commit starts."""
         self.gone: list[Exchange[Queued]] = []
-        """Ended exchanges, whose rows it removes."""
+        """Completed exchanges. The next commit removes their rows."""
         self.counters: Counter[str] = Counter()
 
     @property
     def gone_bytes(self) -> int:
-        """Size of the messages in `gone`."""
+        """Size in bytes of the messages in `gone`."""
         return sum(each.message.bytes_count for each in self.gone)
 
     @property
     def can_start(self) -> bool:
-        """True if messages wait that may be sent now."""
+        """True if the window has room and messages wait to be sent."""
         return bool(self.waiting and self.exchanges.free)
 
     def settle(self, settlement: ExchangeSettlement[Queued]) -> None:
-        """Process a settlement, which the next commit makes durable."""
+        """Apply a settlement to the queue. The next commit makes it durable."""
         self.settlement, self.started = settlement, []
         self.gone += settlement.completed
         self.counters["forwarded"] += len(settlement.completed)
@@ -55,20 +56,20 @@ class BrokerQueue(Generic[Queued]):
             self.put_back(settlement.returned)
 
     def put_back(self, returned: Sequence[Exchange[Queued]]) -> None:
-        """Queue the messages of ended exchanges again."""
+        """Queue the messages of unfinished exchanges again."""
         self.waiting += len(returned)
         self.counters["republished"] += len(returned)
         self.last_started = min(self.last_started, *(each.number - 1 for each in returned))
 
     def write_settled(self) -> None:
-        """Write the settlement's changes, in the database's transaction: before any start."""
+        """Write the settlement's changes in the current transaction, before exchanges start."""
         self._last_started_before = self.last_started
         self.table.return_to_queue(self.settlement.returned)
         self.table.release(self.settlement.released)
         self.table.remove(each.number for each in self.gone)
 
     def rows_to_start(self, limit: int) -> list[tuple[int, Queued]]:
-        """Take the oldest messages that wait, with their numbers."""
+        """Return the oldest waiting messages with their row numbers, and count them as started."""
         rows = self.table.waiting(limit, after=self.last_started) if limit else []
         if rows:
             self.last_started = rows[-1][0]
@@ -76,7 +77,7 @@ class BrokerQueue(Generic[Queued]):
         return rows
 
     def start(self, limit: int) -> None:
-        """Start exchanges for the oldest messages, in the database's transaction."""
+        """Start exchanges for up to `limit` of the oldest messages, in the current transaction."""
         self.started = [self.exchanges.start(*row) for row in self.rows_to_start(limit)]
         self.table.start(self.started)
 
@@ -87,7 +88,7 @@ class BrokerQueue(Generic[Queued]):
         self.last_started, self.started = self._last_started_before, []
 
     def add(self, count: int, bytes_count: int) -> None:
-        """Count messages that a transaction adds. Negative numbers undo that."""
+        """Count messages that a transaction adds, or with negative numbers removes."""
         self.waiting += count
         self.bytes_held += bytes_count
 

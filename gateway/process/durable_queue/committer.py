@@ -1,12 +1,12 @@
-"""Commits of a queue: everything that arrived while the disk was busy is one transaction.
+"""Commits of a queue. Everything that arrived while the disk was busy becomes one transaction.
 
-The durability guarantee of the bridge and the uplink is one method, `QueueCommitter._commit_batch`:
-one transaction with one fsync, and the packets that depend on it are sent afterwards.
+The durability guarantee of the bridge and the uplink is one method, `QueueCommitter._commit_batch`.
+It makes one transaction with one fsync, and then sends the packets that depend on it:
 
 | sent | after this is durable |
 |---|---|
 | acknowledgement to the source of a message | the message, and that it was accepted |
-| PUBLISH | the message with the packet identifier it is sent under |
+| PUBLISH | the message with the packet identifier under which it is sent |
 | PUBREL | that PUBREC was received |
 | (no packet) | the removal after PUBCOMP or PUBACK, which joins the next commit |
 """
@@ -23,18 +23,22 @@ from gateway.process.files.queue_database import CommitThread, QueueDatabase
 from gateway.process.files.queue_opening import QueueNames
 
 NO_ROOM_SECONDS: Final = 0.5
-"""Wait between two attempts on a full disk."""
+"""Seconds between two attempts to write to a full disk."""
 REMOVAL_SECONDS_MAX: Final = 1.0
-"""How long a removal that no client waits for may wait for another commit: one fsync each would
-wear an SD card out."""
+"""Longest time in seconds that a removal, for which no client waits, is delayed to join another
+commit.
+
+One fsync for each removal would wear an SD card out.
+"""
 
 Signal = TypeVar("Signal")
 
 
 class QueueCommitter(ABC, Generic[Signal]):
-    """The only writer of the database of `queues`. Signals are what a connection received.
+    """The only writer of the database that contains `queues`. A signal is an event of a connection.
 
-    `commit_delay_seconds`: how long a batch waits for more, unless `hurry` is called.
+    `commit_delay_seconds` is the time that a batch waits for more signals, unless `hurry` is
+    called.
     """
 
     queues: Sequence[BrokerQueue[Any]]
@@ -55,49 +59,49 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._signals: list[Signal] = []
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()
-        """Set: the commit does not wait for more."""
+        """Set if the next commit starts without a delay."""
         self._settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._removal_timer: asyncio.TimerHandle | None = None
         self._removals_due = False
         self._stopping = False
         database.space.make_reserve()
 
-    # Defined by each program
+    # Methods that each program defines
 
     @property
     @abstractmethod
     def has_arrivals(self) -> bool:
-        """True if messages wait to be stored."""
+        """True if received messages wait to be stored."""
 
     @abstractmethod
     def _settle(self, signals: Sequence[Signal]) -> None:
-        """Settle signals, and give the results to the queues."""
+        """Process signals in order, and apply their effects to the queues."""
 
     @abstractmethod
     def _plan(self, *, takes_arrivals: bool) -> bool:
-        """Choose what to store. `takes_arrivals`: the disk has room for new messages.
+        """Choose what to store. Return True if a commit is needed for it.
 
-        Return True if it is worth a commit.
+        `takes_arrivals` is True if the disk has room for new messages.
         """
 
     @abstractmethod
     def _write_rows(self) -> None:
-        """Store what was planned, and start exchanges, in the transaction."""
+        """Store what `_plan` has chosen, and start exchanges, in the current transaction."""
 
     @abstractmethod
     def _committed(self) -> bool:
-        """Record that the batch is durable. Return True if another is due because of that."""
+        """Record that the batch is durable. Return True if another commit is due as a result."""
 
     @abstractmethod
     def _send(self) -> None:
-        """Send the packets that depend on the batch."""
+        """Send the packets that depend on the batch, which is durable now."""
 
     @abstractmethod
     def _report_disk(self) -> None:
-        """Report that `disk_full` has changed."""
+        """Log or report that `disk_full` has changed."""
 
     def signal(self, signal: Signal) -> None:
-        """Queue a connection's signal for the next commit."""
+        """Queue an event of a connection for the next commit."""
         self._signals.append(signal)
         self._changed.set()
 
@@ -106,13 +110,13 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._changed.set()
 
     def hurry(self) -> None:
-        """Start the next commit without waiting for more."""
+        """Start the next commit without `commit_delay_seconds`."""
         self._urgent.set()
 
     async def settle(self) -> None:
-        """Wait until everything signalled before this call is durable and answered.
+        """Wait until all signals before this call are durable, and their packets are sent.
 
-        New messages may still wait for room on the disk.
+        Received messages may still wait for room on the disk.
         """
         settled = self._settled
         self._changed.set()
@@ -122,7 +126,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         """Commit batches until `stop`.
 
         Raises:
-            QueueError: the disk failed. Nothing untrue has been sent, so a restart is safe.
+            QueueError: the disk failed. Nothing was acknowledged too early, so a restart is safe.
         """
         try:
             stopping = False
@@ -135,20 +139,20 @@ class QueueCommitter(ABC, Generic[Signal]):
             raise self._names.cannot_write(self._database.path, error) from error
 
     def stop(self) -> None:
-        """Make `run` commit the rest and return."""
+        """Make `run` commit the remaining changes and return."""
         self._stopping = self._removals_due = True
         self._urgent.set()
         self._changed.set()
 
     async def close(self) -> None:
-        """Close the database, after a COMMIT that may be running in the worker thread."""
+        """Close the database, after any COMMIT that is still running in the worker thread."""
         await self.commits.close()
         self._end_removal_timer()
 
     # One batch
 
     async def _gather(self) -> None:
-        """Wait for more to commit, as long as nothing is urgent."""
+        """Wait for more signals during `commit_delay_seconds`, or until `hurry` is called."""
         if self._commit_delay_seconds and not self.disk_full:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._commit_delay_seconds):
@@ -157,7 +161,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _commit_batch(self) -> bool:
         """Commit a batch and send its packets.
 
-        Return False if it was stopped on a full disk: nothing may be sent.
+        Return False if the program stops while the disk is full. Then nothing may be sent.
         """
         self._changed.clear()
         self._urgent.clear()
@@ -173,7 +177,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _write(self) -> bool:
         """Commit the pending changes and, if there is room, new messages.
 
-        Return False if there is not even room for the changes and the program is about to stop.
+        Return False if the program stops while there is not even room for the changes.
         """
         if self.disk_full or self.has_arrivals:
             self._note_disk(has_room=self._database.space.has_room())
@@ -191,7 +195,7 @@ class QueueCommitter(ABC, Generic[Signal]):
                 queue.take_back()
             was_full = self.disk_full
             self._note_disk(has_room=False)
-            if was_full:  # Otherwise there may be room without new messages.
+            if was_full:  # Otherwise, without new messages, there may be room.
                 if self._stopping:
                     return False
                 await asyncio.sleep(NO_ROOM_SECONDS)
@@ -199,7 +203,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         return True
 
     def _is_due(self, *, planned: bool) -> bool:
-        """Return True if there is more to commit than removals, or if these have waited."""
+        """Return True if a commit is due for delayed removals, or for any other change."""
         return planned or any(
             each.settlement.needs_commit or each.can_start or (each.gone and self._removals_due)
             for each in self.queues

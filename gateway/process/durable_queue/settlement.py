@@ -1,7 +1,7 @@
-"""Effects of a broker's answers on the exchanges with it, collected for the next commit. Pure.
+"""Effects of a broker's responses on the exchanges with it, collected for the next commit. Pure.
 
-Answers are settled in the order in which they arrived: one that the previous connection still
-delivered counts, and a lost session ends every exchange before it.
+Responses are processed in the order in which they arrived. A response that arrived before the
+connection was lost still counts. If the session is lost, every earlier exchange ends.
 """
 
 from collections.abc import Iterable
@@ -12,39 +12,42 @@ from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class PacketOf(Protocol[Queued]):
-    """Function that builds an exchange's packet."""
+    """Function that builds the packet for an exchange."""
 
     def __call__(self, exchange: Exchange[Queued], /, *, again: bool) -> bytes:
-        """Return the packet to send now. `again`: the broker may have received it before."""
+        """Return the packet to send now for an exchange.
+
+        `again` is True if the broker may have received the packet before.
+        """
 
 
 class ExchangeSettlement(Generic[Queued]):
-    """Changes of rows, and packets to send after they are durable."""
+    """Changes of rows, and packets to send after the changes are durable."""
 
     def __init__(self, exchanges: Exchanges[Queued]) -> None:
         self._exchanges = exchanges
         self.released: list[Exchange[Queued]] = []
-        """PUBREC was received."""
+        """Exchanges for which PUBREC was received."""
         self.returned: list[Exchange[Queued]] = []
-        """Ended unfinished: their messages are queued again."""
+        """Unfinished exchanges. Their messages are queued again."""
         self.completed: list[Exchange[Queued]] = []
-        """Ended by PUBCOMP or PUBACK. Their rows are removed by a later commit."""
+        """Exchanges completed by PUBCOMP or PUBACK. A later commit removes their rows."""
         self.unexpected_answers = 0
-        """Answers that completed no exchange."""
+        """Number of responses that did not belong to an exchange."""
         self.session: str | None = None
-        """Name of the session to store, empty for none. None: it has not changed."""
+        """Name of the session to store, empty for no session, or None if it has not changed."""
         self.answers: list[bytes] = []
-        """Packets that answer the broker's."""
+        """Packets that respond to the broker's packets."""
 
     @property
     def needs_commit(self) -> bool:
-        """True if something must be durable before packets are sent."""
+        """True if changes must be durable before packets are sent."""
         return bool(self.released or self.returned or self.session is not None)
 
     def receive_pubrec(self, packet_id: int, pubrel: bytes) -> None:
-        """Process a PUBREC, which `pubrel` answers.
+        """Process a PUBREC. `pubrel` is the packet that responds to it.
 
-        An unknown identifier is answered too, so that the broker can free it.
+        An unknown packet identifier gets a response too, so that the broker can free it.
         """
         exchange, first = self._exchanges.receive_pubrec(packet_id)
         if exchange is not None and first:
@@ -52,7 +55,7 @@ class ExchangeSettlement(Generic[Queued]):
         self.answers.append(pubrel)
 
     def complete(self, exchange: Exchange[Queued] | None) -> None:
-        """Note the exchange that an answer has completed, if any."""
+        """Record an exchange that a response has completed, or None for an unexpected response."""
         if exchange is None:
             self.unexpected_answers += 1
         else:
@@ -67,7 +70,7 @@ class ExchangeSettlement(Generic[Queued]):
     def packets(
         self, started: Iterable[Exchange[Queued]], packet_of: PacketOf[Queued]
     ) -> list[bytes]:
-        """Return the packets to send after the commit that has started `started`, in order."""
+        """Return the packets to send in order after the commit that started `started`."""
         # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
         again = [packet_of(each, again=True) for each in self._exchanges.take_unsent()]
         return [*self.answers, *again, *(packet_of(each, again=False) for each in started)]

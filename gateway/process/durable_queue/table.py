@@ -1,7 +1,7 @@
-"""A table of queued messages: rows numbered in order of arrival, and the exchanges begun for them.
+"""A table of queued messages, with rows numbered in order of arrival and the state of exchanges.
 
-Apart from the message's own columns a row has `number`, `packet_id` (NULL until an exchange begins)
-and `released` (1 after PUBREC).
+In addition to the message's own columns, a row has `number`, `packet_id` (NULL until its exchange
+starts) and `released` (1 after PUBREC).
 """
 
 import sqlite3
@@ -14,30 +14,31 @@ from gateway.process.mqtt_client.exchanges import Exchange, Sent
 
 
 class Storable(Sent, Protocol):
-    """A message that a queue stores."""
+    """A message that a queue can store."""
 
     @property
     def bytes_count(self) -> int:
-        """Size of its row, counted towards the queue's limit."""
+        """Size of the message's row in bytes, counted towards the queue's limit."""
 
 
 Queued = TypeVar("Queued", bound=Storable)
 
 
 class QueueTable(Generic[Queued]):
-    """Rows of one queue, written in the transactions of its database.
+    """The rows of one queue, written in the transactions of its database.
 
-    A subclass has the message's type and columns. `last_number` is the number of the newest row.
+    A subclass defines the type and the columns of its messages. `last_number` is the number of the
+    newest row.
     """
 
     message_type: ClassVar[Callable[..., Any]]
     """Builds a message from the values of `columns`."""
     columns: ClassVar[tuple[str, ...]]
-    """Columns of a message, named as its attributes. One is `retain`."""
+    """Columns of a message, named like the message's attributes. One of them is `retain`."""
     columns_of_batch: ClassVar[tuple[str, ...]] = ()
-    """Further columns that `insert` fills with one value for all its rows."""
+    """Further columns. `insert` writes the same value into all rows of a call."""
     bytes_of_row: ClassVar[str]
-    """SQL for the size of a row, the same as a message's `bytes_count`."""
+    """SQL expression for the size of a row in bytes, equal to the message's `bytes_count`."""
 
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
         self._connection = connection
@@ -57,9 +58,10 @@ class QueueTable(Generic[Queued]):
         return count, size_bytes or 0
 
     def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
-        """Append messages, numbered in their order.
+        """Append messages in their order.
 
-        `values_of_batch` are those of the first `columns_of_batch`; others get their defaults.
+        `values_of_batch` are the values of the first columns in `columns_of_batch`. The other
+        columns get their defaults.
         """
         names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])
         self._connection.executemany(
@@ -72,7 +74,10 @@ class QueueTable(Generic[Queued]):
         self.last_number += len(messages)
 
     def waiting(self, limit: int, *, after: int = 0) -> list[tuple[int, Queued]]:
-        """Return the oldest messages without an exchange above a number, with their numbers."""
+        """Return the oldest messages without an exchange, with their row numbers.
+
+        Only rows with a number above `after` are returned, at most `limit`.
+        """
         rows = self._connection.execute(
             f"SELECT number, {self._names} FROM {self._name} "
             "WHERE packet_id IS NULL AND number > ? ORDER BY number LIMIT ?",
@@ -81,7 +86,7 @@ class QueueTable(Generic[Queued]):
         return [(number, self._message_of(row)) for number, *row in rows]
 
     def in_flight(self) -> Iterator[Exchange[Queued]]:
-        """Yield the exchanges that the last run started, in row order."""
+        """Yield the exchanges that an earlier run started and did not complete, in row order."""
         rows = self._connection.execute(
             f"SELECT number, packet_id, released, {self._names} FROM {self._name} "
             "WHERE packet_id IS NOT NULL ORDER BY number"
@@ -94,25 +99,25 @@ class QueueTable(Generic[Queued]):
         self._update("packet_id = ?", [(each.packet_id, each.number) for each in exchanges])
 
     def release(self, exchanges: Iterable[Exchange[Queued]]) -> None:
-        """Store that PUBREC was received."""
+        """Store that PUBREC was received for these exchanges."""
         self._update("released = 1", [(each.number,) for each in exchanges])
 
     def return_to_queue(self, exchanges: Iterable[Exchange[Queued]]) -> None:
-        """Put messages back into the queue, because their exchanges ended unfinished."""
+        """Put the messages of unfinished exchanges back into the queue."""
         self._update("packet_id = NULL, released = 0", [(each.number,) for each in exchanges])
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """Delete messages that are complete or given up."""
+        """Delete the rows of messages that are complete or cannot be sent."""
         self._connection.executemany(
             f"DELETE FROM {self._name} WHERE number = ?", [(number,) for number in numbers]
         )
 
     def begin(self) -> None:
-        """Prepare for `roll_back`: a transaction begins."""
+        """Remember the last number at the start of a transaction, for `roll_back`."""
         self._last_committed = self.last_number
 
     def roll_back(self) -> None:
-        """Take back the numbers of rows that were not stored."""
+        """Reuse the numbers of rows that were not stored, after a transaction was rolled back."""
         self.last_number = self._last_committed
 
     def _message_of(self, row: list[Any]) -> Queued:
@@ -125,7 +130,7 @@ class QueueTable(Generic[Queued]):
 
 
 class TableDatabase(QueueDatabase):
-    """A queue's database with `queue_tables`, which `_load` creates."""
+    """The database of one or more queues. `_load` in a subclass creates `queue_tables`."""
 
     queue_tables: Sequence[QueueTable[Any]]
 
@@ -136,7 +141,7 @@ class TableDatabase(QueueDatabase):
         super().begin()
 
     def roll_back(self) -> None:
-        """Roll the transaction back. Nothing since `begin` is stored."""
+        """Roll the transaction back. No change since `begin` is stored."""
         super().roll_back()
         for table in self.queue_tables:
             table.roll_back()
