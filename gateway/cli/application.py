@@ -28,10 +28,7 @@ from gateway.process.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
 COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"
-"""The shell's completion script sets this variable.
-
-The command then prints the possible next words.
-"""
+"""A completion script sets this variable. The command then prints the possible next words."""
 
 Shell = Literal["bash", "zsh", "fish"]
 

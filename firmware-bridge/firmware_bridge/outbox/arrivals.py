@@ -86,7 +86,7 @@ class Arrivals:
         self._gathered += publications
         bytes_count = sum(each.bytes_count for each in publications)
         self._gathered_bytes += bytes_count
-        if publications and publications[0].gives_way_of is not None:  # all are of one port
+        if publications and publications[0].gives_way_of is not None:  # all are from one port
             self._gathered_removable_bytes += bytes_count
         return self.durable
 

@@ -8,22 +8,22 @@ so that a new frame only changes one small row::
 
 from collections.abc import Iterator
 
-# Frames whose digests are known: a board may have 32 on the line, and sends each again after half
-# a second. At 115,200 baud 200 frames of 28 bytes pass meanwhile: five acknowledgements in a row
-# can be lost.
+# Number of frames whose digests are known. A board may have 32 unacknowledged frames, and resends
+# each after half a second. At 115,200 baud 200 frames of 28 bytes pass in this time, so five
+# acknowledgements in a row can be lost.
 FRAMES_REMEMBERED = 1024
 FRAMES_PER_BLOCK = 64
 BLOCKS_PER_START_MAX = FRAMES_REMEMBERED // FRAMES_PER_BLOCK + 1
-# docs/formats/board-frame.md: a board has at most 32 frames unacknowledged, so more than those
-# cannot be resends while nothing new has come. Twice as many, for two boards of one number.
+# docs/formats/board-frame.md: a board has at most 32 unacknowledged frames, so without a new frame
+# it cannot resend more than these. The limit is twice as many, for two boards with one number.
 RESENDS_MAX = 64
-# A board's next frame is at most this far ahead of those that it may have on the line.
+# A board's next frame is at most this far ahead of its latest accepted frame.
 FRAMES_AHEAD_MAX = 32
 
 DIGEST_BYTES = 8
 BLOCK_BYTES = FRAMES_PER_BLOCK * DIGEST_BYTES
 NOT_ACCEPTED = bytes(DIGEST_BYTES)
-# Accepted by an earlier version, which kept no digests.
+# The frame was accepted by an earlier version, which did not store digests.
 UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
 
 

@@ -16,17 +16,17 @@ from dataclasses import dataclass, field
 from firmware_bridge.outbox.board_start import BoardStart
 from firmware_bridge.readings.numbering import BoardIdentity
 
-# A gateway's serial lines carry tens of boards; more are noise that passed the CRC.
+# A gateway's serial lines carry tens of boards. More than this are noise that passed the CRC.
 DEVICES_MAX = 1024
-# A board resends frames of its own latest start only; more for boards swapped to and fro.
+# A board resends only frames of its latest start. More are for boards that are swapped.
 STARTS_PER_DEVICE_MAX = 32
-# One start whole for each device. About 600 bytes each, so 10 MB at the most.
+# One complete start for each device. A block takes about 600 bytes, so all take at most 10 MB.
 BLOCKS_MAX = 16384
-# Boot numbers that were used: a board that starts every hour uses 8,760 a year. About 2 MB.
+# Used boot numbers. A board that starts every hour uses 8,760 a year. They take about 2 MB.
 BOOTS_COUNTED_MAX = 16384
-# So that a published boot stays below 2**53, which every reader of JSON keeps exact.
+# A published boot number must stay below 2**53, because JSON readers keep only such numbers exact.
 REPEATS_MAX = 2**20
-# A board's own boot number is 32 bits.
+# A board's own boot number has 32 bits.
 BOOTS = 2**32
 
 StartKey = tuple[int, int, int]
@@ -85,7 +85,7 @@ class Boards:
 
     def __init__(self, rows: BoardRows | None = None) -> None:
         """Load the rows that the outbox has stored, in their order of use."""
-        # In the order of use, the latest last.
+        # In the order of use, with the most recently used last.
         self._starts: OrderedDict[StartKey, BoardStart] = OrderedDict()
         self._of_device: dict[int, list[StartKey]] = {}
         self._counts: dict[BootKey, int] = {}
@@ -129,14 +129,14 @@ class Boards:
             if own.is_resent(sequence, digest):
                 return Placement(own, is_new=False, begins=False)
             for other in starts[1:]:
-                # Contents that are always the same do not show which start this is.
+                # If the contents are always the same, they do not show which start this is.
                 if other.holds(sequence, digest) and not own.knows(digest):
                     return Placement(other, is_new=False, begins=False)
         for start in starts:
             if start.is_next(sequence):
                 return Placement(start, is_new=True, begins=False)
         for start in starts:
-            # A board that gave frames up, or was not connected for a while.
+            # The board has discarded frames, or was not connected for a while.
             if sequence > start.latest:
                 return Placement(start, is_new=True, begins=False)
         repeat = self._starts_counted(identity.device, identity.boot)
@@ -191,7 +191,7 @@ class Boards:
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot
         ]
-        # `sorted` keeps the order of equals.
+        # `sorted` is stable, so the order of use is kept otherwise.
         return sorted(used, key=lambda start: start.source != source)
 
     def _latest_first(self, device: int) -> Iterator[tuple[StartKey, BoardStart]]:

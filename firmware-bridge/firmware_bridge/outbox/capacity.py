@@ -6,7 +6,7 @@ from typing import Literal
 
 logger = logging.getLogger(__name__)
 
-# A full outbox takes readings again below this share, so that it does not flap.
+# A full outbox accepts readings again below this share, so that its state does not flap.
 _ROOM_SHARE = 0.9
 
 

@@ -59,7 +59,7 @@ class Committer(QueueCommitter[Signal]):
         self.delivery_times = DeliveryTimes()
         self._update_room()
 
-    # What the outbox does
+    # Methods for the outbox
 
     def note_arrival(self) -> None:
         """Start a commit after readings were added to `arrivals`.
@@ -68,7 +68,7 @@ class Committer(QueueCommitter[Signal]):
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:
-            self.hurry()  # more than can be published together
+            self.hurry()  # more readings than fit into the window
         self._update_room()
         self.wake()
 
@@ -76,7 +76,7 @@ class Committer(QueueCommitter[Signal]):
         """Queue an event from the MQTT client, such as a PUBREC, for the next commit."""
         super().signal(signal)
         if self.queue.waiting:
-            self.hurry()  # for its place in the window
+            self.hurry()  # a completed exchange makes room in the window
 
     @property
     def has_arrivals(self) -> bool:
@@ -120,7 +120,7 @@ class Committer(QueueCommitter[Signal]):
             settlement.settle(signal)
         settlement.session = self.session.take_unwritten()
         self._settlement = settlement
-        # Without a connection no exchange starts.
+        # Without a connection, no exchange starts.
         self.queue.exchanges.window = self._window if settlement.send is not None else 0
         self.queue.settle(settlement)
         self.delivery_times.completed(settlement.completed)

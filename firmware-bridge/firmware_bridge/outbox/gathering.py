@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import DEVICES_MAX
 
-# Half of what a board may have unacknowledged (docs/formats/board-frame.md): the next ones are
-# under way while these are being committed.
+# Half of the frames that a board may have unacknowledged (docs/formats/board-frame.md), so that it
+# can send the next ones while these are being committed.
 FRAMES_GATHERED_MAX = 16
-# A frame that comes so soon after an acknowledgement was sent because of it: 28 bytes and their
-# acknowledgement take 50 ms at 9,600 baud, and a board's program may take as long.
+# A frame that arrives this soon after an acknowledgement was sent because of it: 28 bytes and
+# their acknowledgement take 50 ms at 9,600 baud, and a board's program may take as long.
 PROMPT_SECONDS = 0.2
 
 

@@ -19,9 +19,9 @@ FULL_BY_BYTES = "outbox_full"
 FULL_BY_AGE = "outbox_age"
 """The reasons for dropping readings, as they are named in the port's counters."""
 
-# Rows that are read together.
+# Rows per query.
 _PAGE_ROWS = 256
-# Seconds between two checks of the age of readings, in addition to those at commits.
+# Maximum seconds between two checks of the age of readings, in addition to those at commits.
 _LOOK_SECONDS_MAX = 60.0
 # Readings are no longer dropped below this share of the limit.
 _ROOM_SHARE = 0.9
@@ -97,7 +97,7 @@ class GivingWay:
             page = self._readings.removable_after(number, _PAGE_ROWS)
             for row in page:
                 if row.port not in self._ports:
-                    continue  # the port keeps its readings now
+                    continue  # the port is not watched, so its readings are kept
                 is_old = self.ageing.is_old(row.arrived)
                 if excess <= 0 and not is_old:
                     page = []

@@ -26,7 +26,7 @@ from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 from gateway.process.files.queue_database import CommitThread
 
-# Readings that wait for their commit; beyond it a port stops reading until the disk has caught up.
+# Readings that wait for their commit. Above this, ports stop reading until the disk catches up.
 UNCOMMITTED_BYTES_MAX = 4 * 1024 * 1024
 
 
@@ -75,7 +75,7 @@ class Outbox:
         self.start_number = self._committer.start_number
         """The number of times that the bridge was started with this outbox."""
 
-    # What ports do
+    # Methods for ports
 
     def submit(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         """Submit readings of a sensor that cannot repeat them, and commit without delay.
@@ -167,7 +167,7 @@ class Outbox:
         self._committer.wake()
         await asyncio.shield(self._arrivals.durable)
 
-    # What the MQTT client does
+    # Methods for the MQTT client
 
     @property
     def session(self) -> str | None:
@@ -214,7 +214,7 @@ class Outbox:
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 
-    # What the composition root does
+    # Methods for the composition root
 
     async def run(self) -> None:
         """Commit batches until `stop` is called.

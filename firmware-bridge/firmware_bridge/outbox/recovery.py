@@ -64,7 +64,8 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
     # Tables of earlier versions, and tables with a damaged schema, do not have this column.
     columns = {row[1] for row in _readable(damaged, "PRAGMA table_info(readings)")}
     retain = "retain" if "retain" in columns else "0"
-    # From both ends: a broken page in the middle hides neither the oldest nor the newest rows.
+    # Read from both ends, so that a damaged page in the middle hides neither the oldest nor the
+    # newest rows.
     for order in ("ASC", "DESC"):
         query = (
             f"SELECT number, topic, payload, {retain} FROM readings "  # noqa: S608 - see above

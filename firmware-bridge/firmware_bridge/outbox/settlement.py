@@ -99,7 +99,7 @@ class Settlement(ExchangeSettlement[Publication]):
         if self.send is None:
             return
         if self._replay:
-            self.answers.clear()  # each PUBREL is among the packets that are sent again
+            self.answers.clear()  # each PUBREL is among the resent packets
         for packet in self.packets(started, packet_of):
             self.send(packet)
 

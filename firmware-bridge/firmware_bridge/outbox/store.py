@@ -12,7 +12,7 @@ from gateway.process.durable_queue.table import QueueTable, TableDatabase
 # Maximum number of kinds that are loaded for a port at a start: the newest. Noise on a line may
 # look like new names, so half of a decoder's memory stays free for names after the start.
 KINDS_REMEMBERED_MAX = KINDS_KEPT_MAX // 2
-# Rows for all ports, at most: 16 ports with as many quantities, about 1 MB.
+# Maximum number of rows for all ports: 16 ports with that many quantities, about 1 MB.
 KINDS_STORED_MAX = 16 * KINDS_REMEMBERED_MAX
 
 

@@ -32,16 +32,10 @@ FileOption = Annotated[
 def answer(
     user: Annotated[str, typer.Argument(help="User name, or - for a client without a user.")],
     action: Annotated[Action, typer.Argument(help="Action of the client.")],
-    topic: Annotated[
-        str, typer.Argument(help="Topic, or topic filter to subscribe to. Omit with connect.")
-    ] = "",
+    topic: Annotated[str, typer.Argument(help="Topic or topic filter. Omit with connect.")] = "",
     client_id: Annotated[str, typer.Option("--client-id", help="Client id.")] = "",
     listener: Annotated[
-        str,
-        typer.Option(
-            "--listener",
-            help="Listener to which the client connects, as named by `oncegate acl show`.",
-        ),
+        str, typer.Option("--listener", help="Listener, as named by `acl show`.")
     ] = "",
     qos: Annotated[int, typer.Option("--qos", help="QoS: 0, 1 or 2.", min=0, max=2)] = 0,
     retain: Annotated[bool, typer.Option("--retain", help="Test a retained message.")] = False,

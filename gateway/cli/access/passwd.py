@@ -57,9 +57,8 @@ def passwd(
 ) -> None:
     """Set a user's password, remove a user, or import Mosquitto's users.
 
-    The file contains Argon2 hashes or, with --scram, keys for SCRAM-SHA-256
-    (MQTT 5.0). Name it as password_file in the section access. `oncegate ctl
-    reload` makes a running broker read changes.
+    The file contains Argon2 hashes, or with --scram keys for SCRAM-SHA-256. Set
+    password_file in the section access to it, and run `oncegate ctl reload`.
 
     Examples:
 

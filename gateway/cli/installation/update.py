@@ -23,8 +23,7 @@ CONTAINER_MARKS = (Path("/run/.containerenv"), Path("/.dockerenv"))
 
 def update(
     bundle: Annotated[
-        str | None,
-        typer.Argument(metavar="FILE|URL", help="A .raucb file, or its https:// URL."),
+        str | None, typer.Argument(metavar="FILE|URL", help="A .raucb file, or its https:// URL.")
     ] = None,
     rollback_ends: Annotated[
         bool,
@@ -65,10 +64,10 @@ def update(
 
 
 def way_here() -> str:
-    """Return a sentence that says how to update this kind of installation.
+    """Return how to update this kind of installation, as a part of an error message.
 
-    The sentence never names a package index. Oncegate is not on one, so such a command would
-    install whatever a stranger registers there.
+    The text never names a package index. Oncegate is not on one, so such a command would install
+    whatever a stranger registers there.
     """
     if Path(sys.prefix) == PACKAGE:
         if any(mark.exists() for mark in CONTAINER_MARKS):

@@ -110,11 +110,7 @@ def sniff(
     config: ConfigOption = None,
     seconds: SecondsOption = None,
     listen: Annotated[
-        bool,
-        typer.Option(
-            "--listen",
-            help="Send no Modbus requests. Show the requests and responses of other programs.",
-        ),
+        bool, typer.Option("--listen", help="Show Modbus requests of others, and send none.")
     ] = False,
 ) -> None:
     """Show what a port receives: the bytes, and next to them the decoded values.
@@ -220,14 +216,10 @@ def replay(
 def detect(
     port: PortArgument,
     seconds: Annotated[
-        float,
-        typer.Option(
-            "--seconds", "-s", help="Seconds for each line setting that is tried.", min=0.05
-        ),
+        float, typer.Option("--seconds", "-s", help="Seconds for each line setting.", min=0.05)
     ] = 3.0,
     line: Annotated[
-        str | None,
-        typer.Option("--line", "-l", metavar="LINE", help="Try only these line settings."),
+        str | None, typer.Option("--line", "-l", metavar="LINE", help="Try only this line.")
     ] = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="Poll for a meter (D0, M-Bus) if nothing is received.")

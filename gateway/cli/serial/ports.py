@@ -51,7 +51,7 @@ def watched_of(
         listen: True to listen to other programs' requests instead of polling the devices.
 
     Raises:
-        CommandFailed: with one line that says how to fix the options.
+        CommandFailed: with one line about the fix.
     """
     if name is None:
         if port is None:
