@@ -86,8 +86,8 @@ class OpenHandshakes(Attack):
 
     name = "TLS handshakes left open"
     sentence = (
-        "100 TLS connections a second: a third ends behind its ClientHello, a third in it, a third "
-        "sends it a byte each 100 ms."
+        "100 TLS connections a second: a third stops after its ClientHello, a third within it, and "
+        "a third sends it a byte each 100 ms."
     )
     allowance = Allowance(connections=2_000, handshakes=1_000)
     counters = ("connect_timeout",)
@@ -141,7 +141,7 @@ class WrongRecords(Attack):
     """Complete handshakes, followed by records that cannot be decrypted."""
 
     name = "wrong TLS records"
-    sentence = "20 TLS handshakes a second, each with a record behind it that is too long or wrong."
+    sentence = "20 TLS handshakes a second, each followed by a record that is too long or wrong."
     allowance = Allowance(connections=100, handshakes=100)
     counters = ("tls_record",)
 
