@@ -1,7 +1,8 @@
-"""A tolerant JSON parser for values from sensors. One odd value does not invalidate the line.
+"""A tolerant JSON parser for values from sensors. One odd value does not invalidate its line.
 
 A string from a sensor may contain half of a surrogate pair. A number may be NaN or have thousands
-of digits. Each is converted to a value that a model can reject by itself, or that a page can show.
+of digits. The parser converts each to a value that a model can reject by itself, or that a page can
+show.
 """
 
 import json

@@ -87,9 +87,9 @@ class Readings(Section):
     quantities: Annotated[tuple[QuantityRule, ...], Items()] = ()
 
     def check(self) -> None:
-        """Check that readings can be published, each device and quantity to a topic of its own.
+        """Check that each device and quantity is published to its own topic, in a valid format.
 
-        Raises the error that `refusal` creates if this is not the case.
+        Raises the error from `quantities.refusal` if this is not the case.
         """
         self._check_tags()
         found = PLACEHOLDER.findall(self.topic)

@@ -30,7 +30,10 @@ class Section:
         return written
 
     def check(self) -> None:
-        """Check that the values do not conflict. Raises the error from `refusal` if they do."""
+        """Check that the section's values do not conflict.
+
+        Raises the error from `refusal` if they do.
+        """
 
 
 def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
