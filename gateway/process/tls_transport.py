@@ -105,7 +105,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self.end_before(lambda socket: socket.close())
 
     def end_before(self, close: Callable[[asyncio.Transport], None]) -> None:
-        """Send the end of TLS, and then call `close` with the socket's transport to close it."""
+        """Send TLS's close_notify alert, and then call `close` with the socket's transport."""
         if self._tls is not None and self._is_established and not self._is_over:
             # unwrap also expects the peer's end of TLS, but this is not awaited.
             with contextlib.suppress(ssl.SSLError):

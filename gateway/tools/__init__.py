@@ -1,1 +1,1 @@
-"""Commands that run once and exit: the audit of a session log, and the load generator."""
+"""Commands that run once and exit: the audit of a session log, backups, and the load generator."""

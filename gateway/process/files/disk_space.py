@@ -94,7 +94,7 @@ class DiskSpace:
     def has_room(self) -> bool:
         """Return True if there is enough free space to store new data.
 
-        The rest of the space is reserved for deleting stored data.
+        The remaining free space is reserved for deleting stored data.
         """
         total_bytes, free_bytes = self._disk()
         return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)

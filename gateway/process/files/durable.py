@@ -55,9 +55,9 @@ def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
 
 @dataclass(frozen=True)
 class Rights:
-    """Mode of a new file, and its user and group, if they are not the process's own.
+    """The mode of a new file, and its owner if this is not the user and group of the process.
 
-    The umask restricts the mode unless it `is_exact`.
+    The umask restricts the mode, unless `is_exact` is True.
     """
 
     mode: int = FILE_MODE

@@ -80,7 +80,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
 def first_line_of(path: Path, bytes_max: int) -> str:
     """Return the first line of a secret file without its line end.
 
-    Of a longer line, `bytes_max` + 2 bytes are returned, so that the caller can reject it.
+    If the line is longer than `bytes_max`, the result is too long as well (up to `bytes_max` + 2
+    bytes), so that the caller can reject it.
 
     Raises:
         SecretExposed: if other users can read or write the file.

@@ -2,7 +2,7 @@
 
 It is the base of the bridge's outbox and the uplink's queue. Statements run in the event loop's
 thread and only change SQLite's cache. `CommitThread` calls `QueueDatabase.commit`, which waits for
-the disk. No other code uses the connection meanwhile.
+the disk. During a commit no other code uses the connection.
 """
 
 import asyncio

@@ -28,7 +28,7 @@ COMMIT_SECONDS_MAX = 60.0
 
 
 class Closing(Protocol):
-    """The interface of an object that works on an open queue."""
+    """The interface of an object that uses an open queue and can close it."""
 
     async def close(self) -> None:
         """Close the queue's file. If a commit is running, wait for it first."""

@@ -160,7 +160,10 @@ def _copy_around_damage(
 def _copy(
     rows: ReadableRows, target: sqlite3.Connection, insert: str
 ) -> tuple[bool, tuple[Any, ...] | None]:
-    """Insert rows. Return True if all of them were readable, and the last readable row."""
+    """Insert rows until one cannot be read.
+
+    Return a pair: True if all rows were readable, and the last row that was read, or None.
+    """
     last = None
     for row in rows:
         target.execute(insert, row)

@@ -41,7 +41,7 @@ _SEGMENT = re.compile(r".+\.([0-9]{8,19})\.([0-9]{12,19})-([0-9]{12,19})\.[0-9a-
 
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentFile:
-    """A segment as described by its file name. Segments sort in the order of the chain."""
+    """A segment file: the fields of its name, and its size. Segment files sort by number."""
 
     number: int
     name: str
@@ -66,7 +66,7 @@ class Subfolder:
 
 
 def subfolder_of(folder: Path, number: int) -> Path:
-    """Return the folder or subfolder for the segment with this number."""
+    """Return `folder` or the subfolder of it that stores the segment with this number."""
     if number < SUBFOLDER_SEGMENTS:
         return folder
     return folder / f"{number // SUBFOLDER_SEGMENTS:05d}___"

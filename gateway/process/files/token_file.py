@@ -96,10 +96,10 @@ def write_tokens(path: Path, tokens: Sequence[Token]) -> None:
 
 
 def read_tokens(path: Path) -> list[Token]:
-    """Read the file.
+    """Return the tokens in a token file.
 
     Raises:
-        TokensFileError: the file is unreadable, or one of its lines is invalid.
+        TokensFileError: if the file is unreadable, or one of its lines is invalid.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

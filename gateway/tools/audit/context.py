@@ -12,9 +12,9 @@ Event = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Message, session and events that an exception concerns.
+    """The message, session and events that an exception concerns.
 
-    `segment` is the segment of the current event, if it is None.
+    If `segment` is None, the exception concerns the segment of the current event.
     """
 
     message: int | None = None
@@ -61,9 +61,10 @@ class Context:
     ) -> None:
         """Report an exception at the current event.
 
-        `epoch` is the epoch of the earlier event that the current event contradicts. The exception
-        is a violation if `epoch` is the current one, and otherwise inconclusive. `since` is the
-        sequence number of the earlier event.
+        `law` is the name of the check that found the exception, and `detail` describes it. `epoch`
+        is the epoch of the earlier event that the current event contradicts. The exception is a
+        violation if `epoch` is the current one, and otherwise inconclusive. `since` is the sequence
+        number of the earlier event.
         """
         is_firm = epoch == self.epoch
         sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)
@@ -81,7 +82,10 @@ class Context:
         detail: str,
         place: Place = Place(),
     ) -> None:
-        """Report an exception with a given verdict: violation or inconclusive."""
+        """Report an exception with its verdict, which is violation or inconclusive.
+
+        `law` is the name of the check that found the exception.
+        """
         session = place.session
         self.findings.add(
             LawException(

@@ -51,7 +51,7 @@ class DeliveryChecks:
         )
 
     def _enter(self, session: SessionState, message: int, position: int) -> None:
-        """Check that a new entry takes the next position in its session's queue."""
+        """Check that a new queue entry takes the next position in its session's queue."""
         expected = session.next_position
         is_firm = session.entered_from is not None and position >= session.entered_from
         if expected is None or position >= expected:

@@ -17,7 +17,7 @@ MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
 
 @dataclass(slots=True)
 class Run:
-    """The release of a message, and the queue entries recorded for the message so far."""
+    """The release of a message, with the queue entries recorded for the message so far."""
 
     publisher: int
     message: int
@@ -73,7 +73,7 @@ class FanOut:
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, session: SessionState, message: int) -> None:
-        """Record a session's entry for the message: queued, started directly, or dropped."""
+        """Record a session's queue entry for the message: queued, started directly, or dropped."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:
@@ -163,7 +163,7 @@ class FanOut:
             self._doubt(run, entries)
 
     def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
-        """Compare the entries with the persistent sessions that the log shows as subscribed."""
+        """Compare the run's queue entries with the persistent sessions subscribed in the log."""
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
             if qos and number not in run.entries:
@@ -178,7 +178,7 @@ class FanOut:
                 self._add("violation", run, detail, number)
 
     def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
-        """Report a subscribed persistent session that has no entry."""
+        """Report that a subscribed persistent session has no queue entry for the run's message."""
         verdict: ExceptionVerdict = "inconclusive"
         if is_cut:
             detail = "it is the last in the log, and the end of its batch is missing"

@@ -21,7 +21,7 @@ with the position."""
 
 @dataclass(frozen=True)
 class Database:
-    """An open transaction on the tables, and the journal up to a later moment."""
+    """The database to compare: an open transaction on its tables, and its journal."""
 
     connection: sqlite3.Connection
     data_dir: Path
@@ -30,7 +30,7 @@ class Database:
 
 
 def compare(check: LogCheck, database: Database) -> None:
-    """Run the check `state`.
+    """Compare the messages that are open in the log with the database: the check `state`.
 
     Raises `OSError` and `sqlite3.Error` if the database cannot be read.
     """

@@ -13,9 +13,9 @@ _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 
 
 class LogCheck:
-    """Runs all checks on one log.
+    """Runs all checks on the log of one database.
 
-    Batches and breaks are passed in order, and `finish` comes last.
+    The caller passes events and breaks in the order of the log, and then calls `finish`.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -90,7 +90,10 @@ class LogCheck:
         self.break_here()
 
     def break_here(self) -> None:
-        """Record a break in the log: events are missing here, so the state may have changed."""
+        """Record a break in the log.
+
+        Events are missing at this point, so the state may have changed.
+        """
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
         self.context.epoch += 1
@@ -111,7 +114,7 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report open messages as inconclusive: they may have ended in a gap of the log.
+        """Report open messages as inconclusive, because their end may be in a gap of the log.
 
         `why` describes the gap. With `also_firm` all open messages are reported, otherwise only
         messages from before the latest break.

@@ -39,7 +39,7 @@ def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str
 
 
 def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
-    """Yield the gateways that have two segments with the same number."""
+    """Yield the gateways that have two different segments with the same number."""
     contested = (
         one.gateway
         for (one, _), (other, _) in pairwise(in_order(found))
@@ -52,7 +52,7 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
 def _outside_the_chain(
     by_number: dict[int, list[Found]], vouching: SignatureTrust
 ) -> Iterator[tuple[str, str]]:
-    """Yield file name and reason of the segments outside the chain.
+    """Yield the file name of each segment outside the chain, and the reason to reject the segment.
 
     The chain is followed backwards from a trusted segment.
     """
@@ -71,7 +71,11 @@ def _outside_the_chain(
 
 
 def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
-    """Return the first signed segment, or the newest segment if none is signed."""
+    """Return the segment where following the chain begins.
+
+    It is the first signed segment. If no segment is signed, it is the newest one, or None if
+    several segments have the newest number.
+    """
     for number in sorted(by_number):
         stretch = _signed_of(by_number[number], vouching)
         if stretch is not None:

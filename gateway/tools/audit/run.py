@@ -183,11 +183,11 @@ class Audit:
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Return the sequence number of the newest batch in the journal that a segment may contain.
+    """Return the first sequence number of the newest batch that may be in a segment, or 0 if none.
 
-    This is the newest batch whose broker start occurs in the segments. Earlier batches cannot be
-    new. Return 0 if there is no such batch. The search goes backwards, because the newest batch is
-    usually the result.
+    This is the newest batch of the journal whose broker start occurs in the segments. No later
+    batch can be in a segment. The search goes backwards, because the newest batch is usually the
+    result.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

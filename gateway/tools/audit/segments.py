@@ -53,7 +53,10 @@ def _number_of(text: str) -> int:
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """Load the events of a segment. Raises `DamagedSegment` if it is invalid, and `OSError`."""
+    """Load the events of a segment.
+
+    Raises `DamagedSegment` if the segment is invalid, and `OSError` if it cannot be read.
+    """
     try:
         segment = load_segment(path)
     except FileNotFoundError:

@@ -70,7 +70,7 @@ class SessionState:
     outbound: dict[int, InFlight] = field(default_factory=dict)
 
     def lose_track(self) -> None:
-        """Forget the queue positions, because entries may have been added in a gap of the log."""
+        """Forget the queue positions, because a gap of the log may have added queue entries."""
         self.next_position = None
         self.entered_from = None
 

@@ -14,7 +14,7 @@ class SignatureTrust:
     """Checks the signatures of each gateway's segments, in the order of segment numbers."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
-        """Start with the keys from the file of `--keys`.
+        """Create the checks, with the keys from the file of `--keys` as `pinned`.
 
         A gateway in this file may only use the keys listed there.
         """

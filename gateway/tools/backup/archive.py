@@ -23,7 +23,7 @@ from gateway.tools.backup.manifest import (
 
 BLOCK_BYTES: Final = tarfile.BLOCKSIZE
 SLICE_BYTES: Final = 1 << 20
-"""Bytes that are read and written at a time."""
+"""Maximum number of bytes that are read or written at a time."""
 COMPRESSION_LEVEL: Final = 6
 
 _END: Final = bytes(2 * BLOCK_BYTES)
@@ -62,14 +62,14 @@ def _write_member(stream: gzip.GzipFile, name: str, size: int, slices: Iterator[
 
 
 def _header_of(name: str, size: int) -> bytes:
-    """Return the tar header of a member. A name of more than 100 bytes adds two blocks to it."""
+    """Return the tar header of a member. A name of more than 100 bytes adds two blocks."""
     header = tarfile.TarInfo(name)
     header.size, header.mode = size, _MODE
     return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
 
 
 def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield a member's bytes. Raises BackupRefused if their size or SHA-256 is not the expected."""
+    """Yield the bytes of a member. Raises BackupRefused if their size or SHA-256 has changed."""
     digest, left = hashlib.sha256(), member.size
     for each in slices:
         left -= len(each)
@@ -85,14 +85,14 @@ def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class ArchiveReader:
-    """A backup that is read once, from its first byte to its last.
+    """Reader of a backup, from its first byte to its last. A backup can be read only once.
 
-    All methods raise `BackupRefused` if the file is not a backup, is damaged or cut off, and
+    All methods raise `BackupRefused` if the file is not a backup, or is damaged or truncated, and
     `OSError` if it cannot be read.
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        """Read the manifest."""
+        """Read the manifest at the start of `file`."""
         self._stream = gzip.GzipFile(fileobj=file, mode="rb")
         header = self._read(BLOCK_BYTES)
         size = _size_in(header)

@@ -1,4 +1,8 @@
-"""Names in a data directory: those of the identity, those of data, and those not in a backup."""
+"""Names in a data directory: which files are identity, which are data, and which are not backed up.
+
+The identity is the gateway's id and its signing keys. The data is everything that the programs
+store, such as the journal and the queues.
+"""
 
 import os
 from collections.abc import Iterator
@@ -17,12 +21,12 @@ _LEFT_OUT_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/loc
 
 
 def is_identity(path: str) -> bool:
-    """Return True for a file of the identity, by its path in the data directory."""
+    """Return True if a path in the data directory is an identity file (id or keys)."""
     return _within_tenant(path) in IDENTITY
 
 
 def is_data(path: str) -> bool:
-    """Return True for a file of the data, by its path in the data directory."""
+    """Return True if a path in the data directory is a file that a backup of the data contains."""
     inner = _within_tenant(path)
     if inner in IDENTITY or inner.endswith(_LEFT_OUT_ENDINGS):
         return False
@@ -30,17 +34,17 @@ def is_data(path: str) -> bool:
 
 
 def is_top_of_data(name: str) -> bool:
-    """Return True if a name at the top of a data directory belongs to the data."""
+    """Return True if a file or folder directly in the data directory belongs to the data."""
     return name in _FOLDERS or name in _FILES or name.startswith(_PREFIXES)
 
 
 def is_set_aside(path: str) -> bool:
-    """Return True if a file is moved away with the data that a restore replaces."""
+    """Return True if a restore of data moves the present file at this path away."""
     return is_top_of_data(_within_tenant(path).partition("/")[0])
 
 
 def identity_in(data_dir: Path) -> Iterator[str]:
-    """Yield the paths of existing files of the identity, including those of tenants."""
+    """Yield the paths of the existing identity files (id and keys), including those of tenants."""
     for folder in folders_in(data_dir):
         for name in IDENTITY:
             path = f"{folder}{name}"
@@ -49,7 +53,10 @@ def identity_in(data_dir: Path) -> Iterator[str]:
 
 
 def data_in(data_dir: Path) -> Iterator[str]:
-    """Yield the paths of all files of the data, in their order. Raises `OSError`."""
+    """Yield the sorted paths of all files of the data.
+
+    Raises `OSError` if a folder cannot be read.
+    """
     for folder in folders_in(data_dir):
         for entry in sorted((data_dir / folder).iterdir()):
             if not is_top_of_data(entry.name):
@@ -68,7 +75,7 @@ def folders_in(data_dir: Path) -> list[str]:
 
 
 def _files_below(entry: Path) -> Iterator[Path]:
-    """Yield a file, or all files below a folder. Links are yielded and not followed."""
+    """Yield `entry` if it is a file, or all files below it. Links are yielded but not followed."""
     if not entry.is_dir() or entry.is_symlink():
         yield entry
         return
@@ -78,6 +85,6 @@ def _files_below(entry: Path) -> Iterator[Path]:
 
 
 def _within_tenant(path: str) -> str:
-    """Return a path without `tenants/NAME/` at its beginning."""
+    """Return a path in a tenant's folder without `tenants/NAME/`, and any other path unchanged."""
     parts = path.split("/", 2)
     return parts[2] if parts[0] == TENANTS and len(parts) == 3 else path

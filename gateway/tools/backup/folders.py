@@ -1,8 +1,8 @@
-"""Folders below a base, opened one by one, so that no link leads out of it.
+"""Folders below a base folder, opened level by level, so that no link leads out of the base folder.
 
-A restore runs as root in folders that belong to services. A compromised service could put a link
-there, so links of services are refused. A link that belongs to root, or to the user who restores,
-is followed: operators use such links to keep files on another disk.
+A restore runs as root in folders that belong to services. A compromised service could create a link
+there, so links that belong to a service are rejected. A link that belongs to root, or to the user
+who runs the restore, is followed, because operators use such links to keep files on another disk.
 """
 
 import contextlib
@@ -20,12 +20,13 @@ FOLDER_MODE: Final = 0o750
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 Owner = tuple[int, int]
-"""The numbers of a user and a group. -1 leaves the present one unchanged."""
+"""User id and group id of a file. With -1, the file's present id is kept."""
 
 
 def owner_of(user: str, group: str) -> Owner:
-    """Return the numbers of a user and a group on this machine, or -1 for those that it does not
-    have. A process without root's rights cannot change owners, and gets -1 for both.
+    """Return the user id and the group id on this machine. An id is -1 if the name does not exist.
+
+    Both are -1 without root's rights, because only root can change the owner of a file.
     """
     if os.geteuid() != 0:
         return -1, -1
@@ -33,7 +34,7 @@ def owner_of(user: str, group: str) -> Owner:
 
 
 def missing_accounts(user: str, group: str) -> Iterator[str]:
-    """Yield `user NAME` and `group NAME` for those that this machine does not have."""
+    """Yield `user NAME` and `group NAME` if this machine does not have the user or the group."""
     if user and _number_of_user(user) < 0:
         yield f"user {user}"
     if group and _number_of_group(group) < 0:
@@ -42,10 +43,12 @@ def missing_accounts(user: str, group: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[int, str]]:
-    """Open the folder of a path below a base, creating it, and return it with the file's name.
+    """Open the folder that contains `path` below `base`. Missing folders are created.
+
+    Yields the folder's descriptor and the file's name.
 
     Raises:
-        OSError: a folder cannot be opened or created, or is a link of another user.
+        OSError: if a folder cannot be opened or created, or is a link of another user.
     """
     parts = PurePosixPath(path).parts
     descriptor = os.open(base, _FOLDER)
@@ -60,10 +63,10 @@ def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[
 
 
 def create(folder: int, name: str, chunks: Iterator[bytes], *, mode: int, owner: Owner) -> None:
-    """Write a new file durably. A file that an interrupted restore left there is removed.
+    """Write a new file durably. A file that an interrupted restore left under its name is removed.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: if the file cannot be written.
     """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
@@ -81,7 +84,7 @@ def create(folder: int, name: str, chunks: Iterator[bytes], *, mode: int, owner:
 
 
 def exists(folder: int, name: str) -> bool:
-    """Return True if there is a file, a folder or a link with this name."""
+    """Return True if `folder` contains a file, a folder or a link with this name."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

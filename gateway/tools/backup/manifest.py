@@ -14,9 +14,9 @@ from typing import Any, Final, Literal, cast, get_args
 from gateway.tools.backup.data_names import is_data, is_identity
 
 FORMAT: Final = 1
-"""The format that this version writes, and the newest that it reads."""
+"""The format of the manifest that this version writes. No newer format can be read."""
 MANIFEST: Final = "manifest.json"
-"""Name of the first member."""
+"""Name of the archive's first member, the manifest."""
 
 MEMBERS_MAX: Final = 50_000
 """Files in a backup, at most: ten thousand sent segments are kept by default."""
@@ -33,7 +33,7 @@ DATA_BYTES_MAX: Final = 256 << 30
 PATH_BYTES_MAX: Final = 400
 """Bytes of a path within its place, at most: a segment's has up to 270."""
 NAME_BYTES_MAX: Final = 200
-"""Bytes of a file's own name, at most, unless it is data: what is replaced gets a longer one."""
+"""Bytes of a file's name, at most, unless it is data: a replaced file gets a longer name."""
 TEXT_CHARACTERS_MAX: Final = 1024
 """Characters of any other text in the manifest, at most."""
 
@@ -63,8 +63,8 @@ class Member:
 
     part: Part
     place: Place
-    """The folder that `path` is relative to: that of the configuration file, or the data directory.
-    A file elsewhere has only its name here, with a number before it."""
+    """The folder that `path` is relative to: the data directory, or the folder of the configuration
+    file. For a file elsewhere, `path` is only a number and the file's name."""
     path: str
     original: str
     """The path that the file had when the backup was made. It is shown and never written to."""
@@ -79,7 +79,7 @@ class Member:
 
     @property
     def name(self) -> str:
-        """The name in the archive."""
+        """The member's name in the archive."""
         return f"{self.place}/{self.path}"
 
 
@@ -103,14 +103,14 @@ class Manifest:
 
     @property
     def has_data(self) -> bool:
-        """True if the backup has the messages and events of the gateway."""
+        """True if the backup contains the gateway's data (messages and events)."""
         return any(member.part == "data" for member in self.members)
 
     def text(self) -> str:
         """Return the manifest as JSON.
 
         Raises:
-            BackupRefused: there are more files or bytes than a backup may have.
+            BackupRefused: if the backup has more files or bytes than allowed.
         """
         document = {
             "oncegate_backup": FORMAT,
@@ -130,10 +130,10 @@ class Manifest:
 
 
 def manifest_of(content: bytes) -> Manifest:
-    """Parse a manifest.
+    """Parse the manifest in `content`, which is JSON.
 
     Raises:
-        BackupRefused: the content is of a newer format, or is not a valid manifest.
+        BackupRefused: if the manifest has a newer format or is invalid.
     """
     try:
         document = json.loads(content.decode())
@@ -236,11 +236,11 @@ def _check_limits(members: Sequence[Member]) -> None:
 
 
 def _check_names(manifest: Manifest) -> None:
-    """Check that all names are distinct, and that each part is in a folder where it belongs.
+    """Check that all names are distinct, and that each member may be stored at its path.
 
     Raises:
-        BackupRefused: a name occurs twice, a name is a folder of another one, or a file in the data
-            directory belongs to another part than its manifest entry claims.
+        BackupRefused: if a name occurs twice, a name is a folder of another name, or a path in the
+            data directory does not belong to the part that the manifest claims for it.
     """
     names: set[str] = set()
     folders: set[str] = set()
@@ -261,7 +261,7 @@ def _check_names(manifest: Manifest) -> None:
 
 
 def _is_of_part(path: str, part: Part) -> bool:
-    """Return True if a file at this path in the data directory may belong to the part."""
+    """Return True if a file at this path in the data directory may belong to this part."""
     if is_identity(path):
         return part == "identity"
     if is_data(path):

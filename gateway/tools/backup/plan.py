@@ -16,7 +16,7 @@ State = Literal["new", "same", "replaces"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of this machine into which a backup is restored, and no others."""
+    """The folders of this machine into which a backup is restored. Nothing is written elsewhere."""
 
     configuration: Path
     """The configuration file."""
@@ -25,7 +25,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A file that is restored."""
+    """One file to restore: its member in the backup, its path here, and what would change."""
 
     member: Member
     base: Path
@@ -41,7 +41,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Files to restore, and members that are left out because they were in another folder."""
+    """The files to restore.
+
+    Members in `elsewhere` are not restored: they were in neither folder.
+    """
 
     manifest: Manifest
     places: Places
@@ -50,16 +53,22 @@ class Plan:
 
     @property
     def has_data(self) -> bool:
-        """True if the data is replaced as a whole."""
+        """True if the restore replaces the whole data of the gateway."""
         return any(step.member.part == "data" for step in self.steps)
 
     @property
     def writes(self) -> tuple[Step, ...]:
-        """The steps whose file is new or differs, and those whose present file is set aside."""
+        """The steps that write a file.
+
+        The file is new or different, or the present file is moved away with the old data.
+        """
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
 
     def is_staged(self, step: Step) -> bool:
-        """Return True if a file is set aside with the data, so that it is written in any case."""
+        """Return True if the present file is moved away with the old data.
+
+        It is then written in any case.
+        """
         return self.has_data and step.member.place == "data" and is_set_aside(step.path)
 
 
@@ -82,11 +91,12 @@ def checked(file: Path) -> Manifest:
 
 
 def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan:
-    """Compare the members of these parts with the files of this machine.
+    """Compare the backup's members of the given parts with the files of this machine.
 
     Raises:
-        BackupRefused: a member claims to be configuration, and would replace data of the gateway.
-        OSError: a file of this machine cannot be read.
+        BackupRefused: if a member that claims to be configuration would replace data of the
+            gateway.
+        OSError: if a file of this machine cannot be read.
     """
     chosen = [member for member in manifest.members if member.part in parts]
     return Plan(
@@ -111,7 +121,10 @@ def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Itera
 
 
 def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
-    """Check that a file of the configuration or of users does not replace data of the gateway."""
+    """Raise BackupRefused if a file that is not data would replace the gateway's data.
+
+    Only members of the parts `identity` and `data` may replace such files.
+    """
     inside = target.parent.resolve() / target.name
     if member.part in ("identity", "data") or not inside.is_relative_to(data_dir.resolve()):
         return

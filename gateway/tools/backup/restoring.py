@@ -1,8 +1,8 @@
-"""Restoring a backup: everything is written beside its place and checked, then put in place.
+"""Restores a backup. All files are first written under temporary names and checked, then renamed.
 
-A file that is replaced is kept beside the new one, with the time in its name. The data is replaced
-as a whole, and its former files are kept in one folder. If that is interrupted, no program of the
-gateway starts before it has been repeated (`gateway.process.files.private`).
+A file that is replaced is kept next to the new file, with the time in its name. The data is
+replaced as a whole, and its old files are moved to one folder. If this is interrupted, no program
+of the gateway starts until the restore has been repeated (`gateway.process.files.private`).
 """
 
 import os
@@ -26,13 +26,13 @@ _HELD: Final = (".lock", ".sock")
 
 
 def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
-    """Restore the files of a plan. Return the ending of the names of what was replaced.
+    """Restore the files of a plan. Return the suffix that replaced files now have in their names.
 
-    The locks of the data directory must be held if the plan has an identity or data.
+    The caller must hold the locks of the data directory if the plan has an identity or data.
 
     Raises:
-        BackupRefused: the backup has changed since the plan was made. Nothing was replaced.
-        OSError: a file cannot be written. The call may be repeated.
+        BackupRefused: if the backup has changed since the plan was made. Nothing was replaced.
+        OSError: if a file cannot be written. The call may be repeated.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     ending = f"before-{stamp}"
@@ -52,7 +52,10 @@ def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
 
 
 def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
-    """Write each file under another name. Nothing is replaced if this fails."""
+    """Write each file of the plan under a temporary name.
+
+    If this fails, nothing has been replaced.
+    """
     data_dir = plan.places.data_dir
     if plan.has_data:
         shutil.rmtree(data_dir / STAGE, ignore_errors=True)
@@ -76,7 +79,10 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
 
 
 def _set_data_aside(data_dir: Path, ending: str) -> None:
-    """Move the present data into one folder. If interrupted, the restore has to be repeated."""
+    """Move the present data into one folder.
+
+    If this is interrupted, the restore must be repeated.
+    """
     unfinished = data_dir / UNFINISHED_RESTORE
     shutil.rmtree(unfinished, ignore_errors=True)
     (data_dir / STAGE).rename(unfinished)
@@ -96,7 +102,10 @@ def _data_at(folder: Path) -> Iterator[Path]:
 
 
 def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
-    """Rename a staged file to its final name. A file that has this name gets a longer one."""
+    """Rename a staged file to its final name.
+
+    An existing file gets `ending` appended to its name.
+    """
     source, path = step.base, _beside(step.path)
     if staged:
         source, path = step.base / UNFINISHED_RESTORE, step.path

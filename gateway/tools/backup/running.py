@@ -1,4 +1,7 @@
-"""Locks of a data directory: while they are held, no program of the gateway works there."""
+"""Locks of a data directory.
+
+While they are held, no program of the gateway can use the directory.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -20,16 +23,19 @@ _LOCKS: Final = {
 
 
 class StillRunning(Exception):
-    """A program works in the data directory. The message names it and the fix."""
+    """Error raised when a program uses the data directory.
+
+    The message names the program and the fix.
+    """
 
 
 @contextlib.contextmanager
 def all_stopped(data_dir: Path) -> Iterator[None]:
-    """Hold the locks of all programs of a data directory and of its tenants.
+    """Hold the locks of all programs of a data directory, and of its tenants, within this context.
 
     Raises:
-        StillRunning: a program holds its lock.
-        OSError: a lock cannot be opened.
+        StillRunning: if a program holds its lock.
+        OSError: if a lock cannot be opened.
     """
     with contextlib.ExitStack() as held:
         for folder in folders_in(data_dir) if data_dir.is_dir() else []:

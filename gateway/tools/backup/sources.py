@@ -1,4 +1,4 @@
-"""Files of a gateway that go into a backup, read so that their contents belong together."""
+"""Files of a gateway that go into a backup. They are read so that their contents are consistent."""
 
 import grp
 import hashlib
@@ -28,7 +28,7 @@ _MODES: Final = 0o775
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A file that the configuration names, or the configuration itself."""
+    """A file that the configuration names, or the configuration file itself."""
 
     part: Part
     path: Path
@@ -45,7 +45,11 @@ class _Described:
 
 @dataclass(slots=True)
 class Sources:
-    """Files to back up. Files of the data are read twice, all others once, when they are added."""
+    """The files to back up, which the `add` methods collect.
+
+    A file of the data is read when it is added, for its SHA-256, and again by `content_of`. Any
+    other file is small: its contents are kept in memory.
+    """
 
     configuration_dir: Path | None
     """The folder of the configuration file, or None if there is no file."""
@@ -58,8 +62,9 @@ class Sources:
         """Add files that the configuration names. A file that is named twice is added once.
 
         Raises:
-            BackupRefused: a file is missing, no regular file, or has a name of the data.
-            OSError: a file cannot be read.
+            BackupRefused: if a file is missing, is not a regular file, is too large, or has the
+                name of a file of the gateway's own data.
+            OSError: if a file cannot be read.
         """
         known = {member.original for member in self.members}
         for each in files:
@@ -74,12 +79,18 @@ class Sources:
                 self._add_small(each.part, place, path, each.path)
 
     def add_identity(self) -> None:
-        """Add the gateway's id and keys if they exist. Raises the errors of `add_named`."""
+        """Add the files with the gateway's id and keys, if they exist.
+
+        Raises the errors of `add_named`.
+        """
         for path in identity_in(self.data_dir):
             self._add_small("identity", "data", path, self.data_dir / path, follow=False)
 
     def add_data(self) -> None:
-        """Add the data. All programs must be stopped. Raises the errors of `add_named`."""
+        """Add all files of the data. The gateway's programs must be stopped.
+
+        Raises OSError if a file cannot be read.
+        """
         for path in data_in(self.data_dir):
             if len(self.members) > MEMBERS_MAX:
                 break  # the manifest reports it
@@ -97,7 +108,7 @@ class Sources:
             self._files[member.name] = file
 
     def content_of(self, member: Member) -> Iterator[bytes]:
-        """Yield a member's bytes. Raises `OSError`."""
+        """Yield the bytes of a member in slices. Raises `OSError` if its file cannot be read."""
         if member.name in self._contents:
             yield self._contents[member.name]
             return
@@ -116,7 +127,11 @@ class Sources:
         self._contents[member.name] = content
 
     def _place_of(self, file: Path) -> tuple[Place, str]:
-        """Return where a file is kept in the backup: below the nearest of the two folders."""
+        """Return a file's place in the backup and its path there.
+
+        The place is the data directory or the configuration's folder, if the file is in one of
+        them. For a file in both, it is the inner one. Any other file is `elsewhere`.
+        """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:
             folders.append(("configuration", self.configuration_dir.absolute()))
@@ -129,7 +144,10 @@ class Sources:
 
 
 def _read_small(file: Path, *, follow: bool) -> tuple[bytes, os.stat_result]:
-    """Read a whole file. Links are followed if an operator has named the file."""
+    """Return the contents of a small file and its status.
+
+    Links are followed only if `follow` is set.
+    """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(file, flags) if follow else open_private(file, flags)

@@ -113,7 +113,7 @@ class Frames:
         return self._view[:end]
 
     def is_message(self, topic: str, payload: bytes) -> bool:
-        """Return True if this publisher may have sent the message."""
+        """Return True if topic and payload are exactly those of a message from this publisher."""
         sequence = int.from_bytes(payload[PUBLISHER_BYTES:PAYLOAD_BYTES_MIN], "big")
         expected = payload_of(self.publisher, sequence, self.payload_bytes)
         return topic == self.topic and payload == expected

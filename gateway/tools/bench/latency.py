@@ -69,7 +69,10 @@ class Departures:
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Return which of these messages are timed, as multiples of the step."""
+        """Return which of these messages are timed.
+
+        The result is in multiples of the timing step.
+        """
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
 
@@ -80,7 +83,7 @@ class Samples:
         self.clear()
 
     def clear(self) -> None:
-        """Discard all samples, such as those from before the measurement."""
+        """Discard all samples, for example those from before the measurement."""
         self._seconds = array("d")
         self._maximum = 0.0
         self._keep_every = 1
@@ -107,15 +110,15 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return pairs of a share, and the latency in ms below which this share of the samples is.
+        """Return the points of the latency curve: pairs of a share, and a latency in milliseconds.
 
-        Empty without samples.
+        This share of all samples had a lower latency. The result is empty if there are no samples.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))
 
     def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """Return for each share the latency in ms below which this share of the samples is.
+        """Return the latency in ms below which each of these shares of the samples is.
 
         At least one sample is required.
         """

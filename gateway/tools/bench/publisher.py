@@ -73,7 +73,10 @@ class Step:
         return sequence
 
     def sequence_of(self, packet_id: int) -> int:
-        """Return the sequence number of the message that this identifier acknowledges next."""
+        """Return the sequence number of the message that this acknowledgement completes.
+
+        Identifiers repeat, so it is the next expected message with this packet identifier.
+        """
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:

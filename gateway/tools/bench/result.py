@@ -103,7 +103,7 @@ class Result:
 
     @property
     def generator_share(self) -> float:
-        """CPU use of the load generator, as a fraction of one core."""
+        """CPU use of the load generator, as a fraction of one core. 1.0 means a fully used core."""
         return (self.stop.cpu_seconds - self.start.cpu_seconds) / self.seconds
 
     @property
@@ -115,10 +115,12 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """The limit of the rate: the given rate, the broker, the load generator, or neither.
+        """The cause that limited the message rate.
+
+        It is the configured rate, the broker, the load generator, or neither.
 
         A load generator that receives many small writes from a busy broker is busy too. In this
-        case the broker is the limit.
+        case the broker is the cause.
         """
         if self.scenario.rate is not None:
             return "rate"

@@ -113,7 +113,10 @@ class _Run:
         self._loop.begin()
 
     def _go_on(self, phase: str, seconds: float) -> None:
-        """Run the loop for `seconds`, or until all is done or no progress was made for too long."""
+        """Run the event loop for `seconds`.
+
+        It stops earlier if the run is complete, or if no progress was made for too long.
+        """
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
         before = self._reading()
@@ -139,7 +142,10 @@ class _Run:
             before = reading
 
     def _note(self, before: Reading, now: Reading) -> None:
-        """Add a point to the timeline."""
+        """Add the message rate between two readings to the timeline.
+
+        A full timeline is thinned out.
+        """
         self._skipped += 1
         if self._skipped < self._note_every:
             return

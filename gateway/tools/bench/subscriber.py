@@ -26,7 +26,10 @@ RUN_ROWS: Final = 4_096
 
 
 class Source:
-    """The frames expected from one publisher, and the record of its received messages."""
+    """One publisher as seen by a subscriber.
+
+    It has the frames that are expected from the publisher, and the record of received messages.
+    """
 
     def __init__(self, frames: Frames, departures: Departures) -> None:
         self.frames = frames
@@ -189,9 +192,9 @@ class Subscriber(Client):
         return size_bytes
 
     def _receive_publish(self, packet: Publish) -> None:
-        """Count a PUBLISH that differs from the expected rows.
+        """Count a PUBLISH that differs from the expected bytes.
 
-        It may have DUP or properties, or come from another sender.
+        It may have the DUP flag or properties, or come from another sender.
         """
         publisher = int.from_bytes(packet.payload[:2], "big")
         source = self.sources.get(publisher)
