@@ -1,7 +1,7 @@
 """Field types for network addresses, paths, topic filters and URLs.
 
-A type is an annotation of a field, as in `quantities`. Only paths are converted. An invalid value
-is rejected with a sentence that lists the allowed forms.
+Each type is used as the annotation of a field, like the types in `quantities`. Only paths are
+converted. For an invalid value, the error lists the allowed forms.
 """
 
 import ipaddress

@@ -61,13 +61,13 @@ def configuration_of(
 
     Args:
         tables: the sections by name, as in the file.
-        source_of: returns the source of a value, for messages.
+        source_of: returns where a key was set, such as the file's path, for messages.
         protocols: the values of `framing`, with the keys that each adds to its table.
-        unknown: sections that could not be read completely; their values are not checked further.
+        unknown: sections that could not be read completely. Their values are not checked further.
         tenant: the tenant of this configuration, or None for the gateway itself.
 
     Raises:
-        ConfigurationError: the configuration is invalid. It has one line for each mistake.
+        ConfigurationError: if the configuration is invalid. It has one line for each mistake.
     """
     assert protocols or not tables.get("serial"), (
         "a program that accepts [[serial]] gives protocols"
@@ -95,7 +95,10 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return the tables without mistakes. A section with a mistake is omitted completely."""
+    """Return the tables without those that have a mistake. `places` has the mistakes' locations.
+
+    Of a section that occurs once, nothing remains. Of a list, the correct tables remain.
+    """
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}
     for name, table in tables.items():
@@ -122,7 +125,7 @@ def _model_of(section: type[Section]) -> type[_Model]:
 
 
 def _checked_type(written: Any) -> Any:
-    """Return a key's type, with section classes replaced by their models."""
+    """Return the type of a key's value, with section classes replaced by their pydantic models."""
     if isinstance(written, type) and issubclass(written, Section):
         return _model_of(written)
     if get_origin(written) is Annotated:
@@ -167,8 +170,10 @@ def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSe
 
 
 def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
-    """Reject device names reserved by another protocol, because their reading numbers would
-    collide."""
+    """Reject device names with a prefix that another protocol reserves for its own devices.
+
+    Readings of both protocols would otherwise be numbered under the same name.
+    """
     for framing, protocol in protocols.items():
         prefix = protocol.device_prefix
         if prefix is not None and any(name.startswith(prefix) for name in names):

@@ -41,7 +41,7 @@ class PortTable:
     """The parsed table. It is a mapping, unless the file has a mistake."""
 
     def source_of(self, within: Location) -> str:
-        """Return the path of the file and the line number of a key in this table."""
+        """Return the path of the file and the line number of a key in this table, for messages."""
         keys = [each for each in within if isinstance(each, str) and each != "protocol"]
         line = self.first_line
         if keys:
@@ -53,7 +53,10 @@ class PortTable:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Tables of all files, ordered by file name, and a message of one line for each mistake."""
+    """The serial ports in all files of `conf.d/`, ordered by file name, and the mistakes found.
+
+    Each mistake is a message of one line.
+    """
 
     ports: tuple[PortTable, ...]
     problems: tuple[str, ...]
@@ -115,12 +118,12 @@ def tables_of(path: Path, content: bytes) -> list[PortTable]:
 def repeated(
     ports: Sequence[PortTable], before: Sequence[object], place: str
 ) -> Iterator[tuple[PortTable, str]]:
-    """Yield each port that has the name or the device of another port, with a message.
+    """Yield each port whose name or device is already used by another port, with an error message.
 
     Args:
         ports: the ports of the folder.
-        before: tables from the configuration file or the environment.
-        place: the source of `before`, for messages.
+        before: tables of ports from the configuration file or the environment.
+        place: where `before` comes from, for messages.
     """
     taken: dict[tuple[str, str], str] = {}
     for table in before:
@@ -135,9 +138,9 @@ def repeated(
 
 
 def without_numbers(problems: Sequence[str], folder: Path) -> list[str]:
-    """Omit the table's number from messages about files in the folder.
+    """Remove the table's number from messages about files in the folder.
 
-    These messages contain a line number.
+    The number is not needed, because these messages contain a line number.
     """
     return [
         _NUMBERED.sub("[[serial]]", line) if line.startswith(f"{folder}/") else line

@@ -60,10 +60,10 @@ def _keys_within(configuration: Configuration, prefix: str) -> Iterator[Key]:
 
 
 def tables(configuration: Configuration) -> dict[str, Any]:
-    """Return every section as a dictionary of its keys, and a list of tables as a list of
-    dictionaries.
+    """Return every section as a dictionary of its keys.
 
-    If there are tenants, `tenants` contains the same for each of them, by name.
+    A list of tables becomes a list of dictionaries. If there are tenants, `tenants` contains the
+    same for each of them, by name.
     """
     found: dict[str, Any] = {
         section: table_of(value)
@@ -86,8 +86,7 @@ def table_of(section: Section) -> dict[str, Any]:
 
 
 def written_of(key: Field[Any], value: Any) -> Any:
-    """Return a key's value as a JSON value, written as in the file (`"30s"`), or None if it has no
-    value."""
+    """Return a key's value as a JSON value, written as in the file (`"30s"`). None stays None."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)

@@ -202,7 +202,7 @@ LISTS_AS_ONE: Final = ("queues", "user_quotas", "serial")
 
 @dataclass(frozen=True)
 class Changes:
-    """Keys with changed values (`section.key`), grouped by the time at which they take effect."""
+    """Keys with changed values (`section.key`), grouped by the time when they take effect."""
 
     taken: tuple[str, ...]
     """Keys in force in broker and bridge after the reload, including those in `new_connections`."""

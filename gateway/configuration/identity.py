@@ -51,32 +51,30 @@ def gateway_id(configuration: Configuration) -> str:
 
 
 def log_identity(configuration: Configuration) -> str:
-    """Return the name under which events are logged: the gateway's id, followed by any tenant's
-    name.
+    """Return the name under which events are logged: the gateway's id, then any tenant's name.
 
-    The two are joined by `_`, which neither can contain. Names of gateways and tenants are
-    therefore distinct.
+    The id and the tenant's name are joined by `_`, which neither can contain. Names of gateways and
+    tenants are therefore distinct.
     """
     return with_tenant(gateway_id(configuration), configuration)
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Return the same name as `log_identity`, but do not create an id.
-
-    Return an empty string if the id is unknown.
-    """
+    """Return the result of `log_identity` without creating an id, or "" if the id is unknown."""
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return the name under which events of the gateway, or of the tenant, are logged."""
+    """Return `gateway` followed by the configuration's tenant, if any.
+
+    Events are logged under this name.
+    """
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 
 def known_id(directory: Path) -> str:
-    """Return the id in a data directory or in its session log, or an empty string if there is
-    none."""
+    """Return the id in a data directory or in its session log, or "" if there is none."""
     kept = _kept_in(directory)
     if kept is not None and _ID.fullmatch(kept):
         return kept

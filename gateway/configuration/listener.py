@@ -97,7 +97,7 @@ class Listener(Section):
 
     @property
     def demands_users(self) -> bool:
-        """True if a certificate must authenticate every client."""
+        """True if every client must be authenticated by a certificate."""
         return self.tls is not None and self.tls.demands_users
 
     @property
@@ -129,9 +129,7 @@ class Listener(Section):
 
     @property
     def is_plain(self) -> bool:
-        """True if the listener accepts plain MQTT over TCP, without TLS, proxy header or
-        WebSocket.
-        """
+        """True if the listener accepts plain MQTT over TCP: no TLS, proxy header or WebSocket."""
         return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None
 
 

@@ -94,7 +94,7 @@ def _whole_of(gathered: "_Gathered", protocols: Protocols | None) -> Configurati
 
 
 class _Gathered:
-    """Values set by the sources so far, and the mistakes found in the sources."""
+    """Collects the values from all sources, in order, and the mistakes found in the sources."""
 
     def __init__(self, path: Path | None) -> None:
         self._has_file = path is not None
@@ -162,15 +162,14 @@ class _Gathered:
         self.tables[conf_d.SECTION] = [*before, *(port.table for port in kept)]
 
     def shown(self, problems: Sequence[str]) -> list[str]:
-        """Rewrite messages for people: serial ports in `conf.d/` are identified by file and
-        line."""
+        """Rewrite messages so that they identify serial ports in `conf.d/` by file and line."""
         if self._folder is None:
             return [*problems]
         return conf_d.without_numbers(problems, self._folder)
 
     @property
     def sources(self) -> dict[str, str]:
-        """The source of each value that is set, in the format of `Configuration.sources`."""
+        """Where each value was set, in the format of `Configuration.sources`."""
         named = {".".join(map(str, location)): name for location, name in self._sources.items()}
         ports = {f"{conf_d.SECTION}.{at}": str(port.path) for at, port in self._ports.items()}
         file = {"file": self._file_name} if self._has_file else {}
@@ -179,7 +178,7 @@ class _Gathered:
     def _tables_of(self, tenant: str | None) -> dict[str, Any]:
         """Return the tables of a tenant, or of the gateway if `tenant` is None.
 
-        For a tenant that does not exist, return a dictionary that is not used.
+        For a tenant that does not exist, return an empty dictionary. Changes to it have no effect.
         """
         tenants = self.tables.get("tenants") if tenant is not None else None
         if tenant is None:
@@ -272,10 +271,10 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """Return `text` if the key is a string or a path but TOML parsed another type, otherwise
-    `value`.
+    """Return `text` if the key is a string or a path but TOML parsed another type.
 
-    For example, TOML parses the text `12345` as an integer.
+    Otherwise return `value`, the parsed value. For example, TOML parses the text `12345` as an
+    integer.
     """
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value

@@ -29,8 +29,7 @@ keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the section of a misplaced key, or None if no section has the
-    key."""
+    """Return a phrase that names the section of a misplaced key, or None if there is none."""
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"
@@ -39,8 +38,7 @@ def section_of(key: str, protocols: Protocols) -> str | None:
 
 
 def near_miss_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the section of a similarly spelled key, or None if there is
-    none."""
+    """Return a phrase that names the section of a similarly spelled key, or None."""
     tables = dict(_tables(protocols))
     every = sorted({each for keys in tables.values() for each in keys})
     for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):
@@ -80,7 +78,7 @@ def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set
 def sections_in(
     written_type: Any, *, is_list: bool = False
 ) -> Iterator[tuple[type[Section], bool]]:
-    """Yield the section classes in a key's type, and whether each is in a list."""
+    """Yield the section classes in a key's type, each with True if it is in a list."""
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type, is_list
     is_list = is_list or get_origin(written_type) is tuple

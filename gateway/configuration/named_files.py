@@ -14,7 +14,7 @@ NO_FILES: Final = frozenset({"data_dir", "control_dir", "socket", "path"})
 
 
 def files_named_in(configuration: Configuration) -> list[Path]:
-    """Return the files that a configuration and those of its tenants name, each once."""
+    """Return all files that a configuration and its tenants name, without duplicates."""
     return [*dict.fromkeys(_files_in(configuration))]
 
 

@@ -87,8 +87,7 @@ class Api(Section):
 
     @property
     def stays_on_loopback(self) -> bool:
-        """True if the page listens on loopback instead of `bind`, because no users are
-        configured."""
+        """True if the page uses loopback instead of `bind`, because no users are configured."""
         return not (is_loopback(self.bind) or self.has_users or self.allow_anonymous_network)
 
     @property

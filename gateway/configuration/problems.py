@@ -55,7 +55,7 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The input of a check: tables, the source of each value, and the serial protocols."""
+    """The input of a check: the tables, where each value was set, and the serial protocols."""
 
     tables: Mapping[str, Any]
     source_of: Callable[[Location], str]
@@ -106,9 +106,9 @@ def suggestion(
 ) -> str:
     """Return how to fix an unknown key: the nearest known key, or a list of all known keys.
 
-    `likeness` is the required similarity of the nearest key, from 0 (any) to 1 (equal). `elsewhere`
-    contains the protocols of `[[serial]]`. If it is given, the suggestion can name a key of another
-    section.
+    `likeness` is the similarity that the nearest key must have, from 0 (any) to 1 (equal). If
+    `elsewhere` is given, the suggestion may name a key of another section. It contains the
+    protocols of `[[serial]]`, whose keys are then considered too.
     """
     names = sorted(known)
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:

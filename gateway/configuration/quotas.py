@@ -16,7 +16,7 @@ NAMES = Text(r"[^\x00]{1,1024}", "a user's name, in which * stands for any chara
 
 @dataclass(frozen=True, kw_only=True)
 class Quotas(Section):
-    """Quotas for each address, and for clients without a user."""
+    """Quotas for each address, and for all clients without a user."""
 
     anonymous_share: Annotated[int, Whole(1, 100)] = 50
     anonymous_queued_bytes: Annotated[int, Size(MIB, 1 << 50)] | None = None

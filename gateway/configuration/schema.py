@@ -27,8 +27,7 @@ _PLAIN_TYPES: Final[Mapping[Any, str]] = {bool: "boolean", int: "integer", str: 
 
 
 def _where(key: str, value: str, then: Schema, otherwise: Schema) -> Schema:
-    """Return a schema in which `then` applies if a key has the given value, and `otherwise` if
-    not."""
+    """Return a schema in which `then` applies if a key has this value, otherwise `otherwise`."""
     condition = {"properties": {key: {"const": value}}, "required": [key]}
     return {"if": condition, "then": then, "else": otherwise}
 
@@ -69,7 +68,7 @@ def schema(protocols: Protocols) -> Schema:
 
 
 def _of_tenants(sections: Mapping[str, Schema]) -> Schema:
-    """Return the schema of `[tenants.NAME]`, which allows some of the file's sections."""
+    """Return the schema of `[tenants.NAME]`, which may contain only some of the sections."""
     tenant = {
         "type": "object",
         "properties": {name: sections[name] for name in (*OWN, *INHERITED)},
@@ -148,7 +147,7 @@ def _default_of(key: Field[Any]) -> Any:
 def _of_type(written: Any, name: str) -> Schema:
     """Return the schema of a type.
 
-    An optional type has the same schema, because TOML has no null.
+    An optional type has the schema of its required form, because TOML has no null.
     """
     origin, arguments = get_origin(written), get_args(written)
     if isinstance(written, type) and issubclass(written, Section):

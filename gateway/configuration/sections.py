@@ -47,7 +47,7 @@ Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters
 
 @dataclass(frozen=True, kw_only=True)
 class Gateway(Section):
-    """Identity of this gateway, and its directories."""
+    """Identity of this gateway, and the paths of its directories."""
 
     id: Annotated[str, Text(GATEWAY_ID, "1 to 64 of a-z, 0-9 and -")] | None = None
     data_dir: Annotated[Path, FilePath()] = Path("./var")
@@ -58,8 +58,10 @@ class Gateway(Section):
 
     @property
     def control_socket(self) -> Path:
-        """Path of the socket for all commands, used by `oncegate ctl`, the bridge and the
-        uploader."""
+        """Path of the socket for all commands.
+
+        `oncegate ctl`, the bridge and the uploader use it.
+        """
         return (self.control_dir or self.data_dir) / CONTROL_SOCKET
 
     @property
@@ -137,7 +139,7 @@ class Disk(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Access(Section):
-    """Sources of users, and the rules for what each client may do."""
+    """Sources of users, and the rules for which actions each client is allowed."""
 
     password_file: Annotated[Path, FilePath()] | None = None
     rules_file: Annotated[Path, FilePath()] | None = None
@@ -197,7 +199,7 @@ class Upload(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Bridge(Section):
-    """The bridge that publishes sensor readings to the broker."""
+    """Settings of the bridge, which publishes sensor readings to the broker."""
 
     client_id: Annotated[str, Text(r"[^\x00]{1,256}", "a text of 1 to 256 characters")] = (
         "oncegate-bridge"

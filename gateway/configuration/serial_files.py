@@ -1,5 +1,4 @@
-"""Changes to sensors in `conf.d/`. Each change is checked first, written atomically, and can be
-undone.
+"""Changes to sensors in `conf.d/`. Each is checked, written atomically, and can be undone.
 
 `NAME.toml` defines the port NAME. `NAME.toml.previous` contains the file before the last change. It
 is empty if there was no file.
@@ -53,7 +52,7 @@ class ChangeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortFile:
-    """The file of a sensor. If it was removed, this represents the previous version of the file."""
+    """The file of a sensor. A file that was removed is listed while its previous version exists."""
 
     name: str
     version: str | None
@@ -88,10 +87,7 @@ class SerialFiles(Generic[Result]):
         self._check = check
 
     def listed(self) -> list[PortFile]:
-        """Return the files that can be changed here.
-
-        Each contains one table, named like the file.
-        """
+        """Return the files that can be changed here: each has one table, named like the file."""
         if self._folder is None:
             return []
         found = {
@@ -143,8 +139,7 @@ class SerialFiles(Generic[Result]):
         return result
 
     def undo(self, name: str, version: str | None) -> Result:
-        """Exchange the file of a port with its previous version. A second undo restores the first
-        state.
+        """Exchange the file of a port with its previous version. A second undo reverses the first.
 
         Raises ChangeRefused if there is no previous version, or the exchange is invalid.
         """
@@ -201,7 +196,7 @@ class SerialFiles(Generic[Result]):
             raise ChangeRefused("invalid", "; ".join(lines)) from None
 
     def _change(self, path: Path, before: bytes | None, content: bytes | None) -> None:
-        """Replace the contents of a file, and store the previous contents. Raises ChangeRefused."""
+        """Replace a file, and store its previous contents. Raises ChangeRefused if this fails."""
         try:
             if not path.parent.is_dir():
                 make_folder(path.parent)

@@ -101,8 +101,7 @@ class Serial(Section):
 
     @property
     def rs485_settings(self) -> Rs485 | None:
-        """Settings for the driver's RS-485 mode, or None if the driver does not control the
-        direction."""
+        """Settings for the driver's RS-485 mode, or None if the driver does not use this mode."""
         if not self.rs485:
             return None
         return Rs485(self.rs485_rts, self.rs485_delay_before_send, self.rs485_delay_after_send)
@@ -141,8 +140,7 @@ class Serial(Section):
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
 
     def _check_scheme(self) -> None:
-        """Reject an address that the protocol does not support, and keys that such an address
-        excludes."""
+        """Reject an address that the protocol does not support, and keys that conflict with it."""
         if self.address is None:
             self.protocol.check_scheme(None)
             return
@@ -178,8 +176,7 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Reject rules that could match nothing, and rules that would convert different kinds of
-        values."""
+        """Reject rules that can never match a quantity, or would convert unrelated values."""
         for rule in () if self.readings is None else self.readings.quantities:
             is_part = "/" in rule.name
             if is_part and not self.protocol.has_several:

@@ -1,4 +1,4 @@
-"""Configurations of the gateway and its tenants, and checks for conflicts between them."""
+"""Checks that the configurations of the gateway and its tenants do not conflict with each other."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -78,8 +78,8 @@ def _tenant_of(
 ) -> Configuration:
     """Return a tenant's configuration. Raises ConfigurationError if it is invalid.
 
-    If the top level has a mistake, which is reported separately, the tenant inherits nothing from
-    it.
+    The tenant inherits limits from the top level. If the top level has a mistake, which is reported
+    separately, the tenant inherits nothing.
     """
     gateway = made.gateway if made is not None else Configuration().gateway
     place = f"{DIRECTORY}/{name}"
@@ -108,10 +108,10 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield a message for each resource that two tenants must not share, with the fix.
+    """Yield a message, with the fix, for each resource that two tenants share but must not share.
 
     Args:
-        configurations: configurations by the tenant's name; the gateway's own has the name "".
+        configurations: configurations by the tenant's name. The gateway itself has the name "".
     """
     for name, configuration in configurations.items():
         if name and 0 in _ports_of(configuration):
@@ -208,6 +208,6 @@ def _words_of(tenant: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    """Return True if two folder URLs are equal, or one folder contains the other."""
+    """Return True if two folder URLs are equal, or one is inside the other."""
     first, second = one.rstrip("/") + "/", other.rstrip("/") + "/"
     return first.startswith(second) or second.startswith(first)

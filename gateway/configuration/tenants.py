@@ -36,8 +36,7 @@ SourceOf = Callable[[Location], str]
 
 
 def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the tables of each tenant by name, and messages for tenants that are wholly
-    invalid."""
+    """Return each tenant's tables by name, and messages about tenants that are entirely invalid."""
     if not isinstance(written, Mapping):
         what = f"{source_of(('tenants',))}: [tenants] = {shown(written)} is not allowed"
         return {}, [f"{what}: use a table for each tenant, like [[tenants.acme.listeners]]"]
@@ -66,11 +65,11 @@ def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str
 def tables_of(
     own: Mapping[str, Any], around: Mapping[str, Any], *, data_dir: str, control_dir: str | None
 ) -> dict[str, Any]:
-    """Return a tenant's tables in the form of a complete file.
+    """Return a tenant's tables in the form of a complete file, including inherited limits.
 
     Args:
         own: the tenant's tables.
-        around: the tables at the top level.
+        around: the tables at the top level, from which limits are inherited.
         data_dir: the tenant's data directory.
         control_dir: directory of the tenant's control sockets, or None to use `data_dir`.
     """
@@ -89,7 +88,7 @@ def tables_of(
 
 
 def in_tables_of(tenant: str, problems: list[str]) -> list[str]:
-    """Rewrite messages so that they name the tenant's tables as written in the file."""
+    """Rewrite messages to name the tenant's tables as in the file: `[tenants.NAME.mqtt]`."""
     return [_SECTION.sub(rf"\1tenants.{tenant}.\2", line) for line in problems]
 
 

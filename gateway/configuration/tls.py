@@ -66,8 +66,7 @@ class PageTls(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTls(Section):
-    """TLS for connections to another broker: how this gateway and the broker prove their
-    identities."""
+    """TLS for connections to another broker: how each side proves its identity to the other."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "ca": "PEM file of the authorities that are trusted for the broker. Default: the system's.",

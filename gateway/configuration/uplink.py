@@ -63,12 +63,12 @@ class UplinkTopic(Section):
 
     @property
     def taken_from_local(self) -> bool:
-        """True if messages are carried to the upstream broker."""
+        """True if the uplink carries messages from this gateway to the upstream broker."""
         return self.direction != "in"
 
     @property
     def taken_from_remote(self) -> bool:
-        """True if messages are carried from the upstream broker."""
+        """True if the uplink carries messages from the upstream broker to this gateway."""
         return self.direction != "out"
 
 
@@ -107,7 +107,10 @@ class Uplink(Section):
             raise refusal(mend)
 
     def _overlaps(self) -> Iterator[str]:
-        """Yield messages for overlapping topics: a message would be carried twice, or returned."""
+        """Yield a message for each pair of overlapping topics.
+
+        A message to an overlapping topic would be carried twice, or returned to its origin.
+        """
         out = [each for each in self.topics if each.taken_from_local]
         into = [each for each in self.topics if each.taken_from_remote]
         for one, other in combinations([each.local_filter for each in out], 2):

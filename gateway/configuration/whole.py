@@ -75,8 +75,7 @@ class Configuration(Section):
     """Number of brokers that share the disk: the gateway's own broker and one for each tenant."""
 
     def source_of(self, section: str, key: str | int | None) -> str:
-        """Return the source of a value that was set: a file, an environment variable or the command
-        line."""
+        """Return where a value was set: a file, an environment variable or the command line."""
         named = (f"{section}.{key}", section, "")
         return next((self.sources[name] for name in named if name in self.sources), "")
 
@@ -89,7 +88,8 @@ class Configuration(Section):
     def identity_dir(self) -> Path:
         """The directory in which the gateway's id is stored.
 
-        For a tenant, this is two levels above the tenant's directory.
+        A tenant uses the directory of the gateway, which is two levels above the tenant's own
+        directory.
         """
         data_dir = self.gateway.data_dir
         return data_dir if self.tenant is None else data_dir.parent.parent
@@ -101,16 +101,19 @@ class Configuration(Section):
 
     @property
     def authenticates(self) -> bool:
-        """True if users are authenticated by any means.
+        """True if any user is authenticated, by any means.
 
-        If any listener authenticates users by certificate, no listener accepts a user name without
+        If one listener authenticates users by certificate, no listener accepts a user name without
         authentication.
         """
         return bool(self.access.sources) or any(each.proves_users for each in self.listeners)
 
     @property
     def reaches_broker(self) -> bool:
-        """True if the bridge can reach a broker, through a listener or `[bridge] broker`."""
+        """True if the bridge has a broker to connect to.
+
+        This is `[bridge] broker`, or a listener for plain MQTT.
+        """
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
     @property
@@ -125,16 +128,16 @@ class Configuration(Section):
 
     @property
     def lets_bridge_in(self) -> bool:
-        """True if nothing in the configuration would make the broker reject the bridge."""
+        """True if the bridge can reach a broker, and has a user name if one is required."""
         listener = self.own_listener(self.bridge.broker)
         needs_user = listener is not None and not listener.anonymous
         return self.reaches_broker and not (needs_user and self.bridge.username is None)
 
     def own_listener(self, broker: str | None) -> Listener | None:
-        """Return the listener that accepts a bridge or uplink which connects to `broker`.
+        """Return the listener of this gateway that a bridge or uplink for `broker` connects to.
 
-        If `broker` is None, this is the first listener for plain MQTT. Returns None if `broker` is
-        another program's, or if there is no such listener.
+        If `broker` is None, this is the first listener for plain MQTT. Return None if `broker` is
+        the address of another program, or if there is no such listener.
         """
         plain = [each for each in self.listeners if each.is_plain]
         if broker is None:
