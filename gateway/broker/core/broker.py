@@ -91,7 +91,7 @@ class Broker:
     def observe(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record an observation that changes no state."""
+        """Record an observation: an event for the session log that changes no state."""
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
@@ -107,7 +107,7 @@ class Broker:
         revoke.know_users(self.core, users, removed)
 
     def give(self, session: Session, username: str) -> None:
-        """Make a user the owner of a session that has none."""
+        """Make this user the owner of a session that has no owner."""
         revoke.give(self.core, session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
@@ -132,7 +132,7 @@ class Broker:
 
     @property
     def removed_users(self) -> frozenset[str]:
-        """Removed users that still own sessions or retained messages."""
+        """The names of removed users that still own sessions or retained messages."""
         return self.core.permissions.gone
 
     # -- connections
@@ -164,7 +164,7 @@ class Broker:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
-        """Process the answer to a request from `effects.logins`."""
+        """Process the authenticator's answer to one of the requests in `effects.logins`."""
         self._time.advance(now)
         receive.authenticated(self.core, connection, answer, now)
 
@@ -174,7 +174,7 @@ class Broker:
         receive.end_for(self.core, connection, violation, now)
 
     def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
-        """End a connection that was lost, or that the server closes."""
+        """End a connection after the connection was lost, or because the server closes it."""
         self._time.advance(now)
         disconnect.end(self.core, connection, reason, now)
 
@@ -187,7 +187,7 @@ class Broker:
             disconnect.end_session(self.core, session, EndReason.DROPPED, now)
 
     def close_silent(self, now: float) -> bool:
-        """Close the oldest connection without a CONNECT. Return False if there is none."""
+        """Close the oldest connection that has not sent CONNECT. Return False if there is none."""
         return silent.give_way(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
@@ -201,7 +201,7 @@ class Broker:
             deliver.pump(self.core, connection.session, now)
 
     def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
-        """Record that the event loop stopped reading from the connection, or resumed."""
+        """Record that the event loop stopped reading from the connection, or resumed reading."""
         if reading and not connection.reading:
             connection.last_packet = now  # data that it sent meanwhile is still unread
         connection.reading = reading
@@ -237,7 +237,7 @@ class Broker:
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
-        """Remove queued messages from memory that are stored in the tables and not needed now."""
+        """Free the memory of queued messages that are also on disk and not needed soon."""
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
@@ -258,7 +258,7 @@ class Broker:
         timeouts.run_due(self.core, now)
 
     def restart_timeouts(self, now: float) -> None:
-        """Restart the timeouts of all clients, because nothing could be read from them."""
+        """Restart all clients' timeouts, because nothing could be read from them for a while."""
         timeouts.begin_again(self.core, now)
 
     # -- batches

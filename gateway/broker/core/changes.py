@@ -12,7 +12,7 @@ from gateway.broker.core.sessions.subscription import Subscription
 
 
 class Changes:
-    """Pending changes to the tables: rows to write and keys to delete."""
+    """Changes since the last checkpoint: table rows to write, and keys of rows to delete."""
 
     def __init__(self) -> None:
         self.sessions: set[Session] = set()

@@ -19,7 +19,7 @@ from gateway.broker.core.user_meters import UserMeters
 
 
 class Core:
-    """State, recorder, effects, output, frames, limits, statistics, timers and time of one broker.
+    """All parts of one broker that the rules share, such as the state, output, limits and timers.
 
     The rules are functions that take the core as their first argument.
     """

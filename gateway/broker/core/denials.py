@@ -1,7 +1,7 @@
-"""Actions denied by access rules, counted by client and kind of action for the log.
+"""Actions that access rules have denied, counted for the log by client and kind of action.
 
-Repeated attempts of a client are one entry, so that no client can flood the log. The number of
-entries is limited too.
+Repeated attempts of a client are counted in one entry, so that no client can flood the log. The
+number of entries is limited too.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """Denied actions of one kind by one client."""
+    """The denied actions of one kind by one client, counted for one log line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
@@ -31,7 +31,7 @@ class Denial:
 
 
 class Denials:
-    """Denials that were not logged yet, or that were logged within the last minute."""
+    """Denials that are not logged yet, or that were logged within the last minute."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}

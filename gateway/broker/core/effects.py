@@ -97,7 +97,7 @@ class AuthenticationAnswer:
 
 
 class Effects:
-    """Lists of requests. Taking a list empties it."""
+    """The core's requests to the event loop, in a list for each kind. Taking a list empties it."""
 
     def __init__(self) -> None:
         self.writes: list[Connection] = []

@@ -93,7 +93,7 @@ class Frames:
         packet_id: int,
         leaves_with: int,
     ) -> bytes:
-        """Encode a PUBLISH that defines or uses a topic alias. Return b"" if it cannot use one.
+        """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
         `leaves_with` is the number of the batch that the packet waits for. It is the last committed
         batch if the packet is sent immediately, and NO_ALIAS if aliases are not allowed. A packet
@@ -133,10 +133,11 @@ class Frames:
         return properties_field_of(expiry, message.forwarded, identifiers, alias)
 
     def _identifiers_of(self, session: Session, topic: str, key: int) -> list[int]:
-        """Return the subscription identifiers of all matching subscriptions [MQTT5-3.3.4-3].
+        """Return the subscription identifiers to send with a message [MQTT5-3.3.4-3].
 
-        `key` identifies the single subscription of a shared or retained message. If it is 0, all
-        matching subscriptions count.
+        If `key` is 0, these are the identifiers of all subscriptions that match the topic.
+        Otherwise `key` identifies the only subscription that the message came through (shared or
+        retained).
         """
         if not key:
             return self.tree.route_of(topic).identifiers.get(session, [])

@@ -30,7 +30,7 @@ the younger outage."""
 
 
 class Outage:
-    """Time between two runs of the broker that gateway time did not count."""
+    """A period between two runs of the broker that gateway time did not count."""
 
     def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
         self.before_ms = before_ms
@@ -110,7 +110,7 @@ class GatewayTime:
         self.run = None
 
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
-        """Record the time of a batch of an older format, whose deadlines are in wall time."""
+        """Record the time of a batch that has an older format, with deadlines in wall time."""
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
         self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None
@@ -133,7 +133,10 @@ class GatewayTime:
         return max(0, age_ms)
 
     def left_ms(self, message_number: int, expires_ms: int) -> int:
-        """Return the milliseconds until a message expires, or 0 or less if it has expired."""
+        """Return the milliseconds until a message expires.
+
+        They are not positive if it has expired.
+        """
         left_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1
         while index >= 0 and message_number < self.outages[index].before_message:

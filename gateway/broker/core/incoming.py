@@ -1,4 +1,4 @@
-"""Memory used for incomplete input of all clients together, with limits.
+"""Memory that the incomplete input of all clients takes, with limits on the total.
 
 Each connection has its own limits. The limits here are for thousands of connections that use their
 own limits fully. Connections that use little memory are never affected.
@@ -60,7 +60,10 @@ class Incoming:
         self.parts_bytes += size_bytes - before
 
     def one_too_many(self, packet_bytes_max: int) -> Connection | None:
-        """Return the connection to close if all incomplete packets take too much memory."""
+        """Return a connection to close if all incomplete packets together take too much memory.
+
+        Return None if they are within the limit.
+        """
         if self.parts_bytes <= max(PARTS_BYTES_MAX, 2 * packet_bytes_max):
             return None
         return next(iter(self.parts))

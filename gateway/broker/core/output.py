@@ -1,4 +1,4 @@
-"""Sending after commit: packets wait until the records that they depend on are durable.
+"""Sending after commit. A packet waits until the records that it depends on are durable.
 
 `outgoing` bytes may be sent in this turn of the event loop. `withheld` bytes wait for the current
 batch: `seal` attaches them to the batch, and `release` makes them `outgoing` once the batch is
@@ -19,7 +19,7 @@ CONNACK_BYTE: Final = kinds.CONNACK << 4
 
 
 class Withheld:
-    """Bytes to send to one connection when a batch is durable."""
+    """Bytes that are sent to one connection once a batch is durable."""
 
     def __init__(self, connection: Connection, parts: list[bytes], received: int) -> None:
         self.connection = connection
@@ -29,9 +29,9 @@ class Withheld:
 
 
 class SealedBatch:
-    """A batch to commit, and the packets to send once it is durable.
+    """A batch to commit, with the packets that are sent once it is durable.
 
-    `blob` is None if nothing was recorded.
+    `blob` is the batch's encoding for the journal, or None if nothing was recorded.
     """
 
     def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
@@ -41,7 +41,7 @@ class SealedBatch:
 
 
 class Output:
-    """Outgoing and withheld bytes of all connections."""
+    """The bytes to send to all connections, immediately or after a commit."""
 
     def __init__(self, recorder: Recorder, effects: Effects, statistics: Statistics) -> None:
         self.recorder = recorder
@@ -74,7 +74,7 @@ class Output:
         self._outgoing(connection).append(data)
 
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
-        """Send a packet after all packets of the connection that wait for a commit.
+        """Send a packet, but not before other packets of the connection that wait for a commit.
 
         `is_fact` means that the packet itself needs the current batch to be durable.
         """
@@ -84,15 +84,19 @@ class Output:
             self.push(connection, data)
 
     def leaves_with(self, connection: Connection, is_fact: bool) -> int:
-        """Return the batch that `send` waits for, or the last committed one if it does not wait."""
+        """Return the number of the batch that `send` would wait for.
+
+        If `send` would not wait, this is the last committed batch.
+        """
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
         return self.committed_batch
 
     def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
-        """Return the batch that a QoS 0 packet waits for, or the last committed one if none.
+        """Return the number of the batch that a QoS 0 packet waits for.
 
-        Return NO_ALIAS while CONNACK is being committed, since `forward` then decides.
+        If the packet need not wait, this is the last committed batch. Return NO_ALIAS while CONNACK
+        is being committed, because it is not known yet when the packet is sent.
         """
         if withheld:
             return self.recorder.batch_number
@@ -137,9 +141,9 @@ class Output:
         buffer.append_acknowledgement(first_byte, packet_id)
 
     def close(self, connection: Connection) -> None:
-        """Close the connection once the socket has its `outgoing` bytes.
+        """Close the connection once its `outgoing` bytes have been passed to the socket.
 
-        Withheld bytes are dropped.
+        Its withheld bytes are discarded.
         """
         if not connection.closing:
             connection.closing = True
@@ -147,15 +151,15 @@ class Output:
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close the connection when the current batch, which records its end, is durable."""
+        """Close the connection once the current batch, which records its end, is durable."""
         self.departing.append(connection)
 
     def waits(self) -> bool:
-        """Return True if a client waits for the current batch."""
+        """Return True if a client waits for the commit of the current batch."""
         return bool(self.withholding or self.departing)
 
     def seal(self) -> list[Withheld]:
-        """Return the bytes that wait for the batch that is being sealed."""
+        """Return the withheld bytes, by connection, when the batch that they wait for is sealed."""
         sealed = [Withheld(connection, [], 0) for connection in self.departing]
         self.departing = []
         for connection in self.withholding:
@@ -167,7 +171,7 @@ class Output:
         return sealed
 
     def release(self, sealed: list[Withheld], batch_number: int) -> None:
-        """Release the bytes that waited for a batch, which is durable now."""
+        """Make the bytes that waited for a batch `outgoing`, because the batch is durable now."""
         self.committed_batch = batch_number
         for withheld in sealed:
             connection = withheld.connection

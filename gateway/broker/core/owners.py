@@ -15,7 +15,7 @@ from gateway.broker.core.topics.levels import LEVEL_BYTES
 
 
 class Owners:
-    """Counters of every user that has a session or a retained message."""
+    """The counters of each user that has a session or a retained message."""
 
     def __init__(self) -> None:
         self._quotas = Quotas()
@@ -51,7 +51,7 @@ class Owners:
             self._add(session, self.get(name_of(session)))
 
     def moved(self, session: Session) -> None:
-        """Move a session's counts to the user to which the session belongs now."""
+        """Move a session's counts from its previous user to its present user."""
         owner = session.owner
         name = name_of(session)
         if owner is not None and owner.username != name:
@@ -59,7 +59,7 @@ class Owners:
             self._add(session, self.get(name))
 
     def ended(self, session: Session) -> None:
-        """Subtract a session that ends. The session must still have its contents."""
+        """Subtract the counts of a session that ends. The session must not be emptied before."""
         owner = session.owner
         if owner is not None:
             self._remove(session, owner)
@@ -109,7 +109,7 @@ class Owners:
             owner.subscription_bytes += cost_of(subscription.topic_filter)
 
     def unsubscribed(self, session: Session, subscription: Subscription) -> None:
-        """Subtract a subscription that was removed."""
+        """Subtract the counts of a subscription that was removed."""
         owner = session.owner
         if owner is not None:
             owner.subscriptions -= 1
@@ -128,7 +128,7 @@ class Owners:
             owner.retained_bytes += message.retained_bytes()
 
     def gave_place_up(self, message: Message) -> None:
-        """Subtract a message that was counted by `took_place`."""
+        """Subtract the counts of a message that was counted by `took_place`."""
         owner = message.owner
         if owner is not None:
             owner.retained -= 1

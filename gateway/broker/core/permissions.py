@@ -54,7 +54,7 @@ REFUSED_SHIFT: Final = 6
 
 
 class Client:
-    """The properties of a client on which an access rule may depend."""
+    """The properties of a client that access rules may depend on."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class Client:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AccessRules:
-    """Access rules that allow everything. Subclasses override the methods.
+    """Access rules that allow everything, and the base class of all others.
 
-    Results may be cached, since they change only when the rules are replaced.
+    Callers may cache the results, since they change only when the rules are replaced.
     """
 
     def may_connect(self, client: Client) -> bool:
@@ -100,7 +100,7 @@ class AccessRules:
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if a client's `$share/NAME/FILTER` shares its group with other users."""
+        """Return True if a client's `$share/NAME/FILTER` has a group in common with other users."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -109,13 +109,16 @@ class AccessRules:
 
 
 class Permissions:
-    """Cached access checks for the rules of MQTT.
+    """Access checks for the rules of MQTT, with cached results.
 
-    Callers check `restricted` first, because that costs nothing.
+    Callers check `restricted` first, because this avoids the call if everything is allowed.
     """
 
     def __init__(self, authenticates: bool) -> None:
-        """Start without access rules. `authenticates` is True if user names are authenticated."""
+        """Start without access rules, so that everything is allowed.
+
+        `authenticates` is True if user names are authenticated.
+        """
         self.restricted = False
         """True if there are access rules, removed users or revoked certificates."""
         self._authenticates = authenticates
@@ -148,7 +151,7 @@ class Permissions:
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Record whether any session has a revoked certificate, so that sessions are checked."""
+        """Record whether any session has a revoked certificate. If so, each session is checked."""
         self._has_revoked = has_revoked
         self._update()
 

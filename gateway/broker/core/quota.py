@@ -1,7 +1,7 @@
-"""Quotas of all clients of one user together, or of all clients without a user.
+"""Limits for all clients of one user together, or for all clients without a user.
 
-The limits in `limits.py` apply to a single session or to all sessions together. Quotas are in
-between. This module is pure: it does no I/O and reads no clock.
+The limits in `limits.py` apply to a single session, or to all sessions together. Quotas are between
+the two. This module does no I/O and reads no clock.
 """
 
 from typing import Final
@@ -55,7 +55,7 @@ class Quota:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Quotas:
-    """The quotas of all users. This base class limits nothing. Subclasses override it."""
+    """The quota of each user. This base class limits nothing. Subclasses override `quota_of`."""
 
     def quota_of(self, username: str) -> Quota:
         """Return a user's quota. NO_USER and LOCAL_PROGRAMS are valid names too."""

@@ -19,7 +19,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """Counter of ten-minute steps. The first step begins with the first call."""
+    """Counter of ten-minute steps that have passed. The first step begins with the first call."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None
@@ -39,7 +39,7 @@ class StepClock:
 
 
 class RecentCount:
-    """A count over the last hour."""
+    """A count over the last hour, which is kept in six steps of ten minutes."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -59,7 +59,7 @@ class RecentCount:
 
 
 class Recent:
-    """Count of one reason for one client during the last hour."""
+    """How often one reason was counted for one client during the last hour."""
 
     def __init__(self, reason: str, client_id: str) -> None:
         self.reason = reason

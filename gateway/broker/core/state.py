@@ -1,4 +1,4 @@
-"""The broker's state, and the effect of each fact (recorded change) on it.
+"""The broker's state, and the effect of each fact on it. A fact is a recorded change of the state.
 
 Every method applies one fact, named as in `records.layout`. The running core and recovery call the
 same methods, so a restart rebuilds the same state. Only persistent sessions have entries in
@@ -95,13 +95,13 @@ class State:
             self.changes.sessions.add(session)
 
     def session_closed(self, session: Session, time_ms: int) -> None:
-        """Record the end of the session's connection. A persistent session is kept."""
+        """Record that the session's connection has ended. A persistent session is kept."""
         session.closed_ms = time_ms
         if session.persistent:
             self.changes.sessions.add(session)
 
     def session_ended(self, session: Session) -> None:
-        """Discard everything that belongs to the session. Retained messages are kept."""
+        """Discard the session with everything that belongs to it. Retained messages are kept."""
         session.ended = True
         self.owners.ended(session)
         if session.memory_queues is not None:
@@ -237,7 +237,7 @@ class State:
             self.changes.sessions.add(session)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
-        """Put a new or queued delivery in flight, with a packet identifier."""
+        """Assign a packet identifier to a new or queued delivery, which is then in flight."""
         session = delivery.session
         delivery.packet_id = packet_id
         delivery.state = DeliveryState.SENT
@@ -286,7 +286,7 @@ class State:
             changes.orphans.add(delivery.message_number)
 
     def delivery_skipped(self, delivery: Delivery) -> None:
-        """Remove the first message of the queue without starting it: it is QoS 0, or dropped."""
+        """Remove the queue's first message without starting a delivery: it is QoS 0 or dropped."""
         session = delivery.session
         session.consume(delivery.position)
         delivery.state = DeliveryState.DONE

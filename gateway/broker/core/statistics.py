@@ -1,4 +1,4 @@
-"""Statistics and log notices. Every dropped message and every refusal is counted.
+"""Counters for statistics, and notices for the log. Every dropped message and refusal is counted.
 
 The same calls inform an observer if there is one, so counts and reports always agree.
 """
@@ -100,7 +100,7 @@ class Statistics:
         self.recently_denied.add(reason, session.client_id, session.username, topic)
 
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
-        """Record the takeover of a connection.
+        """Record that a new connection has taken over a client's session from an open connection.
 
         Takeovers between devices that share a client identifier are counted as errors.
         """

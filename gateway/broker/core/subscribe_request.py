@@ -1,4 +1,4 @@
-"""State of a SUBSCRIBE that is processed in slices, and of the retained messages it requests."""
+"""State of a SUBSCRIBE that is processed in slices, and of the requested retained messages."""
 
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.core.sessions.subscription import Subscription
@@ -16,10 +16,9 @@ class Found:
 
 
 class Asked:
-    """Progress of a SUBSCRIBE.
+    """The progress of one SUBSCRIBE.
 
-    If a filter occurs several times, only the last one is processed, because it replaces the
-    others.
+    If a filter occurs several times in the packet, only its last occurrence is processed.
     """
 
     def __init__(self, packet: Subscribe) -> None:
@@ -46,7 +45,7 @@ class Asked:
 
 
 class PendingReplay:
-    """The retained messages still to be sent to a connection."""
+    """The retained messages that are still to be sent to one connection."""
 
     def __init__(self) -> None:
         self.wanted: dict[str, Subscription] = {}

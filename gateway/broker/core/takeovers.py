@@ -39,7 +39,7 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Shared:
-    """Takeovers of one client identifier, which several devices may share."""
+    """Recent takeovers of one client identifier, which several devices may share."""
 
     def __init__(self, client_id: str, now: float) -> None:
         self.client_id = client_id
@@ -61,7 +61,11 @@ class Shared:
         self.next_line_at = 0.0
 
     def note(self, displaced: str, newcomer: str, now: float) -> int:
-        """Record a takeover. Return the number of takeovers to add to the statistics."""
+        """Record a takeover. Return the number of takeovers to add to the statistics.
+
+        While no shared identifier is detected, the result is 0. Upon detection, earlier takeovers
+        count too.
+        """
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}
         is_quick = now - self.last_at <= QUICK_SECONDS

@@ -1,7 +1,8 @@
-"""Timers as values that state when they are due. The event loop has the clock.
+"""Timers, which are values with a due time. They do not run by themselves.
 
-A connection or session has at most one timer of each kind. Its timers are removed when it ends, so
-a client that reconnects a thousand times a second leaves no timers behind.
+The event loop has the clock, and calls `Broker.wake`. A connection or session has at most one timer
+of each kind. Its timers are removed when it ends, so a client that reconnects a thousand times a
+second leaves no timers behind.
 """
 
 from enum import Enum
@@ -74,8 +75,8 @@ class Timers:
     def take_due(self, now: float, order_max: int) -> Timer | None:
         """Remove and return the earliest timer that is due, or None.
 
-        Timers with an `order` above `order_max` are ignored: the caller passes an earlier `count`,
-        so that timers added meanwhile wait.
+        Timers with an `order` above `order_max` are ignored. The caller passes an earlier value of
+        `count`, so that timers added since then wait.
         """
         if not self.heap:
             return None
@@ -97,7 +98,7 @@ class Timers:
             self._take_out(timer)
 
     def _owned_with(self, timer: Timer) -> list[Timer]:
-        """Return all timers of the connection or session that owns this timer."""
+        """Return all timers of the connection or session that this timer belongs to."""
         if timer.connection is not None:
             return self.of_connections.setdefault(timer.connection, [])
         assert timer.session is not None, "a timer of a connection or a session"

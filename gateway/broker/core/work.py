@@ -1,4 +1,4 @@
-"""Work per turn of the event loop, counted so that the rest can wait for a later turn.
+"""Work in one turn of the event loop, counted so that remaining work can wait for a later turn.
 
 The core has no clock. It counts units of work that take about a microsecond each in the compiled
 core. Between two slices of work, the event loop serves all other clients.
@@ -21,7 +21,7 @@ DELIVERY_UNITS: Final = 2
 
 
 class Work:
-    """Counter of the units of work spent in the current slice of the event loop."""
+    """Counter of the units of work that the current slice has spent."""
 
     def __init__(self) -> None:
         self.spent = 0

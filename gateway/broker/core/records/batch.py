@@ -1,4 +1,4 @@
-"""The current batch: its records, the client ids of their sessions, and the resulting blob."""
+"""The batch that is being collected: its records, and the client ids of the sessions they name."""
 
 from librt.strings import BytesWriter
 
@@ -9,7 +9,10 @@ from gateway.broker.core.sessions.session import Session
 
 
 class Batch:
-    """Collects records until `seal` turns them into one blob, which is committed with one fsync."""
+    """Collects the records of the current batch until `seal` encodes them as one blob.
+
+    The blob is then committed to the journal with one fsync.
+    """
 
     def __init__(
         self, time: GatewayTime, store: bytes, boot: bytes, batch_number: int, next_sequence: int
@@ -40,7 +43,7 @@ class Batch:
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records since the last part as a blob, without ending the batch.
+        """Return the records added since the last part as a blob. The batch continues.
 
         All parts have the batch's number, and their sequence numbers are consecutive. A session's
         client identifier is in the first part that needs it.
@@ -113,9 +116,9 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count a record of a session, and return the session's number.
+        """Count a record of this session, and return the session's number for the record.
 
-        Add the session's client identifier to the blob if it is missing there.
+        This adds the session's client identifier to the blob if the blob does not contain it yet.
         """
         self.record_count += 1
         if session.named_in_batch != self.batch_number:

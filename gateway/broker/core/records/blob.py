@@ -19,7 +19,7 @@ class DamagedBlob(ValueError):
 
 
 class Blob:
-    """A parsed blob: its header, the client ids of its sessions, and where its records are."""
+    """A parsed blob: its header, the client ids of its sessions, and the offset of its records."""
 
     def __init__(self, data: bytes) -> None:
         if len(data) < layout.BLOB_HEADER_1.size + layout.CRC.size:
@@ -61,7 +61,10 @@ class Blob:
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last event. Without events, one less than the first number."""
+        """Sequence number of the last event in the blob.
+
+        If the blob has no events, this is one less than the first sequence number.
+        """
         return self.first_sequence + self.record_count - 1
 
     def _names(self) -> dict[int, str]:
@@ -88,7 +91,7 @@ def packed(header: bytes, names: bytes, records: bytes) -> bytes:
 
 
 def joined(parts: list[Blob]) -> bytes:
-    """Join consecutive parts of a batch into one blob."""
+    """Join the blobs of consecutive parts of a batch into the blob of the whole batch."""
     fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
     records = b"".join(part.data[part.records_at : part.records_end] for part in parts)

@@ -37,7 +37,7 @@ Event = dict[str, EventValue]
 
 
 class JournalBatch:
-    """The events of a blob. Event `index` has the sequence number `first_sequence + index`."""
+    """The events of one blob. Event `index` has the sequence number `first_sequence + index`."""
 
     def __init__(self, blob: Blob, events: list[Event]) -> None:
         self.number = blob.number

@@ -22,7 +22,7 @@ from gateway.broker.core.records.record import (
 
 @mypyc_attr(acyclic=True)
 class LostSession:
-    """A session in the journal whose opening record is unreadable."""
+    """A session that occurs in the journal although the record that opened it is unreadable."""
 
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
@@ -39,12 +39,12 @@ class LostSession:
         """Packet identifiers of held QoS 2 messages."""
 
     def queued_count(self) -> int:
-        """Return the number of messages queued or in flight, as far as the journal shows."""
+        """Return how many messages were queued or in flight according to the readable records."""
         waiting = self.queued_to - max(self.queued_from, self.started_to)
         return max(0, waiting) + len(self.in_flight)
 
     def place(self, record: Place) -> None:
-        """Record a message that enters or leaves the queue."""
+        """Update the counts for a record of a message that enters or leaves the queue."""
         if record.kind is RecordKind.MESSAGE_QUEUED:
             if self.queued_from < 0:
                 self.queued_from = record.position
@@ -56,11 +56,11 @@ class LostSession:
             self.completed.discard(record.packet_id)
 
     def left(self, position: int) -> None:
-        """Record that all messages up to a position have left the queue."""
+        """Update the counts: all messages up to this queue position have left the queue."""
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Record the end of a delivery, or of the exchange of a held message."""
+        """Update the counts for a record that ends a delivery or the exchange of a held message."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -70,7 +70,7 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class Lost:
-    """Messages that the replay lost, by session. Empty if there is no damage."""
+    """Messages that damage to the journal has lost, by session. Empty if there is no damage."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
@@ -79,7 +79,7 @@ class Lost:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Record what a session without state loses by this record."""
+        """Count what this record shows to be lost, if its session has no state."""
         number = record.session
         if isinstance(record, (Connected, Ended)):
             # The session is opened again or ends, so nothing is lost.
@@ -102,6 +102,6 @@ class Lost:
             session.left(record.position)
 
     def skip(self, number: int, count: int) -> None:
-        """Count queue positions of a session for which there is no record."""
+        """Count queue positions of a session that no readable record mentions."""
         if count > 0:
             self.skipped[number] = self.skipped.get(number, 0) + count

@@ -60,7 +60,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
 
 
 class _Reader:
-    """Reads the records of a blob one after another."""
+    """Reads the records of one blob, one after another."""
 
     def __init__(self, blob: Blob) -> None:
         self.data = blob.data

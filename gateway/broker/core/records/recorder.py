@@ -1,4 +1,4 @@
-"""Recording of facts (changes of state), with one method per fact.
+"""Recording of facts, which are changes of the state. There is one method for each kind of fact.
 
 Each method writes the fact to the current batch and applies it to the state, so that no change is
 unrecorded. Facts about clean sessions only change the state. Observations are only recorded.
@@ -162,7 +162,7 @@ class Recorder(Batch):
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Record that the first message of the queue is dropped, and remove the message."""
+        """Record that the first message of the queue was dropped, and remove it from the queue."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(

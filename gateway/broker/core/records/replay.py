@@ -1,8 +1,9 @@
-"""Replay of the journal during recovery, which applies the facts of each blob again.
+"""Replay of the journal during recovery, which applies the facts of each blob to the state again.
 
-The tables may already contain some of a blob's facts, because a checkpoint was interrupted. So each
-fact is applied without assumptions: a value to be set may exist already, a value to be removed may
-be gone, and the session may have ended later in the journal.
+A fact is a recorded change of the state. An interrupted checkpoint may have written some of a
+blob's facts to the tables already. So each fact is applied without assumptions: a value to be set
+may exist already, a value to be removed may be gone, and the session may have ended later in the
+journal.
 """
 
 from collections.abc import Callable
@@ -45,7 +46,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 class Replay:
-    """Applies blobs in order to a state that was loaded from the tables."""
+    """Applies the blobs of the journal, in order, to a state that was loaded from the tables."""
 
     def __init__(self, state: State, now: float, load: Callable[[int], Message | None]) -> None:
         self.state = state
@@ -66,7 +67,7 @@ class Replay:
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
-        """Advance past a blob whose facts are already in the tables."""
+        """Advance past a blob without applying it, because its facts are already in the tables."""
         self._stand_behind(blob)
         if not self._time_is_loaded:
             self._set_time(blob)
@@ -266,7 +267,10 @@ class Replay:
         self.state.will_set(owner, will)
 
     def finish(self) -> None:
-        """Discard clean sessions. Mark queue rows of an interrupted checkpoint for deletion."""
+        """End the replay: discard clean sessions, which do not survive a restart.
+
+        Queue rows of an interrupted checkpoint are marked for deletion.
+        """
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):
             if not session.persistent:

@@ -47,7 +47,7 @@ def write_u64(records: BytesWriter, value: int) -> None:
 
 
 def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
-    """Write the fields with which every record of a session begins: kind and session."""
+    """Write the first fields of every record of a session: record kind and session number."""
     records.append(kind)
     write_u32(records, session)
 
@@ -146,7 +146,10 @@ NO_POSITION: Final = -1
 def write_dropped(
     records: BytesWriter, session: int, message: int, reason: DropReason, position: int
 ) -> None:
-    """Write a MESSAGE_DROPPED record. `position` is a queue position or NO_POSITION."""
+    """Write a MESSAGE_DROPPED record.
+
+    `position` is the message's queue position, or NO_POSITION if the message was not in the queue.
+    """
     write_head(records, RecordKind.MESSAGE_DROPPED, session)
     write_u64(records, message)
     records.append(reason)

@@ -1,5 +1,6 @@
-"""The rules of MQTT: how each packet changes the state, and how it is answered.
+"""The rules of MQTT: how each packet changes the state, and how the broker responds to it.
 
-Rules are functions over one `Core`. `receive` decodes bytes, `dispatch` selects the rule for a
-packet, and the folders hold the rules by what they do. A rule calls only rules below it.
+Rules are functions that take a `Core`. `receive` decodes bytes, and `dispatch` selects the rule for
+a packet. Each folder contains the rules for one task. A rule calls only rules in modules below its
+own.
 """

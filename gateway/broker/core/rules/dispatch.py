@@ -89,7 +89,7 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
 def _is_held_up(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Return True if a full disk or queue has refused, dropped or deferred a PUBLISH."""
+    """Return True if a full disk or a full queue has refused, dropped or deferred a PUBLISH."""
     if core.limits.disk_full and full_disk.takes(core, session, connection, packet):
         return True
     return full_queues.takes(core, session, connection, packet, now)

@@ -66,7 +66,7 @@ def takes(
 
 
 def retry(core: Core, connection: Connection, now: float) -> None:
-    """Process deferred packets again, unless the first of them would have to wait again."""
+    """Process a connection's deferred packets again, unless the first one must still wait."""
     put_off, session = connection.put_off, connection.session
     awaits = put_off.awaits
     if session is not None and awaits is not None and awaits.slows and put_off.packets:
@@ -81,7 +81,7 @@ def retry(core: Core, connection: Connection, now: float) -> None:
 def _awaited_by(
     core: Core, publisher: Session, connection: Connection, packet: Publish, now: float
 ) -> Session | None:
-    """Return a session that would have to queue the message but has no room for it, or None."""
+    """Return a session that cannot take the message because its queue is full, or None."""
     route = core.state.tree.route_of(packet.topic)
     waits = connection.unslowed_until <= now
     size_bytes = size_bytes_of(packet)
@@ -104,8 +104,8 @@ def _awaited_by(
 def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> Session | None:
     """Return a member of a shared subscription whose full queue prevents the delivery, or None.
 
-    If a member that slows publishers is full, the delivery waits unless another connected member
-    has room. If a member that refuses is full, it is refused if no member has room.
+    If a member that slows publishers is full, the message waits unless another connected member has
+    room. If a member that refuses messages is full, the message is refused unless another has room.
     """
     full: Session | None = None
     slow: Session | None = None
@@ -158,9 +158,9 @@ def _put_off(
 
 
 def _waits_for_itself(core: Core, connection: Connection) -> bool:
-    """Return True if only this connection's own acknowledgements can make the room it waits for.
+    """Return True if only this connection's own acknowledgements can end its wait for a full queue.
 
-    Then the connection must still be read.
+    The broker must then continue to read from the connection.
     """
     waits = connection
     for _ in range(CIRCLE_MAX):

@@ -1,7 +1,7 @@
-"""Processing of the bytes received from a connection, in slices, and of the errors in them.
+"""Processing of received bytes, in slices, and of protocol violations in them.
 
 A slice is the work that a connection may cause in one turn of the event loop (`work.py`). A
-connection that has sent more is *behind*: the rest waits for its next slice.
+connection that has sent more is *behind*: its remaining bytes wait for its next slice.
 """
 
 from typing import Final
@@ -63,7 +63,7 @@ def accept(
 
 
 def receive(core: Core, connection: Connection, data: bytes, now: float) -> None:
-    """Process the packets that `data` completes. If the connection is behind, store them."""
+    """Process the packets that `data` completes. If the connection is behind, only store `data`."""
     packets = connection.decoder.feed(data)
     if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
         connection.last_packet = now
@@ -85,7 +85,7 @@ def receive(core: Core, connection: Connection, data: bytes, now: float) -> None
 
 
 def _make_room(core: Core, now: float) -> None:
-    """End connections with incomplete packets while these use too much memory in total."""
+    """Close connections until the incomplete packets of the others fit in the memory limit."""
     while True:
         largest = core.incoming.one_too_many(core.limits.max_packet_size_bytes)
         if largest is None:
@@ -95,7 +95,7 @@ def _make_room(core: Core, now: float) -> None:
 
 
 def go_on(core: Core, connection: Connection, now: float) -> None:
-    """Process the next slice of a connection that is behind."""
+    """Process the next slice of the received bytes of a connection that is behind."""
     connection.behind = False
     if connection.session is not None:
         violation = subscribe.go_on(core, connection.session, connection, now)

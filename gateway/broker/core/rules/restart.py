@@ -1,4 +1,4 @@
-"""Start of the core from recovered state, and the effects of the time that has passed meanwhile."""
+"""Start of the core from the recovered state, and the effects of the time since the last run."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason
@@ -24,7 +24,7 @@ def take_up(core: Core, now: float) -> None:
 
 
 def _find_empty(core: Core) -> None:
-    """List empty sessions, oldest first. They may be deleted to make room for new sessions."""
+    """List the empty sessions, oldest first. They may be deleted to make room for new sessions."""
     empty = [session for session in core.state.sessions.values() if _is_empty(session)]
     empty.sort(key=lambda session: session.closed_ms)
     for session in empty:

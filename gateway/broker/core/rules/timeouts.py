@@ -40,9 +40,9 @@ def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
 
 
 def run_due(core: Core, now: float) -> None:
-    """Run the due timers for at most one slice of work.
+    """Run the timers that are due, for at most one slice of work.
 
-    Timers that are set meanwhile wait for the next call, because sockets are served first.
+    A timer that is set during this call waits for the next call, because sockets are served first.
     """
     work = core.state.work
     work.spent = 0
@@ -91,7 +91,8 @@ def _judge_pace(core: Core, _: Timer, connection: Connection, now: float) -> Non
 def _end_before_connected(core: Core, _: Timer, connection: Connection, now: float) -> None:
     """End a connection that was not accepted in time.
 
-    If its login is still being checked, the client gets a CONNACK first: it may try again.
+    If its login is still being checked, the client gets a CONNACK first, which allows it to try
+    again.
     """
     if connection.state is ConnectionState.AUTHENTICATING:
         detail = "its login was not checked in time"
@@ -145,7 +146,7 @@ def _publish_will(core: Core, _: Timer, session: Session, now: float) -> None:
 
 
 def _abandon_held(core: Core, timer: Timer, session: Session, now: float) -> None:
-    """Discard messages whose PUBREL has not come within `await_rel_timeout`."""
+    """Discard held messages whose PUBREL did not arrive within `await_rel_timeout`."""
     timeout = core.limits.await_rel_timeout_seconds
     session.await_rel_scheduled = False
     if timeout is None:

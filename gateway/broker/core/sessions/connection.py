@@ -15,7 +15,7 @@ from gateway.broker.wire.packets import Connect, Packet, Publish
 
 
 class ConnectionState(Enum):
-    """The stages of a connection."""
+    """The stages of a connection, from before CONNECT to closed."""
 
     AWAITING_CONNECT = 0
     AUTHENTICATING = 1
@@ -26,7 +26,10 @@ class ConnectionState(Enum):
 
 
 class PutOff:
-    """Deferred messages, for which there is no room. Before MQTT 5.0 they cannot be refused."""
+    """Deferred PUBLISH packets of one connection.
+
+    They wait until there is room for the messages.
+    """
 
     def __init__(self) -> None:
         self.packets: list[Publish] = []
@@ -136,12 +139,13 @@ class Connection:
         return self.state is not ConnectionState.CLOSED
 
     def counts_at(self, address_share: Share, now: float) -> None:
-        """Count the connection for its address from now on."""
+        """Count the connection in the limits of its address from now on."""
         self.address_share = address_share
         self.meters += address_share.meters(now)
 
     def shares(self) -> tuple[Share, ...]:
-        """Return the shared limits of the listener and of the address, if there are any."""
+        """Return the limits that the connection shares with others: its listener's, its address's.
+        """
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def takes(self, packet: bytes) -> bool:
@@ -156,7 +160,7 @@ class Connection:
         return min(limits.window_of(), self.receive_maximum)
 
     def let_go(self) -> None:
-        """Free the data of a closed connection, since the event loop may still refer to it."""
+        """Free the memory of a closed connection. The event loop may still refer to the object."""
         self.decoder.let_go()
         self.connect = None
         self.undecided = []
@@ -168,7 +172,7 @@ class Connection:
         self.withheld.take()
 
     def take_outgoing(self) -> bytes:
-        """Remove and return the packets that may be sent now, joined."""
+        """Remove the packets that may be sent now, and return them as one byte string."""
         parts = self.outgoing.take()
         self.forwarded_bytes = 0
         return parts[0] if len(parts) == 1 else b"".join(parts)

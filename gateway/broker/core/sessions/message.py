@@ -1,4 +1,4 @@
-"""Messages, and their state on the way in and out of a session."""
+"""Application messages and wills, and the state of a message in a session."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
@@ -113,7 +113,7 @@ class Message:
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":
-        """Return number, owner and publisher, as stored in the row of a retained message."""
+        """Return number, owner and publisher of a retained message, as stored in its row."""
         return self.number, self.username(), None if self.source is None else self.source.text()
 
 

@@ -1,8 +1,9 @@
-"""Rate limits in packets and bytes per second, of one client or of several clients together.
+"""Limits on packets and bytes per second, for one client or for several clients together.
 
-Clients are counted together by user, address or listener. A user's bytes in the journal are also
-limited per day. A client that exceeds a limit is read later. Usage is counted per read, not per
-packet: a client that sent too much waits as long as it would have needed at its rate.
+Clients are counted together by user, address or listener. The bytes that a user adds to the journal
+are also limited per day. When a client exceeds a limit, the broker reads from it later. Usage is
+counted per read and not per packet. A client that sent too much waits as long as it would have
+needed at the allowed rate.
 """
 
 from typing import Final
@@ -25,7 +26,7 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Meter:
-    """Rate meter of one connection, or of all connections of a user, address or listener."""
+    """Measures the rate of one connection, or of all connections of a user, address or listener."""
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class Meter:
         self._update()
 
     def record(self, bytes_count: int, now: float) -> None:
-        """Count the bytes that one read added to the journal."""
+        """Count the bytes that the packets of one read added to the journal."""
         if self._journal is not None:
             self._journal_free_at = now + self._journal.spend(bytes_count, now)
             self._update()
@@ -95,7 +96,7 @@ class Meter:
         return True
 
     def is_full(self, now: float) -> bool:
-        """Return True if the meter is idle, so that it can be discarded."""
+        """Return True if the meter has recovered from all usage, so that it can be discarded."""
         buckets = (self._packets, self._bytes, self._journal)
         return all(bucket is None or bucket.is_full(now) for bucket in buckets)
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Owner:
-    """A user, or all clients without a user (NO_USER and LOCAL_PROGRAMS in `quota.py`)."""
+    """The counters and quota of a user, or of all clients without a user.
+
+    In `quota.py`, NO_USER and LOCAL_PROGRAMS are the names used for clients without a user.
+    """
 
     def __init__(self, username: str, quota: Quota) -> None:
         self.username = username

@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measurement of how fast a client empties a queue that slows its publishers."""
+    """Measurement of how fast a client empties its queue, for a queue that slows its publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -170,14 +170,14 @@ class Session:
         return self.queued_count < limits.max_mqueue_len and self.has_bytes_left(limits, size_bytes)
 
     def has_bytes_left(self, limits: Limits, size_bytes: int) -> bool:
-        """Return True if another message of this size is within the limits in bytes."""
+        """Return True if another message of this size is within the queue's limits in bytes."""
         owner = self.owner
         return self.queued_bytes + size_bytes <= limits.max_mqueue_bytes and (
             owner is None or owner.queued_bytes + size_bytes <= owner.queued_bytes_max
         )
 
     def byte_limit_reached(self, limits: Limits, size_bytes: int) -> str:
-        """Return the limit in bytes that another queued message would exceed, or ""."""
+        """Return the name of the byte limit that another message would exceed, or ""."""
         if self.queued_bytes + size_bytes > limits.max_mqueue_bytes:
             return "max_mqueue_bytes"
         owner = self.owner
@@ -197,7 +197,7 @@ class Session:
         )
 
     def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
-        """Return True if a message would be sent immediately, since no others wait before it."""
+        """Return True if a message would be sent immediately, without waiting in the queue."""
         if not qos:
             waits = self.queued_count > 0 and self.persistent and limits.mqueue_store_qos0
             return (
@@ -251,7 +251,7 @@ class Session:
             self.first_position = position + 1
 
     def _taken(self, delivery: Delivery) -> None:
-        """Update the counters for a delivery in memory that was removed from the queue."""
+        """Update the counters after a delivery in memory was removed from the queue."""
         self.queued_count -= 1
         if delivery.message is None:
             return

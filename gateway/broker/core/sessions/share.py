@@ -48,7 +48,7 @@ class Share:
         return self.prefix + limit + self.suffix
 
     def meters(self, now: float) -> tuple[Meter, ...]:
-        """Return the meters of a new connection: first its own, then that of all clients."""
+        """Return the meters that limit a new connection: first its own, then the shared one."""
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:
             found = (

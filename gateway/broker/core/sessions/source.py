@@ -18,7 +18,7 @@ longer client id is not stored, and matches no rule about clients."""
 
 @mypyc_attr(acyclic=True)
 class Source:
-    """The publisher of a retained message at the time of publishing."""
+    """The publisher of a retained message, as it was when the message was published."""
 
     def __init__(
         self, username: str | None, client_id: str, listener: str, groups: frozenset[str]
@@ -50,7 +50,7 @@ def source_of(session: "Session") -> Source:
 
 
 class Sources:
-    """Publishers loaded from disk, with one object for all messages of a publisher."""
+    """Publishers that were loaded from disk. All messages of a publisher share one object."""
 
     def __init__(self) -> None:
         self._found: dict[str, Source] = {}

@@ -1,4 +1,4 @@
-"""A tree of topic levels: of filters with their subscribers, or of topics with retained messages.
+"""A tree of topic levels. It contains filters with their subscribers, or topics with messages.
 
 The tree tracks its memory size. Most levels have a single child, and then need no dictionary.
 
@@ -29,7 +29,7 @@ Python dictionary never shrinks by itself."""
 
 
 class Pattern:
-    """Positions of the wildcards above a level, shared by all levels with the same positions."""
+    """Positions of the wildcards above a level, in one object for all levels with the same ones."""
 
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above

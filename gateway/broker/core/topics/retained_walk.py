@@ -23,7 +23,10 @@ class _Siblings:
 
 
 class RetainedWalk:
-    """A walk through the tree with an explicit stack, since `max_topic_levels` may be large."""
+    """A walk through the tree to find retained messages, with a stack instead of recursion.
+
+    The stack is needed because `max_topic_levels` may be large.
+    """
 
     def __init__(self, root: Node, topic_filter: str) -> None:
         self.levels = topic_filter.split("/")

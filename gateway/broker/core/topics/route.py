@@ -53,7 +53,9 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member for the next message, or None. The readiest members take turns.
+        """Return the member for the next message, or None.
+
+        Members that are equally ready take turns.
 
         Args:
             limits: limits of windows and queues.
@@ -82,7 +84,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Expected result of giving a message to a member now. A higher value is better."""
+    """Ability of a shared subscription's member to take a message now. Higher values are better."""
 
     NEVER = 0
     LOST_AWAY = 1
@@ -99,7 +101,7 @@ class Readiness(IntEnum):
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
-    """Return the expected result of giving a message of this QoS and size to a member now."""
+    """Return the member's ability to take a message of this size and QoS now."""
     connection = session.connection
     if connection is not None and session.takes_at_once(connection, limits, qos):
         return Readiness.OPEN

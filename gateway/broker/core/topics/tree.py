@@ -142,7 +142,7 @@ class TopicTree:
         return None if groups is None else groups.get(subscription.group)
 
     def route_of(self, topic: str) -> Route:
-        """Return the route of a topic. Overlapping filters count once [MQTT-3.3.5-1]."""
+        """Return the route of a topic, which lists each session once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)
@@ -220,7 +220,10 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return the subscribers of a level, or of a group there. Create missing dictionaries."""
+    """Return the dictionary of a level's subscribers, or of a group's members.
+
+    Create it if missing.
+    """
     if not group_name:
         if node.subscribers is None:
             node.subscribers = {}
@@ -243,7 +246,7 @@ def _members_of(node: Node, group_name: str) -> dict[Session, Subscription] | No
 
 
 def _let_go_of_empty(node: Node, group_name: str) -> None:
-    """Remove the dictionaries of a level, and of a group there, that have become empty."""
+    """Remove the dictionaries of a level's subscribers and groups that have become empty."""
     if not node.subscribers:
         node.subscribers = None
     groups = node.groups

@@ -1,1 +1,1 @@
-"""Begin and end of connections and sessions: CONNECT, AUTH, DISCONNECT, limits, revoked rights."""
+"""Rules for the start and end of connections and sessions: CONNECT, AUTH, DISCONNECT, limits."""

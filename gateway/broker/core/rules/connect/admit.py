@@ -126,9 +126,9 @@ def _refusal_of_access(
 
 
 def _belongs_to_another(core: Core, session: Session, connection: Connection) -> bool:
-    """Return True if a session, with its queued messages, belongs to another user.
+    """Return True if a session, including its queued messages, belongs to another user.
 
-    A session without a user belongs to clients without a user. The first user who connects with
+    A session without a user belongs to the clients without a user. The first user who connects with
     its client identifier does not get it.
     """
     if not core.authenticates or (session.owner_is_unknown and session.connection is None):
@@ -199,9 +199,9 @@ def _session_of(
 
 
 def _take_rights(core: Core, session: Session, connection: Connection) -> None:
-    """Copy the parts of a connection on which rights depend to its session.
+    """Copy the connection's listener, groups and certificate to its session.
 
-    These are listener, groups and certificate.
+    The session's rights depend on them.
     """
     if core.permissions.restricted and (
         session.listener != connection.listener
@@ -283,9 +283,9 @@ def _set_timers(core: Core, session: Session, connection: Connection, now: float
 
 
 def watch_keep_alive(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
-    """Return True if the client has sent something within its keep-alive.
+    """Return True if the client has sent a packet within its keep-alive time.
 
-    If it has, the next check is scheduled.
+    In this case the next check is scheduled.
     """
     silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
     due = connection.last_packet + silence_seconds

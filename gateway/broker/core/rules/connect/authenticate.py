@@ -103,7 +103,7 @@ def authenticated(
 ) -> Violation | None:
     """Process the authenticator's answer to an `AuthenticationRequest`.
 
-    An answer can arrive although the client has not sent its next AUTH: the authenticator may end
+    An answer can arrive before the client has sent its next AUTH, because the authenticator may end
     the exchange by itself.
     """
     connection.checking = False

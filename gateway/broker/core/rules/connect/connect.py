@@ -87,9 +87,10 @@ def _authenticate(
 
 
 def _refusal_of_names(core: Core, packet: Connect) -> int:
-    """Return the reason code for a control character in a name, or 0 if there is none.
+    """Return the reason code that refuses a name with a control character.
 
-    Sessions that already exist under such a name, because it was allowed earlier, may continue.
+    The names are user name and client identifier. The code is 0 if neither has a control character.
+    A session that already exists under such a name may continue.
     """
     if core.limits.allow_control_characters:
         return 0
@@ -131,7 +132,7 @@ def _has_room_for(core: Core, will: WillOfConnect) -> bool:
 
 
 def take_terms(core: Core, connection: Connection, packet: Connect) -> None:
-    """Store the client's protocol level and properties. They also decide how it can be refused."""
+    """Store a client's protocol level and properties. They also determine how to refuse it."""
     connection.version = packet.protocol_level
     connection.username = packet.username
     if packet.properties is not None:

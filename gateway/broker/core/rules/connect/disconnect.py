@@ -45,12 +45,12 @@ NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
 
 
 def seal(core: Core) -> None:
-    """Remember which clients' sessions end in the batch that is sealed now."""
+    """Note which clients' sessions end in the batch that is being sealed."""
     core.ended_clients_sealed, core.ended_clients = core.ended_clients, set()
 
 
 def committed(core: Core) -> None:
-    """Forget the sessions that ended in the sealed batch: their end is durable."""
+    """Forget the sessions that ended in the batch, because their end is durable now."""
     core.ended_clients_sealed = set()
 
 
@@ -119,7 +119,7 @@ def end(
 def _say_why(
     core: Core, connection: Connection, reason: CloseReason, violation: Violation | None
 ) -> None:
-    """Send DISCONNECT with a reason code to an MQTT 5.0 client [MQTT5-3.14.0-1]."""
+    """Send DISCONNECT with the reason to an MQTT 5.0 client [MQTT5-3.14.0-1]."""
     if not connection.greeted:
         return  # CONNACK must come first, and is still withheld
     code = DISCONNECT_CODES.get(reason, UNSPECIFIED_ERROR)
@@ -186,7 +186,7 @@ def forget(core: Core, connection: Connection) -> None:
 
 
 def schedule_will(core: Core, session: Session, now: float) -> None:
-    """Publish the will now, or schedule it after its delay (section 3.1.3.2.2)."""
+    """Publish a session's will now, or schedule it if it has a delay (section 3.1.3.2.2)."""
     will = session.will
     if will is None or session.connection is not None:
         return
@@ -224,8 +224,8 @@ def end_is_pending(core: Core, client_id: str) -> bool:
 def schedule_expiry(core: Core, session: Session, now: float) -> None:
     """Schedule the end of a disconnected session after its expiry interval.
 
-    One timer serves several periods of absence. Another one is added only if the interval was
-    shortened and the timer would fire too late.
+    A timer that is still set from an earlier disconnection is used again. Another timer is added
+    only if the interval was shortened and the existing timer would fire too late.
     """
     expiry = _expiry_of(core, session)
     if expiry is None or session.ended or session.connection is not None:

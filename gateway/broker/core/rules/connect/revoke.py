@@ -1,4 +1,4 @@
-"""Revocation of rights: routes are recalculated, and connections that are no longer allowed end.
+"""Revocation of rights: recalculates routes, and disconnects clients that are no longer allowed.
 
 A revoked right affects all later messages. Messages that are already queued are checked again
 before they are sent.
@@ -17,7 +17,7 @@ CONNECT_FORBIDDEN = "its client may not connect any more"
 
 
 def authenticate(core: Core, authenticates: bool, methods: list[str]) -> None:
-    """Set whether user names are authenticated from now on, and by which methods."""
+    """Set whether user names are authenticated from now on, and by which authentication methods."""
     core.authenticates = authenticates
     core.methods = methods
     core.permissions.authenticate(authenticates)
@@ -88,9 +88,9 @@ def give(core: Core, session: Session, username: str) -> None:
 
 
 def enforce(core: Core, changed: frozenset[str], now: float) -> int:
-    """End the connections of the users in `changed`, and connections that the rules now deny.
+    """Disconnect the users in `changed`, and all clients that the access rules no longer allow.
 
-    Return how many were ended.
+    Return the number of disconnected clients.
     """
     ended = 0
     for session in list(core.state.sessions.values()):

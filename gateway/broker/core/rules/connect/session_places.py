@@ -1,9 +1,10 @@
 """Limits on the number of sessions, in total and for each user.
 
-They are checked when a client needs a new session. If users are configured, clients without a user
-share a part of all sessions, so they cannot use up the rest. When a limit is reached, an unused
-session is deleted whose deletion loses no message. For a clean session this may also be an empty
-session from before the start, although it is unknown whether its client used it.
+The limits are checked when a client needs a new session. If users are configured, clients without a
+user share a part of all sessions, so they cannot use up the remaining ones. When a limit is
+reached, a session that was never used is deleted, because this loses no message. For a new clean
+session, an empty session from before the start may be deleted instead, although its client may have
+used it.
 """
 
 from gateway.broker.core.core import Core
@@ -20,7 +21,10 @@ GIVEN_BACK = "unused_sessions_given_back"
 
 
 def owner_of(core: Core, connection: Connection) -> Owner:
-    """Return the owner of a connection's session: its user, or the owner of all without a user."""
+    """Return the counters that a connection's session belongs to: those of its user.
+
+    Clients without a user share counters. On this machine they share separate counters.
+    """
     if core.authenticates and connection.username:
         return core.state.owners.get(connection.username)
     return core.state.owners.get(LOCAL_PROGRAMS if connection.is_local else NO_USER)
@@ -55,9 +59,9 @@ def refusal_of(
 
 
 def _give_back(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
-    """End an unused session to make room. Return False if there is none.
+    """End an unused session of this owner to make room. Return False if there is none.
 
-    Sessions whose client left first are ended first. If there is none and the new session is
+    Sessions whose client left first are ended first. If no session is unused and the new session is
     clean, the oldest empty session from before the start is ended.
     """
     session = next(iter(owner.unused), None)

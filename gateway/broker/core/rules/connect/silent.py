@@ -1,4 +1,4 @@
-"""Silent connections, which have not sent CONNECT. They are closed when there are too many of all.
+"""Silent connections, which have not sent CONNECT. Some are closed to make room for others.
 
 Anyone can open connections, so idle ones must not keep out clients that send CONNECT.
 """
@@ -28,24 +28,24 @@ the listener's own limit."""
 
 
 def add(core: Core, connection: Connection) -> None:
-    """Add a new connection to the silent ones."""
+    """Add a new connection to the list of silent connections."""
     core.silent[connection] = None
 
 
 def heard(core: Core, connection: Connection) -> None:
-    """Remove a connection from the silent ones: its client has sent its first packet."""
+    """Remove a connection from the silent connections, because its first packet has arrived."""
     core.silent.pop(connection, None)
 
 
 def give_way(
     core: Core, newcomer: Connection | None, now: float, *, to_connect: bool = False
 ) -> bool:
-    """Close the oldest silent connection in favour of another. Return False if there is none.
+    """Close the oldest silent connection to make room. Return False if there is none to close.
 
     Args:
-        newcomer: the connection that needs the place, or None if it is not accepted yet.
-        now: the time.
-        to_connect: True if the newcomer has sent CONNECT: then a silent connection of any age may
+        newcomer: the connection that needs the room, or None if it is not accepted yet.
+        now: the time in seconds of the monotonic clock.
+        to_connect: True if the newcomer has sent CONNECT. A silent connection of any age may then
             be closed.
     """
     is_of_listener = (

@@ -1,1 +1,1 @@
-"""Messages on their way to clients: queues, limits of queues, sending, acknowledgements."""
+"""Delivery of messages to clients: queues and their limits, sending, and acknowledgements."""

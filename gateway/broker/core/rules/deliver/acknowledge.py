@@ -23,7 +23,7 @@ REFUSED: Final = "refused_by_receiver"
 
 
 def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> Violation | None:
-    """Complete a QoS 1 delivery at PUBACK (section 4.3.2)."""
+    """Complete a QoS 1 delivery when its PUBACK arrives (section 4.3.2)."""
     delivery = session.outbound.get(packet_id)
     if delivery is None:
         core.statistics.count_error(UNKNOWN_PACKET_ID)
@@ -42,7 +42,7 @@ def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> 
 
 
 def _forget_unsent(session: Session, delivery: Delivery) -> None:
-    """Do not resend a message whose acknowledgement arrives: an earlier connection delivered it."""
+    """Cancel resending an acknowledged message, because an earlier connection delivered it."""
     if session.unsent and delivery in session.unsent:
         session.unsent.remove(delivery)
 
@@ -86,7 +86,7 @@ def receive_pubrec(
 
 
 def receive_pubcomp(core: Core, session: Session, packet_id: int, now: float) -> Violation | None:
-    """Complete a QoS 2 delivery at PUBCOMP (section 4.3.3)."""
+    """Complete a QoS 2 delivery when its PUBCOMP arrives (section 4.3.3)."""
     delivery = session.outbound.get(packet_id)
     if delivery is None:
         core.statistics.count_error(UNKNOWN_PACKET_ID)

@@ -1,10 +1,11 @@
 """Backpressure: which sessions slow down their publishers, and for how long (`WhenFull.SLOW`).
 
 A queue becomes *deep* when half of a limit is used, and stays deep until a little less than half is
-used. While it is deep and its client reads, a QoS 1 or 2 PUBLISH for it is not acknowledged but
-waits (`full_queues`), so no acknowledged message is dropped. A session does not slow publishers if
-its client is disconnected, has acknowledged nothing for READING_SECONDS, or would need more than
-DRAIN_SECONDS_MAX to empty its queue. Such a queue fills up, and drops messages at its limits.
+used. While a queue is deep and its client reads, a QoS 1 or 2 PUBLISH to it waits and is not
+acknowledged (`full_queues`), so no acknowledged message is dropped. A session does not slow its
+publishers if its client is disconnected, has acknowledged nothing for READING_SECONDS, or would
+need more than DRAIN_SECONDS_MAX to empty its queue. Such a queue fills up, and drops messages at
+its limits.
 """
 
 from typing import Final
@@ -104,7 +105,7 @@ def left(core: Core, session: Session, now: float) -> None:
 
 
 def judge(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Decide whether a deep queue slows its publishers. If it does not, release those that wait."""
+    """Decide whether a deep queue slows its publishers. If not, release those that wait."""
     if not session.is_deep or session.when_full is not WhenFull.SLOW:
         _go_on(core, session, now)
         return
@@ -177,9 +178,9 @@ def slows(core: Core, session: Session, publisher: Session) -> bool:
 
 
 def takes_beyond(session: Session, size_bytes: int, limits: Limits) -> bool:
-    """Return True if a full queue that slows publishers still has room for an accepted message.
+    """Return True if a full queue that slows publishers may still take a message.
 
-    Messages that were accepted before the queue was full may exceed its limits a little.
+    The message was accepted before the queue was full, so it may exceed the limits a little.
     """
     return (
         session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES

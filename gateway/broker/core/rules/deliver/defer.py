@@ -1,9 +1,9 @@
 """Deferral of PUBLISH packets that cannot be accepted now.
 
-An MQTT 5.0 client gets a reason code. A PUBLISH from a client with an older protocol, which has no
-such code, is deferred, and so is every PUBLISH for a queue that slows its publishers. A deferred
-PUBLISH is not acknowledged and keeps its place in the order of its connection. When too many wait,
-the connection is no longer read.
+An MQTT 5.0 client can be refused with a reason code. Clients of older versions cannot, so their
+PUBLISH packets are deferred. A PUBLISH to a queue that slows its publishers is deferred in every
+version. A deferred PUBLISH is not acknowledged, and keeps its place in the order of its connection.
+If too many are deferred, the broker stops reading from the connection.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ slots."""
 def refuse(core: Core, connection: Connection, packet: Publish, reason: str) -> None:
     """Answer a QoS 1 or 2 PUBLISH from an MQTT 5.0 client with 0x97 (quota exceeded).
 
-    `reason` is counted.
+    The refusal is counted under `reason`.
     """
     core.statistics.count_error(reason)
     core.statistics.publishes_refused += 1
@@ -57,7 +57,10 @@ def defer(core: Core, connection: Connection, packet: Publish) -> None:
 
 
 def _forget_closed(core: Core) -> None:
-    """Remove closed connections, so that clients that reconnect constantly do not use up memory."""
+    """Remove closed connections from the list of connections with deferred packets.
+
+    Otherwise clients that reconnect constantly would use up memory.
+    """
     if len(core.deferred) > 2 * core.deferred_open_count:
         core.deferred = {each: None for each in core.deferred if each.is_open}
         core.deferred_open_count = max(PUT_OFF_CONNECTIONS_MAX, len(core.deferred))
@@ -83,7 +86,8 @@ def take_all(core: Core) -> None:
 def retry_all(core: Core, when: float) -> None:
     """Schedule the deferred packets of all connections to be processed again at the time `when`.
 
-    Each call begins with another connection, because the first one may use up all the room.
+    Each call begins with a different connection, so that the same connection does not always use up
+    the free space.
     """
     for first in core.deferred:
         del core.deferred[first]

@@ -35,8 +35,8 @@ SLOW_READER: Final = "slow_reader"
 def deliver_qos0(core: Core, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
     """Send a message at QoS 0, or queue it for a disconnected client if `mqueue_store_qos0` is set.
 
-    `frame` is the message as it was encoded for another MQTT 3.x client, or empty. Return the frame
-    that the next client can use.
+    `frame` is the PUBLISH as encoded for another MQTT 3.x client, or empty. Return the encoded
+    PUBLISH for use with the next client.
     """
     connection = session.connection
     keeps = session.persistent and core.limits.mqueue_store_qos0
@@ -144,7 +144,7 @@ def _count_sent(core: Core, session: Session, qos: int, payload_bytes: int) -> N
 
 
 def pump(core: Core, session: Session, now: float) -> None:
-    """Send queued messages while the client's window is open."""
+    """Send queued messages to the client while its window is open."""
     connection = session.connection
     if connection is None or session.loading:
         return
@@ -255,7 +255,7 @@ def _drop_refused(core: Core, delivery: Delivery, message: Message) -> None:
 def _drop_lost(core: Core, delivery: Delivery) -> None:
     """Drop a delivery whose message was lost when the store was damaged.
 
-    Nothing must wait for it.
+    Later deliveries can then continue.
     """
     core.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
     if delivery.state is DeliveryState.SENT:
@@ -268,7 +268,7 @@ def _drop_lost(core: Core, delivery: Delivery) -> None:
 
 
 def evict(core: Core, session: Session) -> None:
-    """Remove messages from memory that a checkpoint has stored and that are not needed soon."""
+    """Free the memory of queued messages that a checkpoint has stored. Keep those needed soon."""
     keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
     if not session.loading:
         session.evict(keep)

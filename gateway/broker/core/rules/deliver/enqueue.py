@@ -138,9 +138,9 @@ def request_page(core: Core, session: Session) -> None:
 
 
 def displace_excess(core: Core, session: Session) -> None:
-    """Drop the oldest messages that exceed the limits.
+    """Drop the oldest messages that exceed the queue's limits.
 
-    They could not be dropped when newer ones were added, because they were only on disk.
+    They were only on disk when newer messages were added, so they could not be dropped earlier.
     """
     limits = core.limits
     while (
@@ -160,7 +160,7 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 
 
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
-    """Log that a session has reached a limit, once until its queue is empty again."""
+    """Log that a session has reached this limit, once until its queue was empty again."""
     if not session.overflow_noted:
         session.overflow_noted = True
         core.statistics.note(
@@ -182,7 +182,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _let_publishers_go_on(core: Core, session: Session, now: float) -> None:
-    """Process the packets that wait for a queue when it has shrunk to half of its limits."""
+    """Process the packets that wait for this queue, if it has shrunk to half of its limits."""
     limits = core.limits
     if (
         2 * session.queued_count <= limits.max_mqueue_len

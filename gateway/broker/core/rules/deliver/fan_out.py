@@ -1,4 +1,4 @@
-"""Distribution of a message to subscriptions and shared subscriptions, and its retention."""
+"""Distribution of a message to all its subscribers. A retained message is also stored."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.permissions import RECEIVE_REFUSED
@@ -42,7 +42,7 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
 
 
 def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> None:
-    """Count and record the subscribers that are not allowed to receive a message."""
+    """Count and record the subscribers that access rules do not allow to receive a message."""
     core.statistics.count_error(RECEIVE_REFUSED, route.refused)
     if not message.qos:
         return
@@ -54,7 +54,10 @@ def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> N
 def deliver_shared(
     core: Core, group: Group, message: Message, retain: bool, but: Session | None, now: float
 ) -> None:
-    """Deliver a message to one member of a shared subscription [MQTT5-4.8.2-3], never to `but`."""
+    """Deliver a message to one member of a shared subscription [MQTT5-4.8.2-3].
+
+    The session `but` is never chosen.
+    """
     core.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
     refused: set[Session] | None = None
     if core.permissions.restricted:

@@ -14,7 +14,7 @@ from gateway.broker.wire.kinds import PUBREL
 
 
 def resend_all(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Resend everything in flight. Messages that exceed the client's window wait in `unsent`."""
+    """Resend unacknowledged packets. Messages that exceed the client's window wait in `unsent`."""
     session.unsent.clear()
     window = connection.window_of(core.limits)
     in_flight = session.outbound.values()

@@ -146,7 +146,7 @@ def retained_limit_of(core: Core, connection: Connection, packet: Publish) -> st
 
 
 def message_of(core: Core, packet: Publish) -> Message:
-    """Create the message of a PUBLISH, and give it the next message number."""
+    """Create the message of a PUBLISH, with the next message number."""
     number = core.state.next_message_number
     core.state.next_message_number = number + 1
     message = Message(
@@ -188,7 +188,8 @@ def record(core: Core, session: Session, message: Message, route: Route) -> None
 def record_again(core: Core, session: Session, message: Message) -> Message:
     """Record a message again for another session, if only a clean session still had it.
 
-    Its earlier record may have been removed from disk when its last receiver acknowledged it.
+    The earlier record may have been removed from disk when the last persistent receiver
+    acknowledged the message.
     """
     again = message
     if message.batch >= 0:

@@ -1,4 +1,4 @@
-"""Limits while the disk is full: new messages are refused, existing ones are still delivered.
+"""Rules for a full disk: new messages are refused, and existing messages are still delivered.
 
 Deliveries, acknowledgements from subscribers and PUBREL need little space, and free more than they
 need. A message that would have to be stored is refused, or deferred (`defer`).
@@ -32,7 +32,7 @@ def takes(core: Core, session: Session, connection: Connection, packet: Publish)
 
 
 def _needs_disk(core: Core, session: Session, packet: Publish) -> bool:
-    """Return True if a message would have to be recorded. See `admission.must_record`."""
+    """Return True if the message of a PUBLISH must be recorded. See `admission.must_record`."""
     route = core.state.tree.route_of(packet.topic)
     if route.is_system:
         return False

@@ -58,7 +58,7 @@ def receive_publish(
 
 
 def _limit_reached(core: Core, session: Session, packet: Publish) -> str:
-    """Return the limit that another held message would exceed, or an empty string."""
+    """Return the name of the limit that another held message would exceed, or an empty string."""
     if len(session.inbound) >= core.limits.max_awaiting_rel:
         return "max_awaiting_rel"
     total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)
@@ -114,7 +114,7 @@ def _hold(
 def receive_pubrel(
     core: Core, session: Session, connection: Connection, packet_id: int, now: float
 ) -> None:
-    """Distribute a held message. PUBREL is always answered with PUBCOMP, also if it is unknown."""
+    """Distribute a held message. PUBCOMP is sent even if the packet identifier is unknown."""
     held = session.inbound.get(packet_id)
     if held is None:
         unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)

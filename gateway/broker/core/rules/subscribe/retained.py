@@ -1,9 +1,9 @@
-"""Retained messages for new subscriptions, in slices so that one to `#` does not delay others.
+"""Retained messages for new subscriptions, sent in slices so that one to `#` does not delay others.
 
-Each connection has a list of filters whose retained messages are still to be sent; a filter that is
-already in the list is not added again. QoS 1 and 2 messages for a persistent session enter its
-queue in the same batch as its SUBACK, as far as there is room, so a power cut cannot lose them. All
-others are sent in slices, as fast as the client reads.
+Each connection has a list of filters whose retained messages are still to be sent. A filter that is
+already in the list is not added again. For a persistent session, messages at QoS 1 and 2 enter its
+queue in the same batch as the SUBACK, as far as there is room, so a power cut cannot lose them. All
+other messages are sent in slices, as fast as the client reads.
 """
 
 from typing import Final
@@ -38,10 +38,10 @@ WAIT_SECONDS: Final = 0.05
 
 
 def find(core: Core, session: Session, connection: Connection, asked: Asked) -> bool:
-    """Find the retained messages that a SUBSCRIBE brings into a persistent session's queue.
+    """Find the retained messages that a SUBSCRIBE adds to a persistent session's queue.
 
-    Return True when all are found. At most one more than the queue and the window have room for is
-    found; it will be counted as dropped.
+    Return True when all of them are found. The search stops after one message more than the queue
+    and the window have room for. The excess message is later counted as dropped.
     """
     if not session.persistent:
         return True
@@ -71,7 +71,7 @@ def _find_some(
 
 
 def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
-    """Deliver the retained messages that were found. Return True when all are delivered."""
+    """Deliver the retained messages that `find` has found. Return True when all are delivered."""
     dropped = session.dropped_messages
     is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
     while asked.found_done < len(asked.found):
@@ -102,7 +102,7 @@ def want(core: Core, connection: Connection, subscription: Subscription) -> None
 
 
 def pump(core: Core, connection: Connection, now: float) -> None:
-    """Send the first slice of retained messages now, and schedule the next one."""
+    """Send the first slice of a connection's retained messages now, and schedule the next slice."""
     replaying = core.replays.get(connection)
     if replaying is not None and not replaying.scheduled:
         _send_slice(core, connection, replaying, FIRST_MESSAGES, now)

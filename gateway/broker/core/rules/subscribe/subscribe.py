@@ -35,7 +35,7 @@ IF_NEW: Final = 1
 def receive_subscribe(
     core: Core, session: Session, connection: Connection, packet: Subscribe, now: float
 ) -> Violation | None:
-    """Add or replace subscriptions, answer, then send retained messages [MQTT-3.8.4-4]."""
+    """Add or replace subscriptions, send SUBACK, and then send retained messages [MQTT-3.8.4-4]."""
     for wanted in packet.subscriptions:
         # [MQTT5-3.2.2-10] more than the highest QoS is not an error: a lower one is granted
         wanted.qos = min(wanted.qos, core.limits.maximum_qos)
@@ -77,7 +77,7 @@ def go_on(core: Core, session: Session, connection: Connection, now: float) -> V
 
 
 def _subscribe(core: Core, session: Session, asked: Asked) -> bool:
-    """Add or replace the subscriptions of a SUBSCRIBE. Return True when all are processed."""
+    """Add or replace the requested subscriptions. Return True when all are processed."""
     work = core.state.work
     while asked.filters_done < len(asked.filters):
         if work.spent > SLICE_UNITS and asked.filters_done:

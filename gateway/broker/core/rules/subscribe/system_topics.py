@@ -1,9 +1,8 @@
-"""Publication of `$SYS` topics: at QoS 0, to connected clients, and never recorded.
+"""Publication of `$SYS` topics. They are sent at QoS 0 to connected clients, and never recorded.
 
-The server supplies the values; this module decides who receives them. A new subscriber gets the
-current value with RETAIN set, as with retained messages, but the values are not stored, neither in
-queues nor in the journal. A disconnected client misses nothing, because each value replaces the
-previous one.
+The server supplies the values, and this module selects the receivers. A new subscriber gets the
+current value with RETAIN set, like a retained message. The values are not stored in queues or in
+the journal. A disconnected client misses nothing, because each value replaces the previous one.
 """
 
 from gateway.broker.core.core import Core
@@ -16,7 +15,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def request(core: Core, session: Session, subscription: Subscription) -> None:
-    """Note that a new subscription to `$SYS` topics needs the current values."""
+    """Record that a new subscription to `$SYS` topics needs the current values."""
     core.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
 
