@@ -59,7 +59,7 @@ class RecentCount:
 
 
 class Recent:
-    """How often one reason was counted for one client during the last hour."""
+    """The number of times that one reason was counted for one client during the last hour."""
 
     def __init__(self, reason: str, client_id: str) -> None:
         self.reason = reason

@@ -1,7 +1,8 @@
-"""Scheduling of checkpoints: when one begins, its steps with each batch, and what it covers.
+"""Scheduling of checkpoints: when one begins, which steps it takes, and which records it covers.
 
-Steps run on the caller's thread, together with batches. Calls that block run in their own thread:
-the COMMIT of rows, which no batch waits for, and `finish`, which also has its own connection.
+Steps run on the caller's thread, together with batches. Two calls block and therefore run in a
+thread of their own: the COMMIT of rows, which no batch waits for, and `finish`, which also has its
+own database connection.
 """
 
 import os
@@ -47,7 +48,7 @@ class CheckpointSchedule:
             files: open files of the store.
             covered: first sequence number that the tables do not cover.
             now: current time on the monotonic clock, in seconds.
-            sweep: True if the first checkpoint must delete unreferenced messages.
+            sweep: True if the first checkpoint must delete messages that no row refers to.
         """
         self._writer = files.writer
         self._copier = files.copier
@@ -144,14 +145,14 @@ class CheckpointSchedule:
         return self._has_rows
 
     def commit_rows(self) -> None:
-        """Commit the written rows, or roll them back if the disk is full. Blocks.
+        """Commit the written rows, or roll them back if the disk is full.
 
-        Runs in its own thread. Until `rows_committed`, `begin_rows` and `step` do nothing. The
-        batch that was sealed together with the rows must be durable first, because rows must not be
-        newer than the journal.
+        This call blocks, so it runs in its own thread. Until `rows_committed`, `begin_rows` and
+        `step` do nothing. The batch that was sealed together with the rows must be durable first,
+        because rows must not be newer than the journal.
 
         Raises:
-            sqlite3.Error: the state on disk is uncertain, so the process has to end.
+            sqlite3.Error: if the state on disk is uncertain, so that the process has to end.
         """
         checkpoint = self._checkpoint
         assert checkpoint is not None
@@ -188,10 +189,10 @@ class CheckpointSchedule:
     # after the last row
 
     def finish(self) -> int:
-        """Sync the committed rows and copy them to the database file. Blocks.
+        """Sync the committed rows and copy them to the database file.
 
-        Runs in its own thread with its own connection, and no client waits for it. The next
-        checkpoint begins only after `finish` has returned.
+        This call blocks, so it runs in its own thread with its own connection. No client waits for
+        it. The next checkpoint begins only after `finish` has returned.
 
         Returns:
             The first sequence number that the tables do not cover. Pass it to `finished`.

@@ -13,7 +13,7 @@ KEY = "clock"
 
 
 def row_of(time: GatewayTime) -> str:
-    """Return the row's value as JSON text."""
+    """Return the gateway time `time` as the JSON text that the row contains."""
     run = time.run
     return json.dumps(
         {
@@ -32,7 +32,10 @@ def _written_outage(outage: Outage) -> list[int]:
 
 
 def load(time: GatewayTime, text: str) -> bool:
-    """Load the row's JSON text into `time`. If it is invalid, change nothing and return False."""
+    """Load the row's JSON text into `time`.
+
+    If the text is invalid, change nothing and return False.
+    """
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])

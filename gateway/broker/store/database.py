@@ -111,7 +111,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Create or migrate the tables."""
+    """Create the database's tables, or migrate them to the current format."""
     from gateway.broker.store import schema  # noqa: PLC0415 - see there
 
     schema.migrate(connection)
@@ -186,9 +186,10 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
 
 
 def _damage_of(path: Path, *, thorough: bool) -> str | None:
-    """Check the database in one attempt. Return the damage, or None.
+    """Check the database in one attempt. Return a description of the damage, or None.
 
-    Raises StoreUnavailable as `damage_of` does, and UnreadableDatabase if a page cannot be read.
+    Raises StoreUnavailable if the database cannot be opened although it is not damaged, and
+    UnreadableDatabase if a page cannot be read.
     """
     try:
         with closing(connect(path)) as connection:
@@ -240,7 +241,10 @@ def _new_damaged_folder(data_dir: Path) -> Path:
 
 
 def finish_salvage(path: Path) -> bool:
-    """Move the salvaged database to the place of the damaged one. Return False if there is none."""
+    """Finish an interrupted salvage: move the salvaged database to the place of the damaged one.
+
+    Return False if there is no salvaged database.
+    """
     salvaged = path.with_name(SALVAGED_NAME)
     if path.exists() or not salvaged.exists():
         return False
@@ -252,7 +256,12 @@ def finish_salvage(path: Path) -> bool:
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
-    """Copy all readable rows to `connection`. Return the number of saved rows by table."""
+    """Copy all readable rows of a damaged database. Return the number of copied rows by table.
+
+    Args:
+        damaged: path of the damaged database.
+        connection: connection to the new database.
+    """
     saved = dict.fromkeys(TABLES, 0)
     lengthen_cut_off(damaged)
     try:

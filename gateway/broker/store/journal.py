@@ -114,7 +114,7 @@ class Journal:
     def has_room(self, blob_bytes: int) -> bool:
         """Return True if the newest file has room for a blob of this size in bytes.
 
-        A file that was the reserve may be longer than the other files.
+        A file that was created as the reserve for a full disk may be longer than other files.
         """
         end = self._at + FRAME.size + blob_bytes
         return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
@@ -159,7 +159,7 @@ class Journal:
             self._begin_file(first_sequence, blob, source)
 
     def _file_with_room(self, size_bytes: int) -> Path | None:
-        """Return a spare or reserve file of at least `size_bytes`, or None."""
+        """Return the spare file, or the reserve for a full disk, if it is large enough."""
         for name in (SPARE_NAME, RESERVE_NAME):
             path = self.folder / name
             if path.exists() and path.stat().st_size >= size_bytes:
@@ -245,9 +245,9 @@ class Journal:
         return (self.folder / RESERVE_NAME).exists()
 
     def make_reserve(self, size_bytes: int) -> None:
-        """Create a reserve of at least `size_bytes` if there is none. Blocks.
+        """Create a reserve of at least `size_bytes` for a full disk, if there is none. Blocks.
 
-        May run in parallel, since the file gets its name when it is complete. Raises OSError.
+        May run in another thread, since the file gets its name when it is complete. Raises OSError.
         """
         self.reserve_bytes = size_bytes
         if self.has_reserve():
@@ -264,7 +264,7 @@ class Journal:
         fsync_folder(self.folder)
 
     def give_up_reserve(self) -> bool:
-        """Delete the reserve to free its space. Return False if there is none."""
+        """Delete the reserve file to free its space. Return False if there is none."""
         if not self.has_reserve():
             return False
         (self.folder / RESERVE_NAME).unlink()
@@ -282,7 +282,7 @@ class Journal:
         return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
 
     def droppable(self, before_sequence: int) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, first and last event of the files that `drop` may delete."""
+        """Return path, size, first and last sequence number of the files that `drop` may delete."""
         files = list(self._files)
         return [
             (file.path, file.size_bytes, file.first_sequence, after.first_sequence - 1)
@@ -310,9 +310,9 @@ class Journal:
         return (first, now_first) if now_first > first else None
 
     def _let_go_of(self, path: Path) -> None:
-        """Delete a file, or keep it as spare file or reserve if one is needed.
+        """Delete a file, unless it can be kept as the spare file or the reserve.
 
-        If every file were deleted, other programs could use up its disk space.
+        If every file were deleted, other programs could use up the freed disk space.
         """
         size_bytes = path.stat().st_size
         if size_bytes >= self.reserve_bytes > 0 and not self.has_reserve():

@@ -3,9 +3,9 @@
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
 shorter, complete journal. The broker writes the record after each commit, once the packets are
 released, without an fsync for it. If the process is killed, the record is exact or one commit old.
-After a power cut the record may be older: it then promises fewer events, and never more than were
-durable. So a batch that was being written is never reported as missing. The record is synced when a
-new journal file begins, with each checkpoint, and when the store closes::
+After a power cut the record may be older. It then promises fewer events than were durable, but
+never more. So a batch that was being written is never reported as missing. The record is synced
+when a new journal file begins, with each checkpoint, and when the store closes::
 
     magic "OGR2" | store 8 | next sequence u64 | next message u64
         | number of the newest file u64 | its end u64 | CRC 4
@@ -90,7 +90,9 @@ class EndRecord:
         self._descriptor = -1
 
     def begin(self, end: JournalEnd) -> None:
-        """Open the record and write it durably. On a full disk, do without a record.
+        """Open the record and write it durably.
+
+        If the disk is full, the broker runs without a record.
 
         Raises OSError for other errors.
         """
@@ -110,10 +112,10 @@ class EndRecord:
             self.close()
 
     def note(self, next_sequence: int, next_message: int, file_number: int, end_bytes: int) -> None:
-        """Record the position up to which the journal is durable. Raises OSError.
+        """Record the position up to which the journal is durable. Raises OSError on failure.
 
-        Does nothing without a record. A full disk is ignored, as the older record promises fewer
-        events.
+        If there is no record, this does nothing. A full disk is ignored, because the older record
+        only promises fewer events.
         """
         if self._descriptor < 0:
             return
@@ -128,7 +130,7 @@ class EndRecord:
             os.fdatasync(self._descriptor)
 
     def fsync(self) -> None:
-        """Sync the record to disk. Raises OSError."""
+        """Sync the record to disk. Raises OSError on failure."""
         if self._descriptor >= 0:
             os.fdatasync(self._descriptor)
 

@@ -100,7 +100,7 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
 
 
 def _is_sound(head: bytes) -> bool:
-    """Return True if a header, of any version, is complete and its CRC is valid."""
+    """Return True if a header of any format version is complete and has a valid CRC."""
     return len(head) >= HEADER_BYTES and (
         crc32(head[: _HEADER.size]) == layout.CRC.unpack_from(head, _HEADER.size)[0]
     )
@@ -113,7 +113,7 @@ def header_of(salt: bytes, first_sequence: int) -> bytes:
 
 
 def frame_of(salt: bytes, blob: bytes) -> bytes:
-    """Return the frame of a blob for a file with this salt."""
+    """Return the frame that stores a blob in a file with this salt."""
     return FRAME.pack(len(blob), _check(salt, len(blob), blob[-layout.CRC.size :])) + blob
 
 
@@ -130,7 +130,10 @@ def salt_in(head: bytes) -> tuple[bytes, int] | None:
 
 
 def sequence_of(blob: bytes) -> int:
-    """Return the sequence number of a blob's first event. The blob must have a complete header."""
+    """Return the sequence number of a blob's first event.
+
+    The blob need not be verified, but must have a complete header.
+    """
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
 
 

@@ -52,7 +52,7 @@ class JournalReader:
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
         """Return about `bytes_max` bytes of durable blobs with events after `sequence`, in order.
 
-        Returns an empty list while there is no journal or the journal cannot be read.
+        The list is empty while there is no journal, or while the journal cannot be read.
         """
         try:
             blobs = self._read(sequence + 1, bytes_max)
@@ -87,7 +87,10 @@ class JournalReader:
         return blobs
 
     def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
-        """Read from a file. After repeated failures, unreadable blocks are zeros."""
+        """Read `count` bytes at offset `at`.
+
+        Blocks that remain unreadable after retries are read as zeros.
+        """
         if self._unreadable_tries < UNREADABLE_TRIES_MAX:
             return read_at(descriptor, count, at)
         return read_blocks(descriptor, count, at).data
@@ -95,9 +98,9 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Return blobs, beginning with the blob that contains `sequence`, and sync them to disk.
+        """Return the blobs from the one that contains `sequence` on, and sync the file to disk.
 
-        Returns an empty list if the file was deleted or reused meanwhile.
+        The list is empty if the file was deleted or reused meanwhile.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

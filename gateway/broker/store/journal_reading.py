@@ -147,7 +147,7 @@ class JournalReading:
             yield blob
 
     def _place_before(self, file: JournalFile, at: int) -> str:
-        """Describe where the bytes between the newest blob and a later blob are, for a message."""
+        """Return the place of the bytes between the newest blob and a later blob, for a message."""
         if self.end is not None and self.end[0] is file:
             return f"{at - self.end[2]} bytes of {file.path.name}"
         if at > HEADER_BYTES:
@@ -188,14 +188,14 @@ class JournalReading:
         )
 
     def _is_passed_over(self, first: int, last: int) -> bool:
-        """Return True if earlier starts skipped the whole range."""
+        """Return True if earlier starts have skipped this whole range of sequence numbers."""
         for gap_first, gap_last in self._passed_over:
             if gap_first <= first <= gap_last:
                 first = gap_last + 1
         return first > last
 
     def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
-        """Report unreadable bytes after the newest blob, in its file and in later files.
+        """Report unreadable bytes after the newest blob, both in its file and in later files.
 
         Unreadable bytes before the newest blob are reported as a gap in the sequence numbers.
         """

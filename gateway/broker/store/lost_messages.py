@@ -17,7 +17,7 @@ CLIENT_ID_SHOWN = 64
 
 @dataclass
 class Loss:
-    """Numbers of messages that one session lost."""
+    """Counts of the messages that one session has lost."""
 
     client_id: str
     count: int = 0
@@ -54,7 +54,11 @@ def _messages(count: int) -> str:
 
 
 def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[str]:
-    """Return a sentence for each session with the largest losses, and sentences for the rest."""
+    """Return sentences about the lost messages, for the log.
+
+    The sessions with the largest losses get a sentence each. Other sentences summarise the
+    remaining losses.
+    """
     losses = _of_unknown_sessions(connection, recovered)
     for number, loss in _of_known_sessions(connection, recovered.state).items():
         loss.skipped = recovered.lost.skipped.pop(number, 0)
@@ -98,7 +102,10 @@ def _lost_with_the_end(recovered: Recovered) -> str:
 
 
 def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
-    """Return the losses of sessions that are lost except for messages in journal or tables."""
+    """Return the losses of sessions whose own data is lost.
+
+    Only messages in the journal or the tables still show that these sessions existed.
+    """
     lost, state = recovered.lost.sessions, recovered.state
     losses = {
         number: Loss(each.client_id, each.queued_count(), 0, len(each.held), True)
@@ -125,7 +132,7 @@ def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -
 
 
 def _of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
-    """Return the losses of existing sessions by session number: missing rows or messages."""
+    """Return the losses of existing sessions, which are messages that their queues lack."""
     losses: dict[int, Loss] = {}
     for session in state.numbers.values():
         count = _missing_in(connection, session)

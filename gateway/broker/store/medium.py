@@ -33,7 +33,10 @@ class Contents:
 
 
 def read_at(descriptor: int, count: int, at: int) -> bytes:
-    """Read `count` bytes at offset `at`, or fewer at the end of the file. Raises OSError."""
+    """Read `count` bytes at offset `at`, or fewer at the end of the file.
+
+    Raises OSError on failure.
+    """
     data = os.pread(descriptor, count, at)
     if len(data) == count or not data:
         return data

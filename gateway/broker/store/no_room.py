@@ -17,7 +17,7 @@ class NoRoom(OSError):
 
 
 def no_room_of(error: OSError) -> NoRoom:
-    """Convert an OSError of a full disk to NoRoom, after which a retry is allowed."""
+    """Return NoRoom, after which a retry is allowed, for the OSError of a full disk."""
     return NoRoom(error.errno, error.strerror, error.filename)
 
 

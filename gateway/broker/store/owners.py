@@ -17,14 +17,14 @@ ALL: Final = "all"
 
 
 def mark(state: State, value: str | None) -> None:
-    """Mark the sessions with an unknown owner.
+    """Mark sessions whose owner is unknown. The first user who resumes one becomes its owner.
 
     Args:
         state: state with all sessions loaded.
         value: value of the row in `meta`, or None if there is no such row.
 
     Raises:
-        ValueError: the value is neither an integer nor `ALL`.
+        ValueError: if the value is neither an integer nor `ALL`.
     """
     if value is None:
         return
@@ -35,7 +35,10 @@ def mark(state: State, value: str | None) -> None:
 
 
 def settle(connection: sqlite3.Connection, state: State) -> None:
-    """Replace the value `ALL` in the row by the next session number. Raises sqlite3.Error."""
+    """Replace the value `ALL` in the row of `meta` by the number of the next session.
+
+    Sessions from this number on have a known owner. Raises sqlite3.Error on failure.
+    """
     connection.execute(
         "UPDATE meta SET value = ? WHERE key = ? AND value = ?",
         (str(state.next_session_number), KEY, ALL),

@@ -44,7 +44,7 @@ STORES_BEFORE = "stores_before"
 
 @dataclass
 class Recovered:
-    """The recovered state, with what was found in the journal and what is damaged or lost."""
+    """The recovered state, the journal that was read for it, and any damage and losses."""
 
     state: State
     journal: JournalReading
@@ -269,7 +269,7 @@ def _load_wills(connection: sqlite3.Connection, state: State) -> None:
 
 
 def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]) -> None:
-    """Complete the state after the replay: owners, resend order, messages, and queue sizes."""
+    """Complete the state after the replay: set owners, resend order, messages, and queue sizes."""
     owners.mark(state, meta.get(owners.KEY))
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():

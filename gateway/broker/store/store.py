@@ -146,11 +146,11 @@ class Store:
         self._files.unsynced.write(batch_number, part)
 
     def fsync_commit(self) -> float:
-        """Make the batch durable, and return how many seconds this took. Blocks.
+        """Make the batch durable, and return how many seconds this took. This call blocks.
 
         Raises:
-            NoRoom: the disk is full. The batch is still pending, so call again.
-            OSError: the state on disk is uncertain, so the process has to end.
+            NoRoom: if the disk is full. The batch is still pending, so call again.
+            OSError: if the state on disk is uncertain, so that the process has to end.
         """
         began = time.monotonic()
         if self._pending is not None:
@@ -188,7 +188,7 @@ class Store:
 
     @property
     def written_to(self) -> int:
-        """The first sequence number for which no rows are written, whether durable or not."""
+        """First sequence number that written rows do not cover. The rows may not be durable yet."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
@@ -209,10 +209,10 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows in a thread, after the batch of the same `begin` is durable.
+        """Commit checkpoint rows, after the batch of the same `begin` is durable. This call blocks.
 
         Raises:
-            sqlite3.Error: the state on disk is uncertain, so the process has to end.
+            sqlite3.Error: if the state on disk is uncertain, so that the process has to end.
         """
         self._checkpoints.commit_rows()
 
@@ -221,7 +221,7 @@ class Store:
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
-        """Make the committed rows durable. Blocks, so call this in a thread.
+        """Make the committed rows durable. This call blocks.
 
         Returns:
             The sequence number to pass to `checkpoint_finished`.
@@ -241,7 +241,7 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, first and last event of files needed only for the session log."""
+        """Return path, size, first and last sequence number of files needed only for the log."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
@@ -249,17 +249,17 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files that are in the tables and exported. Return True if any was deleted."""
+        """Delete files whose events are in the tables and exported. Return True if any was."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Delete the oldest files that the tables cover, exported or not, down to `bytes_max`.
+        """Delete the oldest files that the tables cover until `bytes_max` remain, exported or not.
 
         Returns:
-            First and last sequence number now missing in the session log, or None.
+            First and last sequence number that the session log now lacks, or None.
         """
         dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
         if dropped is None:
@@ -277,7 +277,7 @@ class Store:
         contents: list[int],
         payload_bytes_max: int | None = None,
     ) -> tuple[dict[int, Message], list[Delivery], int]:
-        """Load messages in flight by number, and a page of the queue. See `pages.load_page`."""
+        """Load the messages numbered in `contents`, and a page of a queue (`pages.load_page`)."""
         reader = self._files.reader
         messages = load_contents(reader, contents)
         end = first_position + count
@@ -287,7 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. `clean` means that everything was committed."""
+        """Close the store. If `clean` is True, everything was committed: no repair is needed."""
         self._files.close()
         self.journal.close()
         if clean:

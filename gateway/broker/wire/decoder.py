@@ -30,10 +30,11 @@ class Decoder:
     """Decodes the packets that one peer sends on a connection.
 
     `max_packet_size_bytes` limits the whole packet including its fixed header. Before CONNECT,
-    CONNECT_PACKET_BYTES_MAX applies too. `version` is the protocol level. A server starts with 0:
-    it then accepts only a CONNECT, which sets the version. `side` is the side that owns the
-    decoder; a server decodes what clients send. `allows_control_characters` applies to the topic of
-    a PUBLISH; the caller checks other names. `error` is None until the peer's first mistake.
+    CONNECT_PACKET_BYTES_MAX applies too. `version` is the protocol level. A server starts with 0
+    and then accepts only a CONNECT, which sets the version. `side` is the side that owns the
+    decoder: a server decodes packets that clients send. `allows_control_characters` applies to the
+    topic of a PUBLISH. The caller checks other names. `error` is None until the peer's first
+    mistake.
     """
 
     def __init__(
@@ -198,9 +199,10 @@ class Decoder:
         return size_bytes
 
     def _waits(self, first: int, size_bytes: int) -> bool:
-        """Return True for a CONNECT that is too large and whose protocol level has not arrived.
+        """Return True for a CONNECT that is too large and whose protocol level has not arrived yet.
 
-        The error response depends on the level. Raises Malformed for any other too large packet.
+        The error response depends on the level, so the decoder waits for it. Raises Malformed for
+        any other packet that is too large.
         """
         if self.version == 0 and first >> 4 == CONNECT and level_in(self._head) < 0:
             return True

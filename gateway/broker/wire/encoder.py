@@ -1,6 +1,6 @@
 """Encoding of packets. `version` is the protocol level of the peer: 3, 4 or 5.
 
-Fields that MQTT 3 does not have (properties, reason codes of acknowledgements) are left out for an
+Fields that MQTT 3 does not have (properties, reason codes of acknowledgements) are omitted for an
 MQTT 3 peer. A packet that cannot be encoded at all is a bug, and fails an assertion.
 """
 

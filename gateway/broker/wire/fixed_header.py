@@ -36,9 +36,10 @@ _TLS_HANDSHAKE: Final = 0x16
 
 
 def check_first_byte(first: int, version: int, from_client: bool) -> None:
-    """Check that a packet with this first byte is allowed now.
+    """Check that a packet with this first byte is allowed at this point of the connection.
 
-    `version` is the protocol level, or 0 before CONNECT. Raises Malformed if it is not allowed.
+    `version` is the protocol level, or 0 before CONNECT. Raises Malformed if the packet is not
+    allowed.
     """
     kind = first >> 4
     if version == 0:
@@ -115,9 +116,9 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
 def long_remaining_length(
     data: bytes, position: int, end: int, version: int, from_client: bool
 ) -> tuple[int, int]:
-    """Return the remaining length of the packet at `position`, and the offset after that field.
+    """Return the remaining length of the packet at `position`, and the offset after the length.
 
-    The offset is -1 if the field is incomplete in data[:end]. Raises Malformed if it is invalid.
+    The offset is -1 if the length is incomplete in data[:end]. Raises Malformed if it is invalid.
     """
     value = 0
     shift = 0

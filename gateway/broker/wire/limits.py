@@ -1,6 +1,7 @@
-"""Limits of this package, with their units and reasons.
+"""The limits of the wire package, with their units and reasons.
 
-These limits are fixed. The maximum packet size is configurable: it is an argument of the Decoder.
+These limits are fixed. Only the maximum packet size can be configured, as an argument of the
+Decoder.
 """
 
 from typing import Final

@@ -50,7 +50,8 @@ _BINARY: Final = bits_of([p.CORRELATION_DATA, p.AUTHENTICATION_DATA])
 def read_properties(reader: Reader, allowed: int) -> Properties | None:
     """Decode the properties at the reader's position. Return None if there are no properties.
 
-    `allowed` is a bit set of property identifiers. Raises Malformed.
+    `allowed` is a bit set of the allowed property identifiers. Raises Malformed if a property is
+    invalid or not allowed.
     """
     length = reader.variable_byte_integer("property length")
     if length == 0:

@@ -9,7 +9,10 @@ from gateway.broker.wire.values import Packet, Value
 
 @mypyc_attr(acyclic=True)
 class Subscription(Value):
-    """A topic filter in a SUBSCRIBE, with its options. The last three exist in MQTT 5.0 only."""
+    """A topic filter in a SUBSCRIBE, with its options.
+
+    Except for the QoS, they exist in MQTT 5.0 only.
+    """
 
     def __init__(
         self,

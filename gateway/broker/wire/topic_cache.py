@@ -30,9 +30,10 @@ class TopicCache:
         self.size_bytes = 0
 
     def learn(self, field: bytes, allows_control_characters: bool) -> str:
-        """Decode and check a topic field that is not in the cache, and cache it. Raises Malformed.
+        """Decode, check and cache a topic field that is not in the cache.
 
-        Topics with control characters are never cached, since some connections do not allow them.
+        Raises Malformed if the topic is invalid. Topics with control characters are never cached,
+        because some connections do not allow them.
         """
         topic = text_of(field[2:], "topic name of PUBLISH")
         error = validate_topic_name(topic)

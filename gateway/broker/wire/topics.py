@@ -14,7 +14,7 @@ _CONTROL_CHARACTER: Final = re.compile("[\x01-\x1f\x7f-\x9f]")
 def has_control_character(text: str) -> bool:
     """Return True if a string contains a character from U+0001 to U+001F or U+007F to U+009F.
 
-    A server may reject these characters. [MQTT5-1.5.4] (not normative), section 1.5.3 of 3.1.1
+    A server may reject these characters ([MQTT5-1.5.4], not normative, and section 1.5.3 of 3.1.1).
     """
     # Nearly every text is printable, and a printable one has no control characters.
     return not text.isprintable() and _CONTROL_CHARACTER.search(text) is not None

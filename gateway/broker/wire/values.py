@@ -24,7 +24,7 @@ def _shown(name: str, value: object) -> str:
 
 @mypyc_attr(acyclic=True)
 class Value:  # noqa: PLW1641 - mutable, so not to be hashed
-    """A value, which equals other values of the same class with equal fields."""
+    """Base class of values, which are equal if they have the same class and equal fields."""
 
     def fields(self) -> list[tuple[str, object]]:
         raise NotImplementedError

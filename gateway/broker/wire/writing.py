@@ -52,5 +52,5 @@ def string_field(value: str) -> bytes:
 
 
 def frame_of(first: int, body: bytes) -> bytes:
-    """Build a whole packet from its first byte and its body, with the remaining length between."""
+    """Build a whole packet from its first byte and its body, and insert the remaining length."""
     return BYTE[first] + variable_byte_integer(len(body)) + body

@@ -144,8 +144,7 @@ class Connection:
         self.meters += address_share.meters(now)
 
     def shares(self) -> tuple[Share, ...]:
-        """Return the limits that the connection shares with others: its listener's, its address's.
-        """
+        """Return the limits of the connection's listener and address, which others share too."""
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def takes(self, packet: bytes) -> bool:
