@@ -1,8 +1,8 @@
 """Authentication of clients: the only entry point of this package.
 
 The sources of users are queried in order. The first source that knows the user, or that handles the
-kind of credential, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12) is a
-separate exchange for each connection, by a method that belongs to one source. All checks are
+login's kind of credential, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12)
+is a separate exchange for each connection, by a method that belongs to one source. All checks are
 asynchronous, because they may run in a thread or query another process. Failed guesses delay later
 checks (gateway/broker/access/logins/guesses.py). The server limits how many exchanges may be open,
 and for how long.

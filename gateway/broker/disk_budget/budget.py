@@ -137,7 +137,10 @@ class Rules:
         return self.free_min + self.free_min // 2
 
     def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
-        """Return True if no new data may be accepted. `was_full` is the previous result."""
+        """Return True if no new data may be accepted.
+
+        `was_full` is the previous result, on which the limit depends.
+        """
         return free_bytes < (self.taken_again_from if was_full else self.free_min)
 
 

@@ -1,8 +1,8 @@
 """Passes events from the broker core to the observer in the operator's module.
 
 The core appends events on the event loop's thread. They are kept until their batch is durable, and
-then passed to the observer's thread. If the limit is reached, new events are dropped and counted,
-so the broker never waits. Exceptions that the observer raises are counted too.
+then passed to the observer's thread. If too many events are waiting, new events are dropped and
+counted, so the broker never waits. Exceptions that the observer raises are counted too.
 """
 
 import asyncio

@@ -15,8 +15,8 @@ from gateway.broker.core.events import (
 class Observer:
     """Base class for observers. Override the methods for the events that you need.
 
-    All methods are called in one thread, one after another, in the order of the events. They may be
-    slow: if the queue fills up meanwhile, only this observer loses events.
+    All methods are called in one thread, one after another, in the order of the events. The methods
+    may be slow. If the queue of events fills up meanwhile, only this observer loses events.
     """
 
     def connected(self, event: Connected) -> None:

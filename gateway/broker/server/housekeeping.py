@@ -72,7 +72,8 @@ class Housekeeping:
     def prepare(self) -> None:
         """Allocate the reserve file before clients are accepted, while the disk has space.
 
-        Blocks while it writes. If the disk has no space for the reserve, it is created later.
+        The call blocks while the file is written. If the disk has no space for the reserve, the
+        file is created later.
         """
         try:
             self.disk = disk_of(self._data_dir)

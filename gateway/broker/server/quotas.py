@@ -32,7 +32,7 @@ JOURNAL_BYTES_MIN = 1 << 20
 
 
 class ConfiguredQuotas(Quotas):
-    """Quotas by user name: the first table whose pattern matches the name applies."""
+    """Quotas by user name. The first `[[user_quotas]]` table whose pattern matches applies."""
 
     def __init__(self, anonymous: Quota, tables: tuple[UserQuota, ...]) -> None:
         super().__init__()

@@ -145,8 +145,9 @@ def apply_rules(broker: Broker, rules: FileRules | None) -> None:
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
     """Assign the bridge's sessions to its user, because they may be older than the first users.
 
-    A client with a user name is not allowed to resume a session without one. Unless the sessions
-    are assigned, the bridge's messages in flight would wait until an operator deletes the session.
+    A client with a user name is not allowed to resume a session without a user name. Unless the
+    sessions are assigned, the bridge's messages in flight would wait until an operator deletes the
+    session.
     """
     user = bridge_user_of(configuration)
     if user is None:

@@ -103,10 +103,10 @@ class SigningKey:
 def public_keys_in(log_dir: Path) -> list[str]:
     """Return the public keys listed in a log folder, the newest last.
 
-    Return an empty list if the file does not exist or cannot be read.
+    Return an empty list if the file does not exist, or if the disk fails to read it.
 
     Raises:
-        OSError: the file exists but cannot be opened.
+        OSError: the file exists but cannot be opened for another reason.
     """
     try:
         text = _text_of(log_dir / PUBLIC_KEY_FILE)

@@ -33,10 +33,10 @@ class DirectoryTarget:
     obstore's own directory store does not call fsync. However, a segment that a power cut could
     undo must not be moved to log/sent.
 
-    If its disk is not mounted, a mount point is an ordinary directory on another disk. Segments
-    could fill the wrong disk, and would be hidden when the right disk is mounted. Therefore a
-    directory on the same disk as the data directory or the system is accepted only inside the data
-    directory (the default), or if it contains the marker file.
+    If the disk of a mount point is not mounted, the mount point is an ordinary directory on another
+    disk. Segments would fill this wrong disk, and would be hidden when the right disk is mounted.
+    Therefore a directory on the same disk as the data directory or the system is accepted only
+    inside the data directory (the default), or if it contains the marker file.
     """
 
     def __init__(self, directory: Path, data_dir: Path) -> None:

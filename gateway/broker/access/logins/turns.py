@@ -85,7 +85,7 @@ class Queue:
 
 
 class Turns:
-    """Queue of logins that allows at most `places` logins to be processed concurrently."""
+    """The queue of logins, of which at most `places` are processed concurrently."""
 
     def __init__(self, guesses: Guesses, places: int) -> None:
         self.delayed = 0
@@ -174,7 +174,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if an address with failed logins already uses its single place."""
+        """Return True if an address with failed logins already has a login in progress."""
         return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
 
     def _take(self, ticket: Ticket) -> None:

@@ -51,7 +51,7 @@ class ScramKeys:
     def holds(self, password: bytes) -> bool:
         """Return True if these are the keys of `password`.
 
-        The time taken does not depend on the result.
+        The time taken does not depend on the result, so it reveals nothing about the keys.
         """
         try:
             text = prepared_of(password.decode(), stored=False)

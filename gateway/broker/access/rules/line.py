@@ -1,6 +1,6 @@
 """One line of the access rules file: its words, and the kinds of actions that it decides.
 
-Every error in a line is raised as a `Mistake` with the fix.
+Every error in a line is raised as a `Mistake`, whose message contains the fix.
 """
 
 import difflib

@@ -91,7 +91,7 @@ class _Node:
 
 
 class PatternTree:
-    """A search tree of numbered patterns. `first` returns the lowest number that covers a filter.
+    """A search tree of numbered patterns. `first` finds the first pattern that covers a filter.
 
     A search visits only the nodes along the levels of the topic, not all patterns.
     """

@@ -1,6 +1,7 @@
 """Fetching of an identity provider's documents over HTTP or from a file, with limits.
 
-The functions limit size and time. They block, so call them in a thread.
+The functions limit the size of a document and the time for fetching it. They block, so call them in
+a thread.
 """
 
 import json

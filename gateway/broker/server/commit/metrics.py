@@ -37,7 +37,10 @@ class CommitMetrics:
         self._longest[0] = max(self._longest[0], seconds)
 
     def advance(self, now: float) -> None:
-        """Discard maxima older than an hour. `now` is the monotonic time in seconds."""
+        """Discard maximum durations from more than an hour ago.
+
+        `now` is monotonic time in seconds.
+        """
         for _ in range(min(self._clock.passed(now), STEPS + 1)):
             self._longest = [0.0, *self._longest[:STEPS]]
 

@@ -16,7 +16,10 @@ of them takes a tenth of a second on a Raspberry Pi."""
 
 
 class RecentBlobs:
-    """A buffer of the newest durable blobs (encoded events of one batch), limited by their size."""
+    """A buffer of limited size for the newest durable blobs.
+
+    A blob contains the encoded events of one batch of records.
+    """
 
     def __init__(self) -> None:
         self._blobs: deque[bytes] = deque()

@@ -23,7 +23,7 @@ NAMES_MAX: Final = 50
 
 
 class Wanted:
-    """Filter of a request for events: client or serial port, names, and range of event numbers."""
+    """Filter of a request for events: client or serial port, event names, range of numbers."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for events.

@@ -44,8 +44,8 @@ class People:
     async def authenticate(self, request: Request) -> dict[str, Any]:
         """Check a user's password or token.
 
-        Return whether it is valid, the user's groups, and the version of the credentials. The
-        version changes when the password or token is changed or withdrawn.
+        Return whether the password or token is valid, the user's groups, and the version of the
+        credentials. The version changes when the password or token is changed or withdrawn.
 
         Raises:
             Refused: the request is invalid, or cannot be answered now.

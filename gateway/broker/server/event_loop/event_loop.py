@@ -206,7 +206,7 @@ class EventLoop:
             self._loop.call_soon(self._tick)
 
     def _batch_released(self) -> None:
-        """Schedule a tick to send packets that a commit has released, unless a tick is running."""
+        """Schedule a tick to send the packets of a committed batch, unless a tick is running."""
         if not self._committing or self.committer.wants_tick():
             self.schedule()
 

@@ -1,8 +1,8 @@
 """The two clocks: the monotonic clock is used for decisions, the wall clock only for records.
 
-A Raspberry Pi has no battery-backed clock, so its wall clock may start in the past, and step. Steps
-are detected by comparing both clocks. The kernel reports whether the wall clock is synchronised.
-The current time cannot be earlier than the last time that the previous run recorded.
+A Raspberry Pi has no battery-backed clock, so its wall clock may start in the past, and be stepped
+later. Steps are detected by comparing both clocks. The kernel reports whether the wall clock is
+synchronised. The current time cannot be earlier than the last time that the previous run recorded.
 """
 
 import ctypes

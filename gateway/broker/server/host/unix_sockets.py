@@ -33,7 +33,7 @@ def inode_of(path: Path) -> int:
 
 
 def remove_stale(path: Path) -> None:
-    """Remove the socket file of a broker that was killed. Never removes any other file.
+    """Remove the socket file of a broker that was killed. No other file is ever removed.
 
     Raises:
         OSError: the file is not a socket, or another process listens on it.

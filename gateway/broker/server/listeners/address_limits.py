@@ -234,7 +234,7 @@ def _first(entries: dict[str, Entry], count: int) -> list[str]:
 
 
 def address_in(text: str) -> Address | None:
-    """Return the address in `HOST:PORT` or `[HOST]:PORT`, or None if there is no address."""
+    """Return the address in `HOST:PORT` or `[HOST]:PORT`, or None if HOST is not an address."""
     host = text.rpartition(":")[0].strip("[]")
     return address_of(host)
 

@@ -180,7 +180,7 @@ class CertificateWatch:
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
-        """Use the loaded certificates. Return True if any of them differs from the previous one."""
+        """Use the loaded certificates. Return True if at least one certificate has changed."""
         differs = False
         for certificates, loaded in candidates:
             differs |= not _is_same(certificates.loaded, loaded)

@@ -162,8 +162,8 @@ def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
 
     A listed origin may always connect. Any other origin needs the same host as the request (on any
     port), and the host must be an IP address or a name of this machine. All loopback names are
-    equivalent. Any other name proves nothing: its owner can make it resolve to this machine after
-    the page was loaded.
+    equivalent. Any other name proves nothing, because the owner of the name can make it resolve to
+    this machine after the page was loaded.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True

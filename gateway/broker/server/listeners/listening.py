@@ -61,7 +61,7 @@ class Open:
 
 @dataclass
 class Change:
-    """Planned changes of the listeners at a reload, not applied yet."""
+    """The planned changes of the listeners at a reload, which are not applied yet."""
 
     kept: list[tuple[Open, Listener]] = field(default_factory=list)
     opened: list[Open] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Change:
     """Certificates of listeners with the same configured files, whose contents have changed."""
 
     def give_up(self) -> None:
-        """Undo the preparation: close the newly bound sockets."""
+        """Undo the preparation of a change: close the newly bound sockets."""
         for each in self.opened:
             each.bound.close()
 

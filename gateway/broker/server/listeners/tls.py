@@ -101,7 +101,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     def _takes_peer(self, tls: ssl.SSLObject) -> bool:
         """Check and store the client's certificate.
 
-        Return False if the connection must not continue.
+        Return False if the connection must be closed.
         """
         certificates = self._certificates
         encoded = tls.getpeercert(binary_form=True)

@@ -101,7 +101,7 @@ class SessionTotals:
             self._begin([receive])
 
     async def current(self) -> Totals:
-        """Return the totals of a pass over all sessions that begins now or later."""
+        """Return totals over all sessions, from a pass that begins now or later."""
         asked: asyncio.Future[Totals] = self._loop.create_future()
 
         def receive(totals: Totals) -> None:
