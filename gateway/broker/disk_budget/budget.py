@@ -74,7 +74,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Configured limits in bytes. A limit of None depends on the size of the file system."""
+    """Configured limits in bytes.
+
+    If a limit is None, a value derived from the size of the file system applies.
+    """
 
     free_min: int | None = None
     log_max: int | None = None

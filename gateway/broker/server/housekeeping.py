@@ -252,7 +252,7 @@ class Housekeeping:
 
 
 def ranges_of(items: Any) -> list[tuple[int, int]]:
-    """Return the first and last event numbers of segment files, with adjacent ranges merged."""
+    """Return the ranges of event numbers in segment files, with adjacent ranges merged."""
     ranges: list[tuple[int, int]] = []
     for item in items:
         if ranges and ranges[-1][1] + 1 == item.first_sequence:

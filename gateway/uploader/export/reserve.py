@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 class Reserve:
-    """The reserve file log/reserve."""
+    """The file log/reserve, which reserves disk space for the session log."""
 
     def __init__(self, log_dir: Path) -> None:
         self._path = log_dir / "reserve"

@@ -92,7 +92,7 @@ class Exchanges:
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Return the connection with the oldest exchange, to cancel that exchange.
+    """Return the connection with the oldest exchange, which will be cancelled.
 
     Clients that are not connected yet are chosen before clients that authenticate again.
     """
