@@ -95,9 +95,9 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return the tables without those that have a mistake. `places` has the mistakes' locations.
+    """Return the tables without those that contain a mistake. `places` has the mistakes' locations.
 
-    Of a section that occurs once, nothing remains. Of a list, the correct tables remain.
+    A section that occurs once is removed. In a list of tables, only the wrong tables are removed.
     """
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}
@@ -172,7 +172,7 @@ def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSe
 def _refuse_taken(names: tuple[str, ...], protocols: Protocols) -> None:
     """Reject device names with a prefix that another protocol reserves for its own devices.
 
-    Readings of both protocols would otherwise be numbered under the same name.
+    Otherwise readings of different devices could have the same name.
     """
     for framing, protocol in protocols.items():
         prefix = protocol.device_prefix

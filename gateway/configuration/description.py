@@ -148,6 +148,6 @@ def _parts_of(section: Section) -> Iterator[Section]:
 
 
 def _notes_of(written: Any) -> Iterator[Any]:
-    """Yield the annotations of a type, including those within an optional type."""
+    """Yield the annotations of a type, including those inside an optional type."""
     for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
         yield from getattr(part, "__metadata__", ())

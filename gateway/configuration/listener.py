@@ -136,7 +136,7 @@ class Listener(Section):
 def paired(
     before: Sequence[Listener], after: Sequence[Listener]
 ) -> list[tuple[Listener | None, Listener | None]]:
-    """Match the listeners of `after` with those of `before` at the same address.
+    """Match the listeners of `after` with the listeners of `before` at the same address.
 
     The pairs follow the order of `after`, with None for a new listener. Removed listeners come
     last, paired with None. If several listeners have port 0 at the same address, they are matched

@@ -11,9 +11,9 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """Behaviour of a client's queue when it is full.
+    """Behaviour of the queues of some clients when they are full: one table `[[queues]]`.
 
-    The first table that matches the client applies.
+    The first table whose pattern matches the client applies.
     """
 
     client: Annotated[str, CLIENT_PATTERN]

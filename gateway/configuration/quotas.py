@@ -34,7 +34,10 @@ class Quotas(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class UserQuota(Section):
-    """Quotas for all clients of a user together. The first table that matches the user applies."""
+    """Quotas for all clients of a user together: one table `[[user_quotas]]`.
+
+    The first table whose pattern matches the user applies.
+    """
 
     user: Annotated[str, Text(r"[^\x00]{1,1024}", "a user's name; * stands for any characters")] = (
         "*"

@@ -58,10 +58,7 @@ class Gateway(Section):
 
     @property
     def control_socket(self) -> Path:
-        """Path of the socket for all commands.
-
-        `oncegate ctl`, the bridge and the uploader use it.
-        """
+        """Path of the socket for all commands. Used by `oncegate ctl`, bridge and uploader."""
         return (self.control_dir or self.data_dir) / CONTROL_SOCKET
 
     @property

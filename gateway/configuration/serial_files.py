@@ -52,7 +52,7 @@ class ChangeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortFile:
-    """The file of a sensor. A file that was removed is listed while its previous version exists."""
+    """A sensor's file that can be changed, or a removed file that has a previous version."""
 
     name: str
     version: str | None
@@ -129,7 +129,7 @@ class SerialFiles(Generic[Result]):
         return result
 
     def remove(self, name: str, version: str | None) -> Result:
-        """Remove the file of a port. Raises ChangeRefused if nothing was removed."""
+        """Remove the file of a port. Raises ChangeRefused if the file was not removed."""
         path = self._path_of(name)
         before = self._current(path, version)
         if before is None:

@@ -103,7 +103,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to users that were removed: see `rules.connect.revoke`."""
+        """Deny everything to users that were removed (see `rules.connect.revoke.know_users`)."""
         revoke.know_users(self.core, users, removed)
 
     def give(self, session: Session, username: str) -> None:
@@ -221,7 +221,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Process the messages that the store read for a request from `effects.pages`."""
+        """Process the messages that the store has loaded for a request from `effects.pages`."""
         self._time.advance(now)
         deliver.page_loaded(self.core, request, contents, deliveries, now)
 
@@ -232,7 +232,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Process the messages that the store read for a request from `effects.hand_overs`."""
+        """Process the messages that the store has loaded for `effects.hand_overs`."""
         self._time.advance(now)
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 

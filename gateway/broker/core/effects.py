@@ -127,7 +127,7 @@ class Effects:
         return pages
 
     def take_hand_overs(self) -> list[HandOver]:
-        """Return the requests for queues to load before the batch is sealed."""
+        """Return the requests for queues that must be loaded before the batch is sealed."""
         hand_overs = self.hand_overs
         self.hand_overs = []
         return hand_overs

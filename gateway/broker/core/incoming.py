@@ -71,7 +71,7 @@ class Incoming:
     def alias(
         self, connection: Connection, alias: int, topic: str, topic_field: bytes
     ) -> Violation | None:
-        """Store the topic of a topic alias. Return a violation if it takes too much memory."""
+        """Store a client's topic alias. Return a violation if all aliases take too much memory."""
         before = self.aliases.get(connection, 0)
         size_bytes = before + _alias_bytes_of(topic, topic_field)
         known = connection.aliases_in.get(alias)

@@ -128,7 +128,7 @@ class Owners:
             owner.retained_bytes += message.retained_bytes()
 
     def gave_place_up(self, message: Message) -> None:
-        """Subtract the counts of a message that was counted by `took_place`."""
+        """Subtract the counts of a message that `took_place` has counted."""
         owner = message.owner
         if owner is not None:
             owner.retained -= 1

@@ -231,7 +231,7 @@ class Permissions:
         return session.is_revoked or client.username in self.gone
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
-        """Return a suffix that separates groups of shared subscriptions with the same name.
+        """Return a suffix that separates groups with the same name in shared subscriptions.
 
         The suffix is empty for the group that all users share. Otherwise it is a slash and the user
         name, which is empty for clients without a user.

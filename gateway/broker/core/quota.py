@@ -1,7 +1,7 @@
 """Limits for all clients of one user together, or for all clients without a user.
 
-The limits in `limits.py` apply to a single session, or to all sessions together. Quotas are between
-the two. This module does no I/O and reads no clock.
+The limits in `limits.py` are different: they apply to a single session, or to all sessions
+together. This module does no I/O and reads no clock.
 """
 
 from typing import Final

@@ -54,7 +54,7 @@ class RecentCount:
             self.running = 0
 
     def value(self) -> int:
-        """Return the count over the last hour."""
+        """Return the count over the last hour, including the step that is running."""
         return self.running + sum(self._steps)
 
 

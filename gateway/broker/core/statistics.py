@@ -89,7 +89,7 @@ class Statistics:
             self.notices_left_out += 1
 
     def count_error(self, reason: str, count: int = 1) -> None:
-        """Count an error of a client, or a limit that was reached, by `reason`."""
+        """Count an error of a client, or a reached limit, under the name `reason`."""
         self.errors[reason] = self.errors.get(reason, 0) + count
 
     def deny(self, reason: str, session: Session, topic: str) -> None:

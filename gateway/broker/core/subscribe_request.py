@@ -1,4 +1,4 @@
-"""State of a SUBSCRIBE that is processed in slices, and of the requested retained messages."""
+"""State of a SUBSCRIBE that is processed in slices, including the retained messages to send."""
 
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.core.sessions.subscription import Subscription

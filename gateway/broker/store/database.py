@@ -87,8 +87,8 @@ def lock(data_dir: Path) -> ProcessLock:
 def connect(path: Path) -> sqlite3.Connection:
     """Open a connection for writing, in WAL mode, with explicit transactions and fsyncs.
 
-    A COMMIT is durable only when the WAL is synced. No client waits for the sync, since the journal
-    contains all changes until then.
+    A COMMIT becomes durable only when the WAL is synced. No client waits for this sync, because
+    until then the journal contains all changes.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -118,7 +118,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def rewrite_wal(path: Path) -> None:
-    """Write the WAL's contents again, from the page cache to the disk. Raises OSError.
+    """Write the WAL's contents again, from the page cache to the disk. Raises OSError on failure.
 
     After a failed fsync, Linux marks the pages as clean. Reads then return the new contents,
     although they never reach the disk. At startup, the tables in the WAL would seem durable, and

@@ -47,7 +47,10 @@ def newer(file: Path, found: str, understood: str) -> OtherFormat:
 
 
 def format_of(connection: sqlite3.Connection) -> str | None:
-    """Return the format of a database, or None if the database is empty. Raises sqlite3.Error."""
+    """Return the format of a database, or None if the database is empty.
+
+    Raises sqlite3.Error if the database cannot be read.
+    """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if "meta" not in tables:
         return None

@@ -53,8 +53,8 @@ DROP_FILES_MAX = 4
 class Journal:
     """The files of the journal, as used by their only writer.
 
-    `append` may run in another thread. Meanwhile other threads may only read (`total_bytes`,
-    `has_droppable`).
+    `append` may run in another thread. While it runs, all other threads may only read
+    (`total_bytes`, `has_droppable`).
     """
 
     def __init__(self, data_dir: Path, file_bytes: int = FILE_BYTES) -> None:
@@ -274,7 +274,7 @@ class Journal:
 
     @property
     def total_bytes(self) -> int:
-        """Size of all stored events in bytes."""
+        """Total size of all stored events in bytes."""
         return sum(file.size_bytes for file in self._files)
 
     def has_droppable(self, before_sequence: int) -> bool:

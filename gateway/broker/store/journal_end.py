@@ -90,9 +90,7 @@ class EndRecord:
         self._descriptor = -1
 
     def begin(self, end: JournalEnd) -> None:
-        """Open the record and write it durably.
-
-        If the disk is full, the broker runs without a record.
+        """Open the record and write it durably. On a full disk the broker runs without a record.
 
         Raises OSError for other errors.
         """

@@ -1,4 +1,4 @@
-"""Counts of the messages that damage to the store has lost, as one sentence per session."""
+"""Counts of the messages that were lost with damaged data, as one sentence per session."""
 
 import sqlite3
 from dataclasses import dataclass

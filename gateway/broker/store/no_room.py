@@ -1,4 +1,4 @@
-"""Errors of a full disk, after which a retry is allowed, as opposed to errors of a failing disk."""
+"""Errors of a full disk, which allow a retry. After other errors of a disk, no retry is safe."""
 
 import sqlite3
 

@@ -81,8 +81,8 @@ class StoreOpening:
     def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
         """Open the database, repair it if necessary, and rebuild the state.
 
-        `unclean` means that the last run did not stop cleanly. Raises sqlite3.Error, OSError, and
-        OtherFormat if another version wrote the data.
+        `unclean` means that the last run did not stop cleanly. Raises sqlite3.Error and OSError if
+        a file cannot be used, and OtherFormat if another version wrote the data.
         """
         formats.refuse_newer_database(self.path)
         journal_files(self.journal.folder)  # refuses files that a later version wrote

@@ -69,7 +69,7 @@ class Recovered:
 
 
 def gaps_in(text: str) -> list[Gap]:
-    """Parse the ranges in a row of `meta`, such as "100-119 140-140". Raises ValueError."""
+    """Parse the ranges in a row of `meta`: "100-119 140-140". Raises ValueError if invalid."""
     pairs = (each.split("-") for each in text.split())
     return [(int(first), int(last)) for first, last in pairs]
 

@@ -1,4 +1,7 @@
-"""The packets SUBSCRIBE and UNSUBSCRIBE and their acknowledgements. Import from `wire.packets`."""
+"""The packets SUBSCRIBE and UNSUBSCRIBE and their acknowledgements.
+
+Other packages import these packets from `wire.packets`.
+"""
 
 from mypy_extensions import mypyc_attr
 
@@ -9,10 +12,7 @@ from gateway.broker.wire.values import Packet, Value
 
 @mypyc_attr(acyclic=True)
 class Subscription(Value):
-    """A topic filter in a SUBSCRIBE, with its options.
-
-    Except for the QoS, they exist in MQTT 5.0 only.
-    """
+    """A topic filter in a SUBSCRIBE, with its options, which exist only in MQTT 5.0 except QoS."""
 
     def __init__(
         self,

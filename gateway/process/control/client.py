@@ -22,7 +22,7 @@ from gateway.process.control.messages import (
 class ControlClient:
     """A client that keeps its connection open, and replaces it after a failure.
 
-    A refused request does not count as a failure. Must be used from a single event loop.
+    A refused request does not count as a failure. All calls must come from the same event loop.
     """
 
     def __init__(self, path: Path, answer_seconds_max: float) -> None:

@@ -1,7 +1,7 @@
-"""Effects of a broker's responses on the exchanges with it, collected for the next commit. Pure.
+"""Effects of a broker's responses on the exchanges with it, collected for the next commit.
 
-Responses are processed in the order in which they arrived. A response that arrived before the
-connection was lost still counts. If the session is lost, every earlier exchange ends.
+This module does no I/O. Responses are processed in the order in which they arrived. A response from
+the previous connection still counts, and a lost session ends all exchanges before it.
 """
 
 from collections.abc import Iterable

@@ -118,7 +118,11 @@ class FanOut:
                 del self._retained_count[before]
 
     def session_ends(self, session: SessionState) -> None:
-        """Record the messages that members of a shared subscription may take over in this batch."""
+        """Record the end of a session, for shared subscriptions.
+
+        In the same batch, other members of its shared subscriptions may take over its messages.
+        Their queue entries are then explained.
+        """
         if any(name.startswith("$share/") for name in session.subscriptions):
             self._left.update(one.message for one in session.unfinished())
             self._claims = [claim for claim in self._claims if claim.message not in self._left]

@@ -1,4 +1,4 @@
-"""Result of an audit: exceptions by check, counts, and one verdict."""
+"""Result of an audit: the exceptions found by each check, counts, and one verdict."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -28,7 +28,7 @@ LAWS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LawException:
-    """One place where a check failed or could not be decided."""
+    """One place in the log where a check failed, or could not be decided."""
 
     verdict: ExceptionVerdict
     law: str
@@ -95,7 +95,10 @@ class Findings:
         return "inconclusive" if self.inconclusive or not self.counts.events else "ok"
 
     def add(self, exception: LawException) -> None:
-        """Count an exception, and store it unless `EXCEPTIONS_MAX` is reached."""
+        """Count an exception.
+
+        Its details are stored only for the first `EXCEPTIONS_MAX` exceptions.
+        """
         if exception.verdict == "violation":
             self.violations += 1
         else:

@@ -19,7 +19,8 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
-    """Return the segments to reject: another segment with the same number is in the chain.
+    """Return the segments to reject, because the chain contains a different segment with their
+    number.
 
     The result maps file names to reasons.
 

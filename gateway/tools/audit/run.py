@@ -2,8 +2,7 @@
 
 The audit may run while the broker runs, and writes nothing. After all segments have been checked,
 one transaction reads the tables (a longer transaction would let the broker's WAL grow). Then the
-journal is read. It contains all changes in the tables, and the later changes up to the moment when
-it is read.
+journal is read. At that time it contains all changes in the tables, and also later changes.
 """
 
 from collections.abc import Callable, Iterable, Mapping

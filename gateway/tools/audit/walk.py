@@ -85,7 +85,7 @@ class Walk:
         check.take(events, stretch.first_sequence + skipped, stretch.name)
 
     def end(self) -> LogCheck | None:
-        """Return the check of the latest database, or None if no events were read."""
+        """Return the check of the database that was read last, or None if no events were read."""
         if self._is_broken and self.check is not None:
             self.check.break_here()
         return self.check

@@ -44,7 +44,7 @@ def is_set_aside(path: str) -> bool:
 
 
 def identity_in(data_dir: Path) -> Iterator[str]:
-    """Yield the paths of the existing identity files (id and keys), including those of tenants."""
+    """Yield the paths of existing identity files (id and keys) of the gateway and tenants."""
     for folder in folders_in(data_dir):
         for name in IDENTITY:
             path = f"{folder}{name}"

@@ -41,9 +41,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The files to restore.
+    """The files to restore, and the members in `elsewhere`, which are not restored.
 
-    Members in `elsewhere` are not restored: they were in neither folder.
+    Those members came from neither the data directory nor the folder of the configuration file.
     """
 
     manifest: Manifest
@@ -65,9 +65,9 @@ class Plan:
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
 
     def is_staged(self, step: Step) -> bool:
-        """Return True if the present file is moved away with the old data.
+        """Return True if the file's present version is moved away with the old data.
 
-        It is then written in any case.
+        The step then writes the file even if it is unchanged.
         """
         return self.has_data and step.member.place == "data" and is_set_aside(step.path)
 

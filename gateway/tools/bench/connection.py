@@ -192,7 +192,7 @@ class Client:
     # -- traffic
 
     def send(self, data: bytes | bytearray | memoryview) -> None:
-        """Write the bytes that the kernel accepts now, and buffer the rest."""
+        """Write the bytes that the kernel accepts now, and buffer the remaining bytes."""
         if self.unsent:
             self.unsent += bytes(data)
             return

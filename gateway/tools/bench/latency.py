@@ -69,10 +69,7 @@ class Departures:
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Return which of these messages are timed.
-
-        The result is in multiples of the timing step.
-        """
+        """Return the indexes of the timed messages: message number `index * step` is timed."""
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
 
@@ -101,7 +98,7 @@ class Samples:
             self._keep_every *= 2
 
     def percentiles_ms(self) -> dict[str, float]:
-        """Return p50, p90, p99, p99.9 and max in milliseconds. Empty without samples."""
+        """Return p50, p90, p99, p99.9 and max in milliseconds, or {} without samples."""
         if not self._seconds:
             return {}
         milliseconds = self.milliseconds_of(list(PERCENTILES.values()))

@@ -1,6 +1,6 @@
 """The event loop: one epoll call, one read per readable socket, and then all clients send.
 
-Sockets are read one after another into a shared buffer. Between planned times of sending the loop
+Sockets are read one after another into a shared buffer. Until the next message is due, the loop
 sleeps in select(2), because its timeout has microseconds and that of epoll only milliseconds. With
 `spin` the loop never sleeps.
 """

@@ -190,7 +190,7 @@ class Publisher(Client):
         return True
 
     def _room(self) -> int:
-        """Return how many messages may be sent now, regardless of the plan."""
+        """Return how many messages the window and the other limits allow to send now."""
         room = self.sent_max - self.sent
         if self.qos:
             room = min(room, self.window - (self.sent - self.completed))

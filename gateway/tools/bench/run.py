@@ -142,10 +142,7 @@ class _Run:
             before = reading
 
     def _note(self, before: Reading, now: Reading) -> None:
-        """Add the message rate between two readings to the timeline.
-
-        A full timeline is thinned out.
-        """
+        """Add the message rate between two readings to the timeline. Thin out a full timeline."""
         self._skipped += 1
         if self._skipped < self._note_every:
             return

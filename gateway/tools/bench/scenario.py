@@ -150,10 +150,7 @@ class Scenario:
 
     @property
     def timing_step(self) -> int:
-        """Interval between timed messages.
-
-        For an interval of n, the latency of every n-th message is measured.
-        """
+        """Interval between timed messages: the latency of every n-th message is measured."""
         if self.rate is not None:
             return max(1, round(self.rate / TIMED_PER_SECOND))
         under_way = self.window if self.qos else self.outstanding_messages

@@ -66,7 +66,7 @@ class Batch:
         return blob
 
     def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
-        """End the batch and return its blob, or None if nothing was recorded.
+        """End the batch and return its blob, or None if the batch has no records.
 
         `wall_ms` is the wall time in milliseconds since 1970, and `clock` the quality of that time.
         """

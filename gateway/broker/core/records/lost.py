@@ -70,7 +70,7 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class Lost:
-    """Messages that damage to the journal has lost, by session. Empty if there is no damage."""
+    """Messages that damage to the journal has lost, by session. Without damage it is empty."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}

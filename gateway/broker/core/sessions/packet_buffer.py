@@ -58,7 +58,7 @@ class PacketBuffer:
             self._tail = None
 
     def take(self) -> list[bytes]:
-        """Empty the buffer and return its contents as a list of few byte strings."""
+        """Empty the buffer and return its contents as a short list of byte strings."""
         self._end_tail()
         parts = self._parts
         if parts:

@@ -53,9 +53,7 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member for the next message, or None.
-
-        Members that are equally ready take turns.
+        """Return the member for the next message, or None. Equally ready members take turns.
 
         Args:
             limits: limits of windows and queues.

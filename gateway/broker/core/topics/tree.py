@@ -220,10 +220,7 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return the dictionary of a level's subscribers, or of a group's members.
-
-    Create it if missing.
-    """
+    """Return a level's subscribers, or a group's members. Create a missing dictionary."""
     if not group_name:
         if node.subscribers is None:
             node.subscribers = {}

@@ -106,7 +106,7 @@ def _refusal_of_names(core: Core, packet: Connect) -> int:
 
 
 def _refusal_of_will(core: Core, will: WillOfConnect) -> tuple[int, str]:
-    """Return the reason code that refuses a will, and the name of the limit that it exceeds.
+    """Return the reason code that refuses a will, and the name of the limit that the will exceeds.
 
     The code is 0 if the will is accepted.
     """

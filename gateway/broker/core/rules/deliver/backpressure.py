@@ -105,7 +105,7 @@ def left(core: Core, session: Session, now: float) -> None:
 
 
 def judge(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Decide whether a deep queue slows its publishers. If not, release those that wait."""
+    """Decide whether a deep queue slows its publishers. If not, release the waiting publishers."""
     if not session.is_deep or session.when_full is not WhenFull.SLOW:
         _go_on(core, session, now)
         return

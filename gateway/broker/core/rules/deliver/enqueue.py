@@ -78,10 +78,10 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 
 
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
-    """Drop a retained message if the session slows its publishers and its queue is full.
+    """Drop a retained message if the session's queue is full and slows its publishers.
 
-    Return True if the message was dropped. No publisher waits for a retained message, so the
-    queue may not exceed its limits for it.
+    Return True if the message was dropped. Such a queue may exceed its limits for messages whose
+    publishers wait for it, but no publisher waits for a retained message.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):
@@ -160,7 +160,10 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 
 
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
-    """Log that a session has reached this limit, once until its queue was empty again."""
+    """Log that a session has reached this limit.
+
+    Repeats are logged only after its queue was empty.
+    """
     if not session.overflow_noted:
         session.overflow_noted = True
         core.statistics.note(

@@ -9,7 +9,7 @@ from gateway.broker.core.state import State
 def retained_limit_reached(
     state: State, limits: Limits, owner: Owner | None, topic: str, size_bytes: int
 ) -> str:
-    """Return the limit that another retained message would exceed, or an empty string.
+    """Return the name of the limit that another retained message would exceed, or "".
 
     QoS 2 messages that are held and will be retained count too.
 

@@ -137,7 +137,7 @@ def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: b
 
 
 def retained_limit_of(core: Core, connection: Connection, packet: Publish) -> str:
-    """Return the limit that retaining this message would exceed, or an empty string."""
+    """Return the name of the limit that retaining this message would exceed, or ""."""
     session = connection.session
     owner = None if session is None else session.owner
     return retained_limits.retained_limit_reached(

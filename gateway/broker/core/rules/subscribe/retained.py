@@ -93,7 +93,7 @@ def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
 
 
 def want(core: Core, connection: Connection, subscription: Subscription) -> None:
-    """Add a new subscription to the connection's list of those that need retained messages."""
+    """Add a new subscription to the list of those whose retained messages will be sent."""
     replaying = core.replays.get(connection)
     if replaying is None:
         replaying = PendingReplay()

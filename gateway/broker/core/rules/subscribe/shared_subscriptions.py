@@ -16,7 +16,7 @@ from gateway.broker.core.sessions.subscription import Subscription
 
 
 def begin(core: Core, session: Session, now: float) -> None:
-    """Redistribute a session's messages in memory before it ends, and request those on disk."""
+    """Redistribute an ending session's messages in memory, and request its messages on disk."""
     if not session.keys:
         return
     started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
