@@ -98,7 +98,7 @@ def ports_in(folder: Path, replaced: Mapping[str, bytes | None]) -> Found:
 def names_in(folder: Path) -> list[str]:
     """Return the names of the configuration files in a folder.
 
-    Raises OSError if it cannot be read.
+    Raises OSError if the folder cannot be read.
     """
     try:
         entries = [each.name for each in folder.iterdir()]

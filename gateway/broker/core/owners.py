@@ -30,7 +30,7 @@ class Owners:
     def get(self, name: str) -> Owner:
         """Return the counters of a user, or of all clients without a user.
 
-        New counters are stored only when they are first used.
+        If there are none, new counters are returned. They are stored only when they first change.
         """
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner

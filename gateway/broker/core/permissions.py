@@ -151,7 +151,7 @@ class Permissions:
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Record whether any session has a revoked certificate. If so, each session is checked."""
+        """Record whether any session has a revoked certificate, which access checks respect."""
         self._has_revoked = has_revoked
         self._update()
 

@@ -51,7 +51,7 @@ class QuantityRule(Section):
 
     @property
     def changes_values(self) -> bool:
-        """True if the rule changes published values or their unit."""
+        """True if the rule changes the values or the unit of the published readings."""
         return self.scale != 1 or self.offset != 0 or self.unit is not None
 
     @property

@@ -88,7 +88,7 @@ class BrokerQueue(Generic[Queued]):
         self.last_started, self.started = self._last_started_before, []
 
     def add(self, count: int, bytes_count: int) -> None:
-        """Count messages that a transaction adds, or with negative numbers removes."""
+        """Count messages that a transaction adds. Negative numbers count removed messages."""
         self.waiting += count
         self.bytes_held += bytes_count
 

@@ -142,7 +142,7 @@ def remove_if_empty(folder: Path, path: Path) -> None:
 class SegmentFolder:
     """The number and the total size of the segments in a folder, updated by `look`.
 
-    Must be used from a single thread.
+    All calls must come from the same thread.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""State of the audit in the log of one database, and the reporting of exceptions."""
+"""State of the audit for the log of one database, and the methods that report exceptions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -112,7 +112,7 @@ class PublishChecks:
         return None
 
     def published(self, event: Event) -> None:
-        """Check the event of a message that is forwarded without being held.
+        """Check the event of a message that is forwarded without waiting for a PUBREL.
 
         Such messages have QoS 0 or 1, come from a clean session, or are wills.
         """

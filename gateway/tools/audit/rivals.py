@@ -19,10 +19,9 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
-    """Return the segments to reject, because the chain contains a different segment with their
-    number.
+    """Return the segments to reject. The chain contains other segments with the same numbers.
 
-    The result maps file names to reasons.
+    The result maps the file names of rejected segments to reasons.
 
     Args:
         found: the folder of each segment, by the segment's file name.

@@ -107,9 +107,9 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return the points of the latency curve: pairs of a share, and a latency in milliseconds.
+        """Return the points of the latency curve: a share of the samples, and a latency in ms.
 
-        This share of all samples had a lower latency. The result is empty if there are no samples.
+        That share of the samples is faster than the latency. Without samples, the list is empty.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))

@@ -59,7 +59,7 @@ class Loop:
         self._poller.close()
 
     def add(self, clients: Iterable[Client]) -> None:
-        """Add clients that are connected."""
+        """Add clients whose connections are open to the loop."""
         for client in clients:
             self._clients[client.connection.fileno()] = client
             self._poller.register(client.connection.fileno(), select.EPOLLIN)

@@ -102,6 +102,6 @@ class Lost:
             session.left(record.position)
 
     def skip(self, number: int, count: int) -> None:
-        """Count queue positions of a session that no readable record mentions."""
+        """Count queue positions of a session for which no readable record exists."""
         if count > 0:
             self.skipped[number] = self.skipped.get(number, 0) + count

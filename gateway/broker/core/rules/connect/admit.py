@@ -97,7 +97,7 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Return the reason code that refuses a login or its will, and the reason's name.
+    """Return the reason code that refuses a login or its will, and the name of the reason.
 
     The code is 0 if both are allowed.
     """

@@ -132,7 +132,7 @@ def _has_room_for(core: Core, will: WillOfConnect) -> bool:
 
 
 def take_terms(core: Core, connection: Connection, packet: Connect) -> None:
-    """Store a client's protocol level and properties. They also determine how to refuse it."""
+    """Store a client's protocol level and properties, which determine how to refuse it."""
     connection.version = packet.protocol_level
     connection.username = packet.username
     if packet.properties is not None:
