@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
-from gateway.cli.services.bridge import bridge_settings_of
+from gateway.cli.services.bridge_settings import bridge_settings_of
 from gateway.configuration import load
 from gateway.configuration.description import tables
 from gateway.process.declarations.serial_line import Line, Rs485

@@ -126,15 +126,15 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
     """Yield one line for each mistake in the files that a configuration names."""
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
     from gateway.cli.installation.own_users import mistakes_in_own_users
-    from gateway.cli.services import bridge, uplink
+    from gateway.cli.services import bridge_settings, uplink
 
     if configuration.tenant is None and configuration.reaches_broker:
         try:
-            bridge.bridge_settings_of(configuration)
+            bridge_settings.bridge_settings_of(configuration)
         except CommandFailed as error:
             yield from error.lines
     if configuration.tenant is None:
-        yield from bridge.mistakes_in_files_of(configuration)
+        yield from bridge_settings.mistakes_in_files_of(configuration)
     yield from uplink.mistakes_in_files_of(configuration)
     if configuration.access.password_file is not None:
         try:

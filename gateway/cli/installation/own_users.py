@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateway.cli.common.broker_login import password_of
 from gateway.cli.common.failures import CommandFailed
-from gateway.cli.services.bridge import password_of
 
 if TYPE_CHECKING:
     from gateway.broker.access.passwords.file import PasswordFile

@@ -88,7 +88,7 @@ def _checked(watched: Watched) -> Watched:
 
 
 def _port_of_file(name: str, config: Path | None) -> "PortSettings":
-    from gateway.cli.services.bridge import bridge_settings_of
+    from gateway.cli.services.bridge_settings import bridge_settings_of
 
     ports = {port.name: port for port in bridge_settings_of(configuration_of(config)).ports}
     if name not in ports:

@@ -164,7 +164,7 @@ def _ports_of(configuration: "Configuration") -> Ports:
     Raises ConfigurationError if such a file cannot be used.
     """
     from gateway.cli.common.failures import CommandFailed
-    from gateway.cli.services.bridge import bridge_settings_of
+    from gateway.cli.services.bridge_settings import bridge_settings_of
     from gateway.configuration import ConfigurationError
 
     try:

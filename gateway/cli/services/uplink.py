@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.common.broker_login import password_of, tls_files_of
 from gateway.cli.common.failures import EXIT_CONFIGURATION, EXIT_FAILED, CommandFailed
 from gateway.cli.common.options import (
     ConfigOption,
@@ -17,7 +18,6 @@ from gateway.cli.common.options import (
     VerboseOption,
     configuration_of,
 )
-from gateway.cli.services.bridge import password_of, tls_files_of
 from gateway.cli.services.prepared import PreparedUplink
 from gateway.process.files.disk_errors import line_of
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from gateway.cli.common.broker_login import password_of
 from gateway.cli.common.failures import EXIT_USAGE, EXIT_VIOLATION, CommandFailed
 from gateway.cli.common.options import ConfigOption, configuration_of
 from gateway.cli.common.output import show
-from gateway.cli.services.bridge import password_of
 from gateway.cli.tools.bench_options import (
     AuthoritiesOption,
     AwayOption,

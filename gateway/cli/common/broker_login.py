@@ -1,0 +1,39 @@
+"""Password and TLS files with which our programs log in at a broker."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gateway.cli.common.failures import EXIT_CONFIGURATION, CommandFailed
+from gateway.process.files.disk_errors import line_of
+from gateway.process.files.private import SecretExposed, first_line_of
+
+if TYPE_CHECKING:
+    from gateway.configuration.tls import ClientTls
+    from gateway.process.mqtt_client.tls import TlsFiles
+
+PASSWORD_BYTES_MAX: Final = 65_535
+"""Longest password in bytes: the limit of the field in CONNECT (section 3.1.3.5)."""
+
+
+def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
+    """Return the TLS files for a connection to a broker, or None for a connection without TLS."""
+    from gateway.process.mqtt_client.tls import TlsFiles
+
+    return None if tls is None else TlsFiles(tls.ca, tls.certificate, tls.key, tls.min_version)
+
+
+def password_of(path: Path | None, named_by: str) -> str | None:
+    """Return the first line of a password file, without the line end. Without a file, return None.
+
+    `named_by` is the key or option that names the file, for messages. Raises CommandFailed if the
+    file cannot be used.
+    """
+    if path is None:
+        return None
+    try:
+        return first_line_of(path, PASSWORD_BYTES_MAX)
+    except SecretExposed as error:
+        raise CommandFailed(f"{named_by}: {error}", exit_code=EXIT_CONFIGURATION) from None
+    except (OSError, UnicodeDecodeError) as error:
+        line_shown = line_of(error) if isinstance(error, OSError) else f"{path}: is not UTF-8"
+        raise CommandFailed(f"{named_by}: {line_shown}", exit_code=EXIT_CONFIGURATION) from None
