@@ -1,4 +1,4 @@
-"""Process: the MQTT broker.
+"""The MQTT broker, which runs in a process of its own.
 
 In a checkout, `oncegate up` builds a compiled core, which is then imported.
 """

@@ -53,7 +53,7 @@ def folder_of(key: str, root: Path = ROOT) -> Path:
 def use(package_path: list[str], root: Path = ROOT) -> None:
     """Import `gateway.broker.wire` and `gateway.broker.core` from the current build, if it exists.
 
-    `package_path`, the `__path__` of `gateway.broker`, is extended.
+    To do so, the build's folder is added to `package_path`, the `__path__` of `gateway.broker`.
     """
     if not is_wanted(root):
         return

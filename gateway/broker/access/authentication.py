@@ -95,7 +95,7 @@ class Authenticator:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return the current data that authenticates a user at the source named `source`.
+        """Return the stored data that authenticates a user at the source of users named `source`.
 
         Return None if the user or the source no longer exists. Raises NotKnown if the source does
         not respond.
@@ -106,16 +106,16 @@ class Authenticator:
         return None
 
     def begin(self, method: str, login: Login) -> Exchange:
-        """Start an exchange by a method in `methods`.
+        """Start an authentication exchange by a method in `methods`, and return the exchange.
 
-        A step of the exchange raises Busy if too many logins are queued, and Abandoned if the
-        client no longer waits.
+        The exchange's `step` raises Busy if too many logins are queued, and Abandoned if the client
+        no longer waits.
         """
         assert method in self._by_method, f"{method!r} is not among {self.methods}"
         return self._by_method[method].begin(login, self.checks)
 
     def close(self) -> None:
-        """Stop all checks. A check that is already running finishes on its own."""
+        """Stop all checks of credentials. A check that is already running finishes on its own."""
         self.checks.close()
         self.close_sources()
 

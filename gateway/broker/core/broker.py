@@ -44,7 +44,7 @@ class Broker:
         self.statistics = core.statistics
         self.work = state.work
         self.batch: Batch = recorder
-        """The current batch."""
+        """The batch whose records are being collected."""
         self.state = state
         """Read-only: sessions, retained messages, the tree of topics."""
         self._recorder = recorder
@@ -95,7 +95,7 @@ class Broker:
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Use these access rules from now on. With None, everything is allowed."""
+        """Apply the given access rules from now on. With None, everything is allowed."""
         revoke.restrict(self.core, rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
@@ -103,7 +103,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to users that were removed (see `rules.connect.revoke.know_users`)."""
+        """Deny everything to users that are in `removed`, or that `users` no longer contains."""
         revoke.know_users(self.core, users, removed)
 
     def give(self, session: Session, username: str) -> None:
@@ -119,9 +119,9 @@ class Broker:
         return revoke.enforce(self.core, changed, now)
 
     def revoke_certificates(self, revoked: frozenset[str]) -> int:
-        """Stop delivery to stored sessions whose client used one of these certificates.
+        """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
 
-        Return how many of the sessions are newly affected.
+        Return the number of sessions that are newly affected.
         """
         return revoke.revoke_certificates(self.core, revoked)
 
@@ -145,7 +145,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Accept a new connection. It is closed already if there are too many connections."""
+        """Create and return a connection, which is already closed if there are too many."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -155,7 +155,7 @@ class Broker:
             receive.receive(self.core, connection, data, now)
 
     def go_on(self, connection: Connection, now: float) -> None:
-        """Process the next slice of the unprocessed data of a connection."""
+        """Process more of a connection's unprocessed data, for at most one slice of work."""
         if connection.behind:
             self._time.advance(now)
             self.work.spent = 0
@@ -169,7 +169,7 @@ class Broker:
         receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation that was not found in an MQTT packet."""
+        """Close a connection because of a violation that was found outside of an MQTT packet."""
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
@@ -253,7 +253,7 @@ class Broker:
         return self.timers.next_due()
 
     def wake(self, now: float) -> None:
-        """Run the due timers, for at most one slice of work."""
+        """Run the timers that are due, for at most one slice (about a millisecond) of work."""
         self._time.advance(now)
         timeouts.run_due(self.core, now)
 
@@ -288,7 +288,7 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records since the last part of the current batch. See `Batch.take_part`."""
+        """Return the records added since the last part of the batch, encoded as a blob."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock)
 

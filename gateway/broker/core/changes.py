@@ -1,9 +1,9 @@
 """Net change of the state since the last checkpoint.
 
-A message that was held, released, delivered and completed between two checkpoints cancels out and
-is never written to a table. The changes refer to live objects, so a checkpoint step that writes an
-object later writes its newest state. A replay of the journal still leads to the same state, because
-each record names its key and overwrites any existing value.
+A message that was held, released, delivered and completed between two checkpoints causes no net
+change and is never written to a table. The changes refer to live objects, so a checkpoint step that
+writes an object later writes its newest state. A replay of the journal still leads to the same
+state, because each record names its key and overwrites any existing value.
 """
 
 from gateway.broker.core.sessions.message import Delivery, Held, Message

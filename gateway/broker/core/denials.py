@@ -31,7 +31,7 @@ class Denial:
 
 
 class Denials:
-    """Denials that are not logged yet, or that were logged within the last minute."""
+    """Denials of access that are not logged yet, or that were logged within the last minute."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}
@@ -55,7 +55,8 @@ class Denials:
     def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
         """Return at most `count_max` log lines that are due, each with its client identifier.
 
-        Further lines are returned by later calls. `now` is in seconds of the monotonic clock.
+        Lines beyond `count_max` are returned by later calls. `now` is in seconds of the monotonic
+        clock.
         """
         if not self._entries:
             return []

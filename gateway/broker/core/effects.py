@@ -29,7 +29,8 @@ class PageRequest:
 class HandOver:
     """A request to load the stored messages of a session that has ended.
 
-    The messages are those in flight (`started`), and `count` queue positions from `first_position`.
+    The request covers the messages in flight (`started`), and the messages at `count` queue
+    positions from `first_position` on.
     """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:
@@ -68,10 +69,10 @@ class AuthenticationRequest:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AuthenticationAnswer:
-    """Response of the authenticator to a request.
+    """Response of the authenticator to an authentication request.
 
-    `reason_code` is 0 if the client is accepted, and 0x80 or above if it is refused. With 0x18,
-    `data` must be sent to the client, which must respond.
+    `reason_code` is 0 if the client is accepted, and 0x80 or above if the client is refused. With
+    0x18, `data` must be sent to the client, which must respond.
     """
 
     def __init__(

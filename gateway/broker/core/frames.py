@@ -50,7 +50,10 @@ class Frames:
         dup: bool,
         leaves_with: int,
     ) -> bytes:
-        """Encode the PUBLISH of a QoS 1 or 2 delivery. See `_aliased` for `leaves_with`."""
+        """Encode the PUBLISH of a QoS 1 or 2 delivery.
+
+        `leaves_with` is the number of the batch that the packet waits for, as in `_aliased`.
+        """
         retain = delivery.flags & RETAIN != 0
         packet_id = delivery.packet_id
         qos = delivery.qos
@@ -69,7 +72,10 @@ class Frames:
         return raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
 
     def qos0(self, connection: Connection, message: Message, flags: int, leaves_with: int) -> bytes:
-        """Encode a QoS 0 PUBLISH for a delivery with `flags`. See `_aliased` for `leaves_with`."""
+        """Encode a QoS 0 PUBLISH for a delivery with `flags`.
+
+        `leaves_with` is the number of the batch that the packet waits for, as in `_aliased`.
+        """
         field = b""
         if connection.version == 5:
             session = connection.session
@@ -135,9 +141,8 @@ class Frames:
     def _identifiers_of(self, session: Session, topic: str, key: int) -> list[int]:
         """Return the subscription identifiers to send with a message [MQTT5-3.3.4-3].
 
-        If `key` is 0, these are the identifiers of all subscriptions that match the topic.
-        Otherwise `key` identifies the only subscription that the message came through (shared or
-        retained).
+        If `key` is 0, the message came through every subscription that matches its topic. Otherwise
+        `key` identifies the only subscription (shared or retained) that the message came through.
         """
         if not key:
             return self.tree.route_of(topic).identifiers.get(session, [])

@@ -67,9 +67,10 @@ class GatewayTime:
     # -- a run
 
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
-        """Begin a run at the monotonic time `now` (seconds), later than all times on disk.
+        """Begin a run of the broker at the monotonic time `now` (seconds).
 
-        `clock` is the quality of `wall_ms`. `next_message` is the run's first message number.
+        The gateway time of the run is later than all times on disk. `clock` is the quality of
+        `wall_ms`. `next_message` is the run's first message number.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
@@ -84,14 +85,14 @@ class GatewayTime:
         self._base_ms = self.time_ms - int(now * 1000)
 
     def advance(self, now: float) -> None:
-        """Advance to the monotonic time `now` (seconds) of an event."""
+        """Advance the gateway time to that of an event at the monotonic time `now` (seconds)."""
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
     # -- times of batches, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
-        """Record the start of a run. The length of the outage before it is not known yet."""
+        """Record the start of a run, before which there was an outage of unknown length."""
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
@@ -135,7 +136,7 @@ class GatewayTime:
     def left_ms(self, message_number: int, expires_ms: int) -> int:
         """Return the milliseconds until a message expires.
 
-        They are not positive if it has expired.
+        The result is zero or negative if the message has expired.
         """
         left_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1

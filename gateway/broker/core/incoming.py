@@ -62,7 +62,7 @@ class Incoming:
     def one_too_many(self, packet_bytes_max: int) -> Connection | None:
         """Return a connection to close if all incomplete packets together take too much memory.
 
-        Return None if they are within the limit.
+        Return None if the total is within the limit.
         """
         if self.parts_bytes <= max(PARTS_BYTES_MAX, 2 * packet_bytes_max):
             return None

@@ -84,9 +84,10 @@ class Output:
             self.push(connection, data)
 
     def leaves_with(self, connection: Connection, is_fact: bool) -> int:
-        """Return the number of the batch that `send` would wait for.
+        """Return the number of the batch that `send` would make a packet wait for.
 
-        If `send` would not wait, this is the last committed batch.
+        `is_fact` has the same meaning as in `send`. If the packet would not have to wait, the
+        result is the number of the last committed batch.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
@@ -95,8 +96,8 @@ class Output:
     def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
         """Return the number of the batch that a QoS 0 packet waits for.
 
-        If the packet need not wait, this is the last committed batch. Return NO_ALIAS while CONNACK
-        is being committed, because it is not known yet when the packet is sent.
+        If the packet need not wait, the result is the last committed batch. Return NO_ALIAS while
+        CONNACK is being committed, because it is not known yet when the packet is sent.
         """
         if withheld:
             return self.recorder.batch_number
@@ -159,7 +160,7 @@ class Output:
         return bool(self.withholding or self.departing)
 
     def seal(self) -> list[Withheld]:
-        """Return the withheld bytes, by connection, when the batch that they wait for is sealed."""
+        """Remove and return the withheld bytes of all connections when their batch is sealed."""
         sealed = [Withheld(connection, [], 0) for connection in self.departing]
         self.departing = []
         for connection in self.withholding:

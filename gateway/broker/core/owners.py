@@ -22,7 +22,7 @@ class Owners:
         self._owners: dict[str, Owner] = {}
 
     def assign(self, quotas: Quotas) -> None:
-        """Apply new quotas. Sessions and messages that already exceed a quota are kept."""
+        """Apply new quotas. Sessions and messages that already exceed a new quota are kept."""
         self._quotas = quotas
         for owner in self._owners.values():
             owner.assign(quotas.quota_of(owner.username))
@@ -30,7 +30,7 @@ class Owners:
     def get(self, name: str) -> Owner:
         """Return the counters of a user, or of all clients without a user.
 
-        If there are none, new counters are returned. They are stored only when they first change.
+        A user without counters gets new ones, which are stored when they first change.
         """
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner
@@ -59,7 +59,7 @@ class Owners:
             self._add(session, self.get(name))
 
     def ended(self, session: Session) -> None:
-        """Subtract the counts of a session that ends. The session must not be emptied before."""
+        """Subtract the counts of a session that ends, before the session's contents are removed."""
         owner = session.owner
         if owner is not None:
             self._remove(session, owner)
@@ -118,7 +118,7 @@ class Owners:
     # -- retained messages, and those held to be retained
 
     def took_place(self, message: Message) -> None:
-        """Count a message that is retained, or that is held and will be retained."""
+        """Count a message that is retained, or is held and will be retained when released."""
         owner = message.owner
         if owner is not None:
             # If the user had nothing left meanwhile, there may be a new object by now.
@@ -137,11 +137,17 @@ class Owners:
 
 
 def name_of(session: Session) -> str:
-    """Return the name of a session's owner: its user, or LOCAL_PROGRAMS or NO_USER."""
+    """Return the name under which a session is counted: its user, if the session has one.
+
+    Otherwise the name is LOCAL_PROGRAMS for a client on this machine, and NO_USER for all others.
+    """
     return session.username or (LOCAL_PROGRAMS if session.is_local else NO_USER)
 
 
 def cost_of(topic_filter: str) -> int:
-    """Return the maximum memory of a subscription in bytes, as if it shared no topic level."""
+    """Return the maximum memory of a subscription in bytes.
+
+    The maximum applies if no other subscription shares a topic level with it.
+    """
     levels_bytes = LEVEL_BYTES * (topic_filter.count("/") + 1)
     return own_bytes_of(topic_filter) + levels_bytes

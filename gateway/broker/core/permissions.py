@@ -100,7 +100,7 @@ class AccessRules:
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if a client's `$share/NAME/FILTER` has a group in common with other users."""
+        """Return True if a client's `$share/NAME/FILTER` is in the group that all users share."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -184,7 +184,7 @@ class Permissions:
         return self._refuses_publish(client, topic, qos, retain, self._is_gone(session, client))
 
     def refuses_source(self, source: Source, topic: str, qos: int) -> bool:
-        """Return True if the publisher of a retained message may no longer publish it.
+        """Return True if the publisher of a retained message is no longer allowed to publish it.
 
         The result is cached for each publisher and topic.
         """

@@ -48,7 +48,7 @@ class RecentCount:
         """Counts in the previous steps, newest first."""
 
     def advance(self, steps: int) -> None:
-        """Advance by `steps` steps. Counts older than an hour are discarded."""
+        """Advance by `steps` steps of ten minutes. Counts older than an hour are discarded."""
         for _ in range(min(steps, STEPS + 1)):
             self._steps = [self.running, *self._steps[: STEPS - 1]]
             self.running = 0
@@ -59,7 +59,7 @@ class RecentCount:
 
 
 class Recent:
-    """The number of times that one reason was counted for one client during the last hour."""
+    """Number of times that one reason was counted for one client during the last hour."""
 
     def __init__(self, reason: str, client_id: str) -> None:
         self.reason = reason

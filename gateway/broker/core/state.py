@@ -197,7 +197,7 @@ class State:
             self.changes.held[held] = None
 
     def message_released(self, held: Held) -> None:
-        """Free the packet identifier of a held message that was released or abandoned."""
+        """Free the packet identifier of a held message that was released or discarded."""
         session = held.session
         packet_id = held.packet_id
         if session.inbound.remove(packet_id):
@@ -350,6 +350,6 @@ class State:
 
 
 def place_bytes_of(message: Message) -> int:
-    """Return the maximum memory size of a held message once retained, with its topic levels."""
+    """Return the maximum bytes that a held message takes once retained, with its topic levels."""
     levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
     return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

@@ -93,7 +93,7 @@ class Statistics:
         self.errors[reason] = self.errors.get(reason, 0) + count
 
     def deny(self, reason: str, session: Session, topic: str) -> None:
-        """Count an action that access rules deny to a client, and store it for the log."""
+        """Count an action that access rules deny to a client, and store the denial for the log."""
         self.count_error(reason)
         session.denials += 1
         self.denials.add(reason, session.client_id, session.username, topic)
@@ -166,7 +166,7 @@ class Statistics:
     ) -> None:
         """Inform the observer that a message is forwarded to its subscribers.
 
-        Callers on a hot path check `observe` before the call.
+        Callers in frequently executed code check `observe` before the call.
         """
         if self.observe is not None:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))

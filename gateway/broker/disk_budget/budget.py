@@ -151,7 +151,7 @@ _LOG = (Kind.SENT, Kind.SEGMENT)
 
 
 def is_room_needed(items: Iterable[Item], free_bytes: int, rules: Rules) -> bool:
-    """Return True if files must be removed, to free space or because a limit is exceeded."""
+    """Return True if files must be removed, because space is short or a limit is exceeded."""
     found = list(items)
     return free_bytes < rules.room_is_made_below or any(
         excess > 0
@@ -195,7 +195,7 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return the items that must be removed to stay within the limits, in order.
+    """Return the items to remove, in order, so that the remaining items are within the limits.
 
     `counted` contains all items to which the limits apply, in the order of removal.
     """

@@ -58,7 +58,7 @@ class Inventory:
         self._folders = {name: SegmentFolder(data_dir / name) for name in LOG_FOLDERS}
 
     def totals(self) -> list[Item]:
-        """Return all removable files, with the segments of each subfolder as one item.
+        """Return all removable files, with the segments of each subfolder combined into one item.
 
         Raises OSError if a folder cannot be listed.
         """
@@ -70,9 +70,9 @@ class Inventory:
     def items(self, oldest_count: int) -> list[Item]:
         """Return all removable files, with the oldest segments of each folder as separate items.
 
-        At most `oldest_count` segments per folder are separate. The other segments of a subfolder
-        form one item. Files that are removed meanwhile are skipped. Raises OSError if a folder
-        cannot be listed.
+        At most `oldest_count` segments per folder are separate. The remaining segments of a
+        subfolder are combined into one item. Files that are removed meanwhile are skipped. Raises
+        OSError if a folder cannot be listed.
         """
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
@@ -121,7 +121,7 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return the totals of a subfolder without `files`, its oldest segments."""
+    """Return a subfolder's totals after subtracting `files`, which are its oldest segments."""
     if not files:
         return whole
     return replace(
@@ -141,7 +141,10 @@ def _children(folder: Path) -> list[Path]:
 
 
 def _item_of(data_dir: Path, path: Path, kind: Kind) -> list[Item]:
-    """Return a list with one item for a file or a folder, or an empty list if it does not exist."""
+    """Return a list with one item for the file or folder at `path`.
+
+    The list is empty if the path does not exist.
+    """
     try:
         status = path.lstat()
         size_bytes = status.st_blocks * 512

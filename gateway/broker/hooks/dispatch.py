@@ -57,7 +57,7 @@ Weighed = tuple[int, Event]
 
 
 class Hooks:
-    """The operator's observer module and the thread in which it runs."""
+    """The operator's observer module, and the thread in which the module runs."""
 
     def __init__(self, module: str, broker: Broker) -> None:
         self.module = module
@@ -203,7 +203,7 @@ class Hooks:
 
 
 def _problem_of(call: Callable[[], object]) -> BaseException | None:
-    """Call code of the observer module. Return the exception that it raised, or None."""
+    """Call code of the observer module, and return the exception that the code raised, or None."""
     try:
         call()
     except BaseException as problem:  # noqa: BLE001 - it may raise anything, even SystemExit
@@ -212,7 +212,7 @@ def _problem_of(call: Callable[[], object]) -> BaseException | None:
 
 
 def _sentence_of(problem: BaseException) -> str:
-    """Return an exception and its location in one line, without a traceback."""
+    """Return a description of an exception and its location in one line, without a traceback."""
     place = ""
     trace = problem.__traceback__
     while trace is not None:
@@ -234,6 +234,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if the count is 1, 10, 100 and so on. Failures with these counts are logged."""
+    """Return True if `count` is a power of ten. Only failures with such counts are logged."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

@@ -134,9 +134,9 @@ class Housekeeping:
         return "deliveries stop when the journal finds no room, for there is no reserve"
 
     def _note_wait(self, waits: bool) -> None:
-        """Log a line when the journal starts or stops waiting for disk space, according to `waits`.
+        """Log a line when the journal starts or stops waiting for disk space.
 
-        While it waits, not even deliveries can be recorded.
+        `waits` is True while the journal waits, so that not even deliveries can be recorded.
         """
         if waits and not self._waits:
             logger.error(
@@ -183,7 +183,10 @@ class Housekeeping:
         return list(islice(removals, REMOVALS_MAX))
 
     def _decided(self, decided: Round) -> None:
-        """Log which events will be missing from the session log, and then remove the files."""
+        """Remove the files that a check has selected.
+
+        First, log which events will be missing from the session log.
+        """
         removals = decided.removals
         if not removals:
             return

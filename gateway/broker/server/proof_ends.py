@@ -49,8 +49,8 @@ class ProofEnds:
         now. An earlier version wrote the session, or a power cut lost the expiry time.
 
         Args:
-            listed: users in the password file. None if it lists all users, or if clients are not
-                authenticated.
+            listed: users in the password file. None if no other users can exist, or if clients are
+                not authenticated. All expiry times are then deleted.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
             has_database: True if a user may be in a database, which is queried.
             gone: users known to be removed.
@@ -84,9 +84,10 @@ class ProofEnds:
         self.ends[username] = end_ms if before is None else max(before, end_ms)
 
     def over(self, now: float) -> frozenset[str]:
-        """Return the users whose authentication expired too long ago, and delete their records.
+        """Return the users whose authentication expired longer ago than allowed.
 
-        The check runs once per `LOOK_SECONDS`. Between checks the result is empty.
+        Their records are deleted. The check runs once per `LOOK_SECONDS`. Between checks the result
+        is empty.
         """
         if self._outlived_ms is None or now < self._looks_at:
             return frozenset()

@@ -170,7 +170,7 @@ class Reloader:
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
-        """Return the names of the sources of users whose files changed since they were loaded."""
+        """Return the names of the sources of users whose files changed since the last load."""
         before = self._source_files
         names = {*before, *source_files}
         return {name for name in names if before.get(name) != source_files.get(name)}

@@ -75,7 +75,7 @@ class Checkpoint:
         self._steps = self._run()
 
     def step(self) -> bool:
-        """Write one chunk of rows. Return True if it was the last chunk."""
+        """Write one chunk of rows. Return True if no further chunk remains."""
         self.is_finished = next(self._steps, True) is True
         return self.is_finished
 
@@ -290,7 +290,7 @@ class Checkpoint:
         yield False
 
     def _sweep(self, first: int) -> Iterator[bool]:
-        """Delete messages that an interrupted checkpoint left without a reference."""
+        """Delete unreferenced messages, from `first` on, that an interrupted checkpoint left."""
         while True:
             numbers = self.connection.execute(
                 "SELECT number FROM messages WHERE number >= ? AND number < ?"
@@ -319,7 +319,7 @@ class Checkpoint:
 
 
 def _chunks(rows: Iterable[tuple[Item, Message | None]]) -> Iterator[list[Item]]:
-    """Yield chunks of rows, each small enough to be written between two checks of the clock."""
+    """Yield `rows` in chunks, each small enough to be written between two checks of the clock."""
     chunk: list[Item] = []
     size_bytes = 0
     for row, message in rows:

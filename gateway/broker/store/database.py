@@ -33,7 +33,7 @@ WAL_PART_BYTES = 1024 * 1024
 
 
 class DataDirectoryInUse(RuntimeError):
-    """Error raised when another broker uses this data directory."""
+    """Error raised when another broker uses the data directory."""
 
 
 class StoreUnavailable(OSError):
@@ -143,7 +143,10 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _read_wal(descriptor: int, at: int) -> bytes:
-    """Read the next bytes of a WAL, or none if they are unreadable. SQLite validates them."""
+    """Read the next bytes of a WAL at the offset `at`, or none if the disk cannot read them.
+
+    SQLite validates the bytes later.
+    """
     try:
         return os.pread(descriptor, WAL_PART_BYTES, at)
     except OSError as error:
@@ -210,7 +213,7 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged database and its WAL into a new folder. Return its new path."""
+    """Move a damaged database and its WAL into a new folder. Return the database's new path."""
     folder = _new_damaged_folder(path.parent)
     for suffix in ("", "-wal", "-shm"):
         source = path.with_name(path.name + suffix)
@@ -222,7 +225,10 @@ def set_aside(path: Path) -> Path:
 
 
 def set_file_aside(path: Path, data_dir: Path) -> Path:
-    """Move a completely unreadable file into a new folder below `damaged/`. Return its new path."""
+    """Move a completely unreadable file into a new folder below `damaged/`.
+
+    Return the new path of the file.
+    """
     kept = _new_damaged_folder(data_dir) / path.name
     move_durably(path, kept)
     return kept

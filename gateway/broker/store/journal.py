@@ -76,7 +76,7 @@ class Journal:
         """True if an incomplete frame follows the newest frame, because there was no room."""
 
     def resume(self, reading: JournalReading) -> None:
-        """Continue after the newest blob of earlier runs, which have been read. Raises OSError.
+        """Continue to write after the newest blob that `reading` found. Raises OSError on failure.
 
         After damage a new file is started. Its new salt makes the unreadable data invalid.
         """
@@ -159,7 +159,7 @@ class Journal:
             self._begin_file(first_sequence, blob, source)
 
     def _file_with_room(self, size_bytes: int) -> Path | None:
-        """Return the spare file, or the reserve for a full disk, if it is large enough."""
+        """Return the spare or reserve file, whichever first has `size_bytes` or more, or None."""
         for name in (SPARE_NAME, RESERVE_NAME):
             path = self.folder / name
             if path.exists() and path.stat().st_size >= size_bytes:
@@ -167,7 +167,7 @@ class Journal:
         return None
 
     def _leave_file(self) -> None:
-        """Close the newest file, since the next blob is appended to another file."""
+        """Close the newest file, because the next blob is appended to another file."""
         if self._descriptor < 0:
             return
         if self._is_torn:
@@ -225,7 +225,7 @@ class Journal:
         self._at = end
 
     def _make_room(self) -> None:
-        """Fill the file with zeros ahead of the next commits, as far as the disk has space."""
+        """Fill the newest file with zeros where the next frames will be, if the disk has space."""
         length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
         # Block by block, because the kernel buffers and counts a large write only as a whole.
         while self._length < length:
@@ -245,9 +245,9 @@ class Journal:
         return (self.folder / RESERVE_NAME).exists()
 
     def make_reserve(self, size_bytes: int) -> None:
-        """Create a reserve of at least `size_bytes` for a full disk, if there is none. Blocks.
+        """Create a reserve file of at least `size_bytes` for a full disk, if there is none.
 
-        May run in another thread, since the file gets its name when it is complete. Raises OSError.
+        The call blocks. It may run in a thread, as the file is named when complete. Raises OSError.
         """
         self.reserve_bytes = size_bytes
         if self.has_reserve():
@@ -282,7 +282,7 @@ class Journal:
         return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
 
     def droppable(self, before_sequence: int) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, first and last sequence number of the files that `drop` may delete."""
+        """Return path, size, first and last sequence number of each file that `drop` may delete."""
         files = list(self._files)
         return [
             (file.path, file.size_bytes, file.first_sequence, after.first_sequence - 1)
@@ -310,7 +310,7 @@ class Journal:
         return (first, now_first) if now_first > first else None
 
     def _let_go_of(self, path: Path) -> None:
-        """Delete a file, unless it can be kept as the spare file or the reserve.
+        """Delete a file, unless the file can be kept as the spare file or the reserve.
 
         If every file were deleted, other programs could use up the freed disk space.
         """

@@ -66,7 +66,7 @@ class JournalFile:
         return None if is_other else contents
 
     def blobs(self, *, is_newest: bool) -> list[bytes] | None:
-        """Return the blobs, or None if the file was deleted or reused since it was listed.
+        """Return the file's blobs, or None if the file was deleted or reused since it was listed.
 
         If this is the journal's newest file (`is_newest`), an incomplete last blob is left out,
         because the broker may still be writing it.
@@ -85,8 +85,9 @@ class JournalFile:
 def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]:
     """Read the header of a file.
 
-    Return its salt and first sequence number (None if they are damaged), and True if the disk
-    returned the whole header. Raises OtherFormat if a later version wrote the file.
+    Return the file's salt and first sequence number, or None in place of both if they are damaged.
+    Also return True if the disk returned the whole header. Raises OtherFormat if a later version
+    wrote the file.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -161,7 +162,10 @@ def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
 
 
 def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], list[Path]]:
-    """Return the files in order, and the paths of files too unreadable to be put in order."""
+    """Return the journal's files in order, and the paths of files whose position is unknown.
+
+    The position of a file is unknown if neither its header nor a blob can be read.
+    """
     files: list[JournalFile] = []
     unplaced: list[Path] = []
     for path in sorted(folder.glob(FILE_PATTERN)):
@@ -195,7 +199,10 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return True if the first batch of a file names one of `stores`. The batch is not verified."""
+    """Return True if the first batch of a file names one of the store ids in `stores`.
+
+    The checksum of the batch is not verified.
+    """
     at = HEADER_BYTES + FRAME.size
     descriptor = os.open(file.path, os.O_RDONLY)
     try:

@@ -98,7 +98,7 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Return the blobs from the one that contains `sequence` on, and sync the file to disk.
+        """Return the blobs of a file from the one that contains `sequence` on, and sync the file.
 
         The list is empty if the file was deleted or reused meanwhile.
         """
@@ -146,7 +146,11 @@ class JournalReader:
         bytes_max: int,
         is_newest: bool,
     ) -> list[tuple[int, bytes]]:
-        """Return the blobs in `data`, which begins at `start`, with their positions in the file."""
+        """Return the blobs in `data`, each with its position in the file.
+
+        `data` begins at the offset `start` of the file. The first blob is the one that contains the
+        event `sequence`.
+        """
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
         # After the newest blob there are only remains of an earlier use, which are not searched.

@@ -147,7 +147,10 @@ class JournalReading:
             yield blob
 
     def _place_before(self, file: JournalFile, at: int) -> str:
-        """Return the place of the bytes between the newest blob and a later blob, for a message."""
+        """Return a phrase for a message that locates damage before the offset `at` of a file.
+
+        The damage is between the newest blob so far and the blob at this offset.
+        """
         if self.end is not None and self.end[0] is file:
             return f"{at - self.end[2]} bytes of {file.path.name}"
         if at > HEADER_BYTES:
@@ -163,7 +166,7 @@ class JournalReading:
         self._reason = ""
 
     def look_for_end(self, next_sequence: int, next_message: int) -> None:
-        """Report the events that are missing between the end that was found and the recorded end.
+        """Report the events missing between the end that was found and the recorded end.
 
         Args:
             next_sequence: the sequence number after the last event that was found.

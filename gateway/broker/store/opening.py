@@ -184,7 +184,10 @@ class StoreOpening:
                 raise
 
     def _replace(self, found: str) -> str:
-        """Move the damaged database aside and salvage its rows. Return a sentence for the log."""
+        """Salvage the rows of a damaged database, and move the database aside.
+
+        `found` describes the damage. Return a sentence for the log.
+        """
         # The rows are saved before the file is moved: a power cut in between loses nothing.
         salvaged = self.path.with_name(database.SALVAGED_NAME)
         salvaged.unlink(missing_ok=True)

@@ -119,7 +119,7 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the batch's blob, if any. Open a transaction if a checkpoint has rows to write."""
+        """Set the batch's blob, if any, and open a transaction if checkpoint rows are due."""
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
@@ -241,7 +241,7 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, first and last sequence number of files needed only for the log."""
+        """Return path, size, first and last sequence number of each file only the log needs."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
@@ -249,17 +249,17 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files of exported events that the tables cover. Return True if any existed."""
+        """Delete files of exported events that the tables cover. Return True if there were any."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Delete the oldest files that the tables cover until `bytes_max` remain, exported or not.
+        """Delete the oldest files that the tables cover until only `bytes_max` bytes remain.
 
         Returns:
-            First and last sequence number that the session log now lacks, or None.
+            The first and last sequence number of deleted events not yet exported, or None.
         """
         dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
         if dropped is None:
@@ -287,7 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. If `clean` is True, everything was committed: no repair is needed."""
+        """Close the store. `clean` means that everything was committed, so no repair is needed."""
         self._files.close()
         self.journal.close()
         if clean:

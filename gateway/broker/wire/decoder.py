@@ -164,8 +164,8 @@ class Decoder:
     ) -> None:
         """Decode a packet whose remaining length is encoded in more bytes than necessary.
 
-        MQTT 3 allows such an encoding, but the frame of a Publish, which may be forwarded
-        unchanged, must not contain it. So the packet is decoded with a minimal header.
+        MQTT 3 allows such an encoding. However, the frame of a Publish may be forwarded unchanged,
+        and must have a minimal header. So the packet is decoded with a minimal header.
         """
         header = BYTE[data[position]] + variable_byte_integer(stop - start)
         self._read_packets(header + data[start:stop], 0, packets)

@@ -182,7 +182,10 @@ def _properties(properties: Properties | None, version: int) -> bytes:
 
 
 def _short_answer(reason_code: int, properties: Properties | None) -> bytes:
-    """Encode `[reason code u8 | [properties]]` in its shortest equivalent form. [MQTT5-3.4.2.1]"""
+    """Encode a reason code and properties as `[reason code u8 | [properties]]`. [MQTT5-3.4.2.1]
+
+    The shortest equivalent form is used.
+    """
     if properties is not None:
         return BYTE[reason_code] + encode_properties(properties)
     return BYTE[reason_code] if reason_code else b""

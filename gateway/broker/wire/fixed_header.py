@@ -118,7 +118,8 @@ def long_remaining_length(
 ) -> tuple[int, int]:
     """Return the remaining length of the packet at `position`, and the offset after the length.
 
-    The offset is -1 if the length is incomplete in data[:end]. Raises Malformed if it is invalid.
+    The offset is -1 if the length is incomplete in data[:end]. Raises Malformed if the length is
+    invalid.
     """
     value = 0
     shift = 0

@@ -13,9 +13,7 @@ from gateway.broker.wire.malformed import Malformed
 def text_of(raw: bytes, where: str) -> str:
     """Decode a UTF-8 string and check it as the standard requires.
 
-    Raises Malformed if it is invalid.
-
-    `where` names the field in error messages.
+    `where` names the field in error messages. Raises Malformed if the string is invalid.
     """
     text = ""
     failed_at = -1

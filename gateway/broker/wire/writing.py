@@ -52,5 +52,5 @@ def string_field(value: str) -> bytes:
 
 
 def frame_of(first: int, body: bytes) -> bytes:
-    """Build a whole packet from its first byte and its body, and insert the remaining length."""
+    """Return a packet with the first byte `first`, the remaining length, and the body."""
     return BYTE[first] + variable_byte_integer(len(body)) + body

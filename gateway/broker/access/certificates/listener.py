@@ -250,9 +250,9 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
 
 
 def _described(files: TlsFiles) -> dict[str, Any]:
-    """Return the certificate's fields, which a client reads in a TLS handshake in memory.
+    """Return the certificate's fields, as a client receives them in a TLS handshake in memory.
 
-    This client trusts only the certificate itself.
+    The client trusts only this certificate.
     """
     path = files.certificate
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

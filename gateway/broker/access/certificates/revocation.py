@@ -62,7 +62,7 @@ def issued_of(certificate: bytes) -> Issued:
 
 
 def names_of(lists: Iterable[frozenset[Issued]]) -> frozenset[str]:
-    """Return the short names of all certificates in several sets."""
+    """Return the short names (`Issued.name`) of all certificates in the sets `lists`."""
     return frozenset(issued.name for each in lists for issued in each)
 
 
@@ -94,14 +94,17 @@ def _revoked_in(encoded: bytes) -> Iterator[Issued]:
 
 
 def _fields_of_signed(data: bytes) -> list[_Element]:
-    """Return the fields of the signed part: the first element in the outer sequence."""
+    """Return the DER elements in the signed part of a certificate or revocation list.
+
+    The signed part is the first element in the outer sequence.
+    """
     (outer,) = _expected(list(_elements(data, 0, len(data))), (_SEQUENCE,))
     (signed,) = _expected(list(_elements(data, outer.start, outer.end)), (_SEQUENCE,))
     return list(_elements(data, signed.start, signed.end))
 
 
 def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Element]:
-    """Return the first fields, one for each tag, after checking that they have these tags.
+    """Return the first of `fields`, one for each of `tags`, after checking that the tags match.
 
     The tag None matches any field. Raises NotDer if a field is missing or has another tag.
     """

@@ -62,7 +62,9 @@ class Checks:
     async def held(
         self, login: Login, hashes: Sequence[PasswordHash], password: bytes
     ) -> list[bool]:
-        """Wait for the login's turn. Return for each hash whether it is the hash of `password`.
+        """Wait for the login's turn, then check `password` against every hash in `hashes`.
+
+        Return one Boolean for each hash, which is True if it is the hash of `password`.
 
         Raises:
             Busy: too many logins are queued.

@@ -175,7 +175,7 @@ class Guesses:
                 del self._known[place.pair]
 
     def succeeded(self, place: Place) -> None:
-        """Record that a user has logged in successfully from an origin."""
+        """Record a successful login, with the user and the origin that `place` contains."""
         self._pairs.forget(place.pair)
         self._known[place.pair] = 0
         self._known.move_to_end(place.pair)
@@ -183,11 +183,11 @@ class Guesses:
             self._known.popitem(last=False)
 
     def is_known(self, place: Place) -> bool:
-        """Return True if the user has recently logged in from this origin."""
+        """Return True if the user in `place` has recently logged in from the same origin."""
         return place.pair in self._known
 
     def is_suspect(self, place: Place) -> bool:
-        """Return True if there are recent failures from this origin."""
+        """Return True if there are recent failures from the origin in `place`."""
         return self._origins.get(place.origin) is not None
 
     def user_wait_seconds(self, place: Place, now: float) -> float:
@@ -200,7 +200,8 @@ class Guesses:
     def free_at(self, place: Place) -> float:
         """Return the earliest time at which a login may be checked.
 
-        Failures of the login's origin, or of its pair of origin and user, make this time later.
+        Earlier failures from the same origin, or for the same pair of origin and user, delay this
+        time.
         """
         free_at = self._pairs.free_at(place.pair)
         if self.is_known(place):

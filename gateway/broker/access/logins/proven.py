@@ -1,6 +1,6 @@
-"""An accepted login, with the data that shows later whether the login is still valid.
+"""An accepted login, with data that shows later whether the login is still valid.
 
-A version is a string that is computed from this data. It changes with the user's entry in the
+A version is a string computed from this data. The version changes with the user's entry in the
 password file, the user's row in the database, or the settings for accepting tokens.
 """
 

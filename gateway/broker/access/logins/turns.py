@@ -156,7 +156,10 @@ class Turns:
                 ticket.begins.set_exception(Abandoned)
 
     def _next(self, now: float) -> tuple[Ticket | None, float]:
-        """Return the next login to process, or None if there is none, and when to check again."""
+        """Return the next login to process, and the time at which to search the queue again.
+
+        The login is None if no queued login may be processed now.
+        """
         found: Ticket | None = None
         due = NEVER
         for origin, queue in self._queues.items():
@@ -174,7 +177,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if an address with failed logins already has a login in progress."""
+        """Return True if an address with failed logins already has another login in progress."""
         return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
 
     def _take(self, ticket: Ticket) -> None:

@@ -136,10 +136,10 @@ class PasswordFile:
         return entry if isinstance(entry, ScramKeys) else None
 
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
-        """Return the hashes to check a password against, and the user's own hash among them.
+        """Return the hashes to check a password against, and the user's own hash.
 
-        The own hash is None for an unknown user. The hashes are of the same kinds for every name,
-        including unknown names, so that the time taken does not reveal which names exist.
+        The own hash is one of these hashes, or None for an unknown user. The hashes are of the same
+        kinds for every name, so that the time taken does not reveal which names exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
@@ -175,7 +175,7 @@ class PasswordFile:
 def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
     """Return a hash that no password matches, or None if the file has no Mosquitto hashes.
 
-    Its verification takes as long as that of most Mosquitto hashes in the file.
+    Verifying this hash takes as long as verifying most of the Mosquitto hashes in the file.
     """
     hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
     if not hashes:

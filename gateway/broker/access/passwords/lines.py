@@ -48,7 +48,10 @@ def refuse_password(password: bytes) -> None:
 
 
 def refuse_unprepared(username: str) -> None:
-    """Raise PasswordFileError if a SCRAM client would send this user name in another form."""
+    """Raise PasswordFileError if SASLprep forbids or changes a user name.
+
+    A SCRAM client sends the normal form of a name, so any other form would never match.
+    """
     # Clients send the SASLprep form (RFC 5802 section 5.1), so another form would never match.
     try:
         prepared = prepared_of(username, stored=True)
@@ -59,7 +62,7 @@ def refuse_unprepared(username: str) -> None:
 
 
 def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
-    """Parse a line into a user name and the user's hash or keys.
+    """Parse a line of the password file into a user name and the user's hash or keys.
 
     Return None if the line is empty or a comment. Raises PasswordFileError, with `place` in the
     message, if the line is invalid.

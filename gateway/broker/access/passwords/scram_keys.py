@@ -109,7 +109,7 @@ def parse(text: str) -> ScramKeys:
 
 
 def bytes_of(text: str) -> bytes:
-    """Decode strict base64. Raises ValueError if the string is not valid base64."""
+    """Decode strict base64. Raises ValueError if `text` is not valid base64."""
     return binascii.a2b_base64(text, strict_mode=True)
 
 

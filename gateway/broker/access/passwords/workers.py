@@ -111,9 +111,10 @@ class PasswordWorkers:
         return [worker.process.pid for worker in self._all]
 
     async def _checked(self, request: bytes, count: int) -> bytes | None:
-        """Return the response of a worker that gets enough CPU time, or None if the worker failed.
+        """Return a worker's response, or None if the worker failed.
 
-        `count` is the number of hashes in the request. Raises OSError if no process can be started.
+        Workers with low priority are used unless they get too little CPU time. `count` is the
+        number of hashes in the request. Raises OSError if no process can be started.
         """
         loop = asyncio.get_running_loop()
         try:

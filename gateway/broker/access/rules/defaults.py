@@ -66,7 +66,7 @@ def default_rules(
 
 
 def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
-    """Return the rules for device discovery.
+    """Return the access rules for the device discovery of Home Assistant.
 
     Home Assistant logs in as an ordinary user, so every user may publish Home Assistant's status.
     """

@@ -95,7 +95,7 @@ class FileRules(AccessRules):
         return self._allowed(self._first(client, topic, _PUBLISH[qos][retain]))
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if a client may subscribe.
+        """Return True if a client may subscribe to a topic filter with this QoS.
 
         The rule that allows this must have a single pattern that covers the whole topic filter.
         """
@@ -144,7 +144,7 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the numbers of the first rule for a filter and the first for its shared form.
+        """Return the numbers of the first rule for a filter, and of the first for its shared form.
 
         The second number is NOTHING if `whole_filter` is not a shared subscription.
         """

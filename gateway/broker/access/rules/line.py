@@ -126,7 +126,7 @@ def words_of(text: str) -> list[str]:
 
 
 def quoted(word: str) -> str:
-    """Return a word as it is written in a line, with double quotes if necessary."""
+    """Return a word as it is written in a line of the rules file, with quotes if necessary."""
     if word and not any(character in ' \t"' for character in word):
         return word
     escaped = word.replace("\\", "\\\\").replace('"', '\\"')

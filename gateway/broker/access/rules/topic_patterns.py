@@ -45,7 +45,7 @@ def pattern_error(pattern: str) -> str | None:
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
-    """Return the group and the topic filter in a pattern.
+    """Return the group and the topic filter in a pattern of an access rule.
 
     The group is empty unless the pattern is for shared subscriptions.
     """
@@ -80,14 +80,14 @@ def substituted(pattern: str, *, username: str | None, client_id: str) -> str | 
 
 
 class _Node:
-    """A node of the search tree, for one topic level."""
+    """A node of the search tree of patterns, for one topic level."""
 
     __slots__ = ("children", "entries")
 
     def __init__(self) -> None:
         self.children: dict[str, _Node] = {}
         self.entries: list[tuple[int, int]] = []
-        """Numbers and kinds of the rules whose pattern ends at this node, in rising order."""
+        """Numbers and kinds of the rules whose pattern ends at this node, in ascending order."""
 
 
 class PatternTree:
@@ -107,7 +107,7 @@ class PatternTree:
     def add(self, pattern: str | None, number: int, kinds: int) -> None:
         """Add a pattern without placeholders. The pattern None matches all topics.
 
-        Patterns must be added in rising order of `number`. `kinds` has one bit for each kind of
+        Patterns must be added in ascending order of `number`. `kinds` has one bit for each kind of
         action, and a search tests one of these bits.
         """
         self.size += 1

@@ -47,7 +47,7 @@ class TokenUsers:
     has_passwords = False
 
     def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
-        """Set the rules and the keys by which tokens are accepted.
+        """Set the rules and the provider's keys with which tokens are checked.
 
         `settings` is a string that changes when the configuration of rules or keys changes.
         """
@@ -140,7 +140,7 @@ class TokenUsers:
         return BearerLogin(self, login, checks)
 
     def close(self) -> None:
-        """Stop fetching keys from the provider."""
+        """Stop fetching keys from the identity provider."""
         self._keys.close()
 
 

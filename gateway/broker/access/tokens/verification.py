@@ -207,7 +207,10 @@ def _username_of(claims: Mapping[str, Any], rules: TokenRules) -> str:
 
 
 def _groups_of(claims: Mapping[str, Any], rules: TokenRules) -> frozenset[str]:
-    """Return the groups in a token's claim: a list, or a space-separated string (RFC 8693)."""
+    """Return the group names in a token's claim, which is a list or a space-separated string.
+
+    RFC 8693 defines the string.
+    """
     if rules.groups_claim is None:
         return frozenset()
     written = claims.get(rules.groups_claim, [])

@@ -59,7 +59,7 @@ class Query:
         return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
 
     def values_of(self, login: Login) -> tuple[str, ...]:
-        """Return a login's values for the placeholders, in the order of the placeholders."""
+        """Return a login's values for the placeholders in the statement, in the order of these."""
         known = {
             "username": login.username,
             "clientid": login.client_id,
@@ -165,7 +165,7 @@ class DatabaseUsers:
     ) -> bytes | None:
         """Return the digest of the user's current row, or None if the query does not find the user.
 
-        A row that was cached after `since` is reused.
+        A row that was cached after the time `since` is reused.
 
         Raises:
             NotKnown: the database does not respond.

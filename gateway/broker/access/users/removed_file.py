@@ -26,7 +26,7 @@ class RemovedFileError(AccessFileError):
 
 @dataclass(frozen=True)
 class Kept:
-    """Contents of the file of removed users."""
+    """The users and credentials that the file of removed users contains."""
 
     known: frozenset[str] = frozenset()
     """Users that were in the password file when it was last loaded."""

@@ -79,7 +79,7 @@ class Blob:
 
 
 def has_valid_crc(data: bytes) -> bool:
-    """Return True if a blob of any version ends with the CRC-32 of all preceding bytes."""
+    """Return True if a blob of any version ends with the correct CRC-32 of its preceding bytes."""
     crc: int = layout.CRC.unpack(data[-layout.CRC.size :])[0]
     return crc32(memoryview(data)[: -layout.CRC.size]) == crc
 
@@ -91,7 +91,7 @@ def packed(header: bytes, names: bytes, records: bytes) -> bytes:
 
 
 def joined(parts: list[Blob]) -> bytes:
-    """Join the blobs of consecutive parts of a batch into the blob of the whole batch."""
+    """Return the blob of a whole batch, joined from the blobs of its consecutive parts."""
     fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
     records = b"".join(part.data[part.records_at : part.records_end] for part in parts)

@@ -39,12 +39,12 @@ class LostSession:
         """Packet identifiers of held QoS 2 messages."""
 
     def queued_count(self) -> int:
-        """Return how many messages were queued or in flight according to the readable records."""
+        """Return the number of messages queued or in flight, as far as records are readable."""
         waiting = self.queued_to - max(self.queued_from, self.started_to)
         return max(0, waiting) + len(self.in_flight)
 
     def place(self, record: Place) -> None:
-        """Update the counts for a record of a message that enters or leaves the queue."""
+        """Update the counts for a record of a message that entered or left the queue."""
         if record.kind is RecordKind.MESSAGE_QUEUED:
             if self.queued_from < 0:
                 self.queued_from = record.position
@@ -56,7 +56,7 @@ class LostSession:
             self.completed.discard(record.packet_id)
 
     def left(self, position: int) -> None:
-        """Update the counts: all messages up to this queue position have left the queue."""
+        """Update the counts after all messages up to this queue position have left the queue."""
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
@@ -70,7 +70,7 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class Lost:
-    """Messages that damage to the journal has lost, by session. Without damage it is empty."""
+    """Messages lost through damage to the journal, by session. Empty if there is no damage."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
@@ -79,7 +79,7 @@ class Lost:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Count what this record shows to be lost, if its session has no state."""
+        """Count the lost messages that a record shows, if the record's session has no state."""
         number = record.session
         if isinstance(record, (Connected, Ended)):
             # The session is opened again or ends, so nothing is lost.

@@ -43,7 +43,9 @@ _ORIGINS: Final = list(Origin)
 
 
 def records_of(blob: Blob) -> Iterator[Record]:
-    """Yield the records of a blob. Record `index` has the sequence number `first_sequence + index`.
+    """Yield the records of a blob, which is the encoding of one batch.
+
+    Record `index` has the sequence number `first_sequence + index`.
 
     Raises:
         DamagedBlob: the blob is truncated, changed, or of an unknown version.

@@ -107,9 +107,9 @@ class Contents(Record):
 
 @mypyc_attr(acyclic=True)
 class Exchange(Record):
-    """A step of an exchange that has a packet identifier.
+    """A record of one step in the exchange of a message that has a packet identifier.
 
-    The record is DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching receivers),
+    Its kind is DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching receivers),
     MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH), DELIVERY_RECEIVED or
     DELIVERY_COMPLETED.
     """
@@ -132,9 +132,9 @@ class Exchange(Record):
 
 @mypyc_attr(acyclic=True)
 class Place(Record):
-    """A message that enters or leaves a queue.
+    """A record of a message that enters or leaves a queue.
 
-    The record is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0. `key` is
+    Its kind is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0. `key` is
     the key of the subscription if the flags contain THROUGH_ONE, else 0.
     """
 

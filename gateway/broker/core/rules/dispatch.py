@@ -43,7 +43,7 @@ from gateway.broker.wire.packets import (
 
 
 def receive(core: Core, connection: Connection, packet: Packet, now: float) -> Violation | None:
-    """Process one packet. Return a violation if it is not allowed in this state."""
+    """Process a packet. Return a violation if the packet is not allowed in this state."""
     kind = packet.kind
     session = connection.session
     if session is None or kind == kinds.CONNECT:
@@ -140,9 +140,9 @@ def _receive_first(
 
 
 def _has_place(core: Core, connection: Connection, now: float) -> bool:
-    """Return True if there is a place for a client that has sent CONNECT.
+    """Return True if the limits on connections have room for a client that has sent CONNECT.
 
-    If necessary, a silent connection is closed.
+    If necessary, silent connections are closed to make room.
     """
     while places_missing(core, connection) > 0:
         if not silent.give_way(core, connection, now, to_connect=True):
@@ -151,7 +151,10 @@ def _has_place(core: Core, connection: Connection, now: float) -> bool:
 
 
 def places_missing(core: Core, connection: Connection) -> int:
-    """Return by how many connections the total limit, or that of the listener, is exceeded."""
+    """Return how many connections there are above the total limit or the listener's limit.
+
+    The larger excess counts. If neither limit is exceeded, the result is not positive.
+    """
     missing = core.statistics.connections_open - core.limits.max_connections
     share = connection.share
     if share is not None:

@@ -37,7 +37,10 @@ CIRCLE_MAX: Final = 64
 def takes(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Return True if a PUBLISH was refused or deferred, and its processing ends here."""
+    """Refuse or defer a PUBLISH if a queue that should receive its message is full.
+
+    Return True if this happened, so that the caller must stop processing the packet.
+    """
     if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
         return False  # it is not acknowledged, or is already held
     put_off = connection.put_off
@@ -81,7 +84,7 @@ def retry(core: Core, connection: Connection, now: float) -> None:
 def _awaited_by(
     core: Core, publisher: Session, connection: Connection, packet: Publish, now: float
 ) -> Session | None:
-    """Return a session that cannot take the message because its queue is full, or None."""
+    """Return a session whose full queue prevents the acceptance of a PUBLISH, or None."""
     route = core.state.tree.route_of(packet.topic)
     waits = connection.unslowed_until <= now
     size_bytes = size_bytes_of(packet)
@@ -105,7 +108,8 @@ def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> S
     """Return a member of a shared subscription whose full queue prevents the delivery, or None.
 
     If a member that slows publishers is full, the message waits unless another connected member has
-    room. If a member that refuses messages is full, the message is refused unless another has room.
+    room. If a member that refuses messages is full, the message is refused unless another member
+    has room.
     """
     full: Session | None = None
     slow: Session | None = None

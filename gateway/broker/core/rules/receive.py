@@ -39,7 +39,10 @@ def accept(
     share: Share | None,
     listener: str,
 ) -> Connection:
-    """Create a connection. It is closed already if there are too many connections."""
+    """Create a connection and return it.
+
+    The returned connection is already closed if there are too many connections.
+    """
     decoder = Decoder(
         core.limits.max_packet_size_bytes,
         allows_control_characters=core.limits.allow_control_characters,
@@ -63,7 +66,10 @@ def accept(
 
 
 def receive(core: Core, connection: Connection, data: bytes, now: float) -> None:
-    """Process the packets that `data` completes. If the connection is behind, only store `data`."""
+    """Process the packets that `data` completes.
+
+    If earlier bytes of the connection are still unprocessed, only store `data`.
+    """
     packets = connection.decoder.feed(data)
     if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
         connection.last_packet = now
@@ -85,7 +91,7 @@ def receive(core: Core, connection: Connection, data: bytes, now: float) -> None
 
 
 def _make_room(core: Core, now: float) -> None:
-    """Close connections until the incomplete packets of the others fit in the memory limit."""
+    """Close connections until the remaining incomplete packets fit in the memory limit."""
     while True:
         largest = core.incoming.one_too_many(core.limits.max_packet_size_bytes)
         if largest is None:

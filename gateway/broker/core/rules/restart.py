@@ -9,7 +9,11 @@ from gateway.broker.core.timers import Timer, TimerKind
 
 
 def take_up(core: Core, now: float) -> None:
-    """Close the sessions connected in the previous run, and publish or schedule their wills."""
+    """Take over the recovered sessions.
+
+    Sessions that were connected in the previous run are closed, and their wills are published or
+    scheduled.
+    """
     for session in list(core.state.sessions.values()):
         if not session.closed_ms:
             core.recorder.session_closed(session, CloseReason.RESTART, core.time.time_ms)

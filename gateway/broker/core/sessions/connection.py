@@ -139,12 +139,12 @@ class Connection:
         return self.state is not ConnectionState.CLOSED
 
     def counts_at(self, address_share: Share, now: float) -> None:
-        """Count the connection in the limits of its address from now on."""
+        """Count the connection in the limits of its address, `address_share`, from now on."""
         self.address_share = address_share
         self.meters += address_share.meters(now)
 
     def shares(self) -> tuple[Share, ...]:
-        """Return the limits of the connection's listener and address, which others share too."""
+        """Return the limits of the listener and of the address, which other connections share."""
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def takes(self, packet: bytes) -> bool:
@@ -154,7 +154,7 @@ class Connection:
     def window_of(self, limits: Limits) -> int:
         """Return the maximum number of QoS 1 and 2 deliveries in flight [MQTT5-3.3.4-9].
 
-        It never exceeds the client's receive maximum.
+        The result never exceeds the client's receive maximum.
         """
         return min(limits.window_of(), self.receive_maximum)
 

@@ -113,7 +113,7 @@ class Message:
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":
-        """Return number, owner and publisher of a retained message, as stored in its row."""
+        """Return number, owner and publisher of a retained message, as its row stores them."""
         return self.number, self.username(), None if self.source is None else self.source.text()
 
 

@@ -89,7 +89,10 @@ class Meter:
         self.limit = self._prefix + (JOURNAL_BYTES if is_journal else self._rate) + self._suffix
 
     def wants_line(self, now: float) -> bool:
-        """Return True if another log line about this meter is due. The time is then recorded."""
+        """Return True if another log line about this meter is due.
+
+        If so, the line counts as logged at `now`.
+        """
         if now < self._next_line_at:
             return False
         self._next_line_at = now + SECONDS_BETWEEN_LINES

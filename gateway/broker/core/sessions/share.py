@@ -71,7 +71,7 @@ class Share:
         return (*found, meter)
 
     def has_login(self, now: float) -> bool:
-        """Return True if another login is within the rate. Does not count the login."""
+        """Return True if another login is within the rate. The login itself is not counted."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_one(now)
 

@@ -56,7 +56,7 @@ class Sources:
         self._found: dict[str, Source] = {}
 
     def source_in(self, text: str) -> Source | None:
-        """Parse a stored string. Return None if it contains no publisher."""
+        """Return the publisher that a string from the disk describes, or None if it is invalid."""
         found = self._found.get(text)
         if found is None:
             parts = text.split("\0")

@@ -29,7 +29,7 @@ Python dictionary never shrinks by itself."""
 
 
 class Pattern:
-    """Positions of the wildcards above a level, in one object for all levels with the same ones."""
+    """Positions of the wildcards above a level. All levels with the same positions share it."""
 
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above
@@ -104,7 +104,7 @@ class Levels:
         return node
 
     def path(self, topic_filter: str) -> list[Node] | None:
-        """Return all levels of a topic or filter, from the root, or None if one is missing."""
+        """Return all levels of a topic or filter from the root on, or None if one is missing."""
         node = self.root
         path = [node]
         for name in topic_filter.split("/"):
@@ -123,7 +123,7 @@ class Levels:
             self._remove(path[index - 1], path[index])
 
     def missing(self, topic_filter: str) -> "Missing":
-        """Return the memory and wildcard patterns that a topic or filter would add."""
+        """Return how much memory and how many wildcard patterns a topic or filter would add."""
         missing = Missing()
         node: Node | None = self.root
         pattern = self.root.pattern

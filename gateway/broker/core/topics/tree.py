@@ -67,7 +67,7 @@ class TopicTree:
         return self.filters.size_bytes + self.subscriptions_own_bytes
 
     def missing_for(self, whole_filter: str) -> Missing:
-        """Return the memory and wildcard patterns that another subscription would add."""
+        """Return how much memory and how many wildcard patterns another subscription would add."""
         _, topic_filter = split_shared(whole_filter)
         missing = self.filters.missing(topic_filter)
         missing.size_bytes += own_bytes_of(whole_filter)
@@ -105,7 +105,7 @@ class TopicTree:
                 self.subscribe(session, subscription)
 
     def _group_name_of(self, session: Session, subscription: Subscription) -> str:
-        """Return the key of a subscription's group: its name, and a suffix from `scope_of`."""
+        """Return the key of a subscription's group: the name, and a suffix from `scope_of`."""
         name, _ = split_shared(subscription.topic_filter)
         if not name or self.scope_of is None:
             return name
@@ -220,7 +220,10 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return a level's subscribers, or a group's members. Create a missing dictionary."""
+    """Return the dictionary to which a subscription must be added.
+
+    It contains the subscribers of a level, or the members of a group. A missing one is created.
+    """
     if not group_name:
         if node.subscribers is None:
             node.subscribers = {}
@@ -243,7 +246,7 @@ def _members_of(node: Node, group_name: str) -> dict[Session, Subscription] | No
 
 
 def _let_go_of_empty(node: Node, group_name: str) -> None:
-    """Remove the dictionaries of a level's subscribers and groups that have become empty."""
+    """Remove empty dictionaries of subscribers and groups from a topic level."""
     if not node.subscribers:
         node.subscribers = None
     groups = node.groups
@@ -259,9 +262,9 @@ def _let_go_of_empty(node: Node, group_name: str) -> None:
 
 
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
-    """Collect the nodes of all filters that match the topic's levels (section 4.7).
+    """Collect the nodes of all filters that match the topic's levels (section 4.7) in `found`.
 
-    Returns the number of visited levels: at most the number of the topic's levels, plus
+    Return the number of visited levels. The maximum is the number of the topic's levels plus
     `Levels.wild_patterns`.
     """
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $

@@ -161,7 +161,7 @@ class BatchWriter:
         return batch
 
     def _hand_over(self) -> None:
-        """Load messages that an ended session passes on to other sessions.
+        """Load the messages that an ended session passes on to other sessions.
 
         The end of the session and the transfer of its messages are recorded in the same batch.
         """
@@ -190,7 +190,10 @@ class BatchWriter:
         return seconds
 
     def _commit_here(self, batch: SealedBatch) -> None:
-        """Commit on the event loop's thread, because this disk is faster than starting a thread."""
+        """Commit a batch on the event loop's thread, because the disk is fast.
+
+        Starting a thread would take longer than the commit.
+        """
         try:
             seconds = self.store.fsync_commit()
         except NoRoom as error:
@@ -222,7 +225,7 @@ class BatchWriter:
         self._durable(batch, done.result())
 
     def _durable(self, batch: SealedBatch, seconds: float) -> None:
-        """Record the duration of a commit, and allow the packets of its batch to be sent."""
+        """Record the duration of a commit in seconds, and release the packets of its batch."""
         assert batch.blob is not None
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, len(batch.blob))
@@ -230,7 +233,7 @@ class BatchWriter:
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
-        """Allow the packets of a batch to be sent. The batch is durable, or it has no records."""
+        """Allow the packets of a batch to be sent, because it is durable or has no records."""
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()
@@ -279,7 +282,7 @@ class BatchWriter:
         self._commit_on_thread(batch)
 
     def write_last(self) -> None:
-        """Try once more to write a waiting batch, because the process is about to end.
+        """Try once more to write a batch that waits for space, because the process is about to end.
 
         From now on, a batch for which there is no space is discarded.
         """

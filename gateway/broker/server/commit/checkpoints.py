@@ -54,7 +54,10 @@ class Checkpoints:
         does not start before these messages are removed."""
 
     def is_due(self, interval_seconds: float, now: float) -> bool:
-        """Return True if a checkpoint should start with the next batch of records."""
+        """Return True if a checkpoint should start with the next batch of records.
+
+        `interval_seconds` is the configured checkpoint interval.
+        """
         # A new checkpoint sets how much of each queue the tables contain, so the previous values
         # must be used up first.
         if self._evictable:
@@ -84,7 +87,7 @@ class Checkpoints:
         self._go_on()
 
     def finish(self, sessions: set[Session]) -> None:
-        """Sync the committed rows, and remove from memory the messages that the tables contain now.
+        """Sync the committed rows, and then free the memory of messages that the tables contain.
 
         `sessions` are the sessions in this checkpoint.
         """
@@ -101,7 +104,7 @@ class Checkpoints:
         self.store.checkpoint_finished(done.result())
 
     def _evict(self) -> None:
-        """Remove from memory the messages that the tables contain, `EVICTION_SECONDS` per step."""
+        """Free the memory of messages that the tables contain, in steps of `EVICTION_SECONDS`."""
         deadline = time.monotonic() + EVICTION_SECONDS
         while self._evictable:
             self.broker.evict(self._evictable.pop())
@@ -110,7 +113,7 @@ class Checkpoints:
                 return
 
     def evict_no_more(self) -> None:
-        """Stop removing messages from memory, because the process is about to end."""
+        """Stop freeing the memory of stored messages, because the process is about to end."""
         self._evictable.clear()
 
     @property

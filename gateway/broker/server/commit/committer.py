@@ -64,7 +64,7 @@ class Committer:
     # -- when
 
     def tick(self) -> None:
-        """Commit the collected records now or after a delay, if there are any.
+        """Commit the collected records now or after a delay, if there are any records.
 
         Call this method whenever the broker core has new records. After the call, all records that
         no client waits for are written, but not necessarily synced.
@@ -84,7 +84,7 @@ class Committer:
             self.write_down()
 
     def wants_tick(self) -> bool:
-        """Return True if `tick` has anything to do, apart from a running commit."""
+        """Return True if `tick` has work to do, apart from a commit that is already running."""
         return self.journal_room.is_wanted or self._has_work()
 
     def write_down(self) -> None:
@@ -99,7 +99,7 @@ class Committer:
     def upkeep(self, journal_bytes_max: int) -> None:
         """Start a checkpoint if one is due, and remove old data from the journal.
 
-        Called once a second.
+        The journal may have at most `journal_bytes_max` bytes. Called once a second.
         """
         if self.failure is not None:
             return

@@ -11,7 +11,10 @@ class StoreFailed(OSError):
 
 
 def fault_of_writing(what: str, error: BaseException) -> StoreFailed:
-    """Return the error for a file that could not be written. `what` names the file."""
+    """Return the error that ends the process because a file could not be written.
+
+    `what` names the file, and `error` is the cause.
+    """
     return StoreFailed(
         f"cannot write {what}: {line_of(error)}; nothing that was not on disk has "
         "been acknowledged. Look at the disk (full? read-only? failing?), then start again"

@@ -43,10 +43,7 @@ class JournalRoom:
             self.is_wanted = True
 
     def look(self, bytes_max: int) -> None:
-        """Check the size of the journal, and set `is_wanted` if old data must be removed.
-
-        The journal may have at most `bytes_max` bytes.
-        """
+        """Set `is_wanted` if the journal is larger than `bytes_max`, or contains exported data."""
         self._bytes_max = bytes_max
         is_too_long = self.store.journal_total_bytes > bytes_max
         if is_too_long or self.store.has_droppable():

@@ -62,10 +62,10 @@ class Alarms:
 
 
 def _acknowledged(request: dict[str, Any]) -> dict[str, Any]:
-    """Check a report that a person has acknowledged an alarm. The broker then records an event.
+    """Check a report that a person has acknowledged an alarm.
 
-    The acknowledgement itself is stored by the status page's process. Raises Refused if the report
-    is invalid.
+    The broker then records an event for the acknowledgement, which the status page's process
+    stores. Raises Refused if the report is invalid.
     """
     text_of(request, "id")
     text_of(request, "subject")

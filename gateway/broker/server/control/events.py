@@ -42,9 +42,9 @@ class Wanted:
         self.names = frozenset(str(name) for name in names)
 
     def has(self, event: Event) -> bool:
-        """Return True if an event matches the filter.
+        """Return True if an event matches the filter, without regard to the event's number.
 
-        The event's number is checked by the caller.
+        The caller checks the number.
         """
         if self.client_id and event.get("client_id") != self.client_id:
             return False
@@ -70,7 +70,10 @@ class Found:
         `events`."""
 
     def take(self, blob: bytes) -> bool:
-        """Add the matching events of an encoded batch. Return False if no older batch is needed."""
+        """Add the matching events of an encoded batch (`blob`).
+
+        Return False if no events of older batches are needed.
+        """
         try:
             batch = decode(blob)
         except DamagedBlob:
@@ -96,10 +99,10 @@ class Found:
         return True
 
     def answer(self) -> dict[str, Any]:
-        """Return the result of the command.
+        """Return the result of the command `events`.
 
         An event about a message may lack the message's topic. The topic is then taken from another
-        event about the message, if there is one.
+        event about the same message, if there is one.
         """
         for index, message in self._of_message.items():
             if message in self._topics:

@@ -64,9 +64,9 @@ class LatestMessages:
         """The latest messages by topic, the oldest message first."""
 
     async def update(self) -> None:
-        """Decode the events recorded since the last call.
+        """Decode the events that were recorded since the last call, and update the index.
 
-        They are decoded in steps, between which the event loop serves clients.
+        The events are decoded in steps, between which the event loop serves clients.
         """
         async with self._turn:
             found: dict[str, LatestMessage | None] = {}
@@ -105,7 +105,7 @@ class LatestMessages:
 def _messages_in(blob: Blob) -> dict[str, LatestMessage | None]:
     """Return the last message of each topic in an encoded batch, the newest message first.
 
-    If an empty retained message cleared a topic, the topic has None instead of a message.
+    A topic that was cleared by an empty retained message has None instead of a message.
     """
     found: dict[str, LatestMessage | None] = {}
     for record in records_of(blob):

@@ -12,11 +12,11 @@ _Item = TypeVar("_Item")
 async def first_in_slices(
     items: Iterable[_Item], first_of: Callable[[Iterable[_Item]], list[_Item]], slice_items: int
 ) -> list[_Item]:
-    """Return the first items of a page, without blocking the event loop.
+    """Return the first of `items` for a page, without blocking the event loop.
 
-    `first_of` sorts the given items and returns as many of the first as the page needs. It is
-    called once per iteration of the event loop, with the items found so far and `slice_items` new
-    items.
+    `first_of` sorts the items that it is given, and returns as many of the first as the page needs.
+    Each iteration of the event loop calls it once, with the items found so far and the next
+    `slice_items` items.
     """
     rest = iter(items)
     found: list[_Item] = []
@@ -27,7 +27,7 @@ async def first_in_slices(
 
 
 def fitting(shown: Iterable[dict[str, Any]], bytes_max: int) -> list[dict[str, Any]]:
-    """Return the first objects that fit into `bytes_max` as JSON, but at least one object."""
+    """Return the first objects that fit into `bytes_max` bytes of JSON, but at least one object."""
     found: list[dict[str, Any]] = []
     size_bytes = 0
     for one in shown:

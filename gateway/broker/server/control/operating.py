@@ -59,7 +59,7 @@ class OperatorCommands:
         performed."""
 
     def permit(self, name: str, request: Mapping[str, Any]) -> None:
-        """Check that the caller of a request may use the command `name`.
+        """Check that the caller of a request may use the command `name` on this socket.
 
         Raises:
             Refused: the command is not allowed on this socket, or the caller's role is too low.

@@ -126,7 +126,7 @@ def shown(value: object) -> str:
 
 
 def caller_at(peer: socket.socket | None) -> str:
-    """Return a description of the local user at the other end of a Unix socket."""
+    """Return a description of the local user that is connected to the Unix socket `peer`."""
     if peer is None:
         return "a user of this machine"
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

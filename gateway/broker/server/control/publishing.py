@@ -147,7 +147,7 @@ def _address_in(request: Request) -> str:
 
 
 def _accepted(answer: Answer | None) -> Answer:
-    """Return the broker's response if it reports success.
+    """Return the broker's response if the response reports success.
 
     Raises Refused if the response has an error code, or if the broker closed the connection.
     """

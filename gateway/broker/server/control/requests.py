@@ -127,7 +127,7 @@ class Control:
         await self._operate(configuration)
 
     async def keep_operating(self, configuration: Configuration) -> None:
-        """Open or close `operate.sock` according to the current configuration.
+        """Open or close `operate.sock`, the socket for operators, as the configuration requires.
 
         Called once a second.
         """

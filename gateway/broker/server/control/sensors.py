@@ -80,9 +80,10 @@ class SensorRequests:
         self._wake.set()
 
     async def _pass_on(self, request: Request) -> Answer:
-        """Forward a request to the bridge and return its result.
+        """Forward a request to the bridge and return the bridge's answer.
 
-        Raises Refused if the bridge refuses the request, or does not answer.
+        Raises Refused if the bridge refuses the request or does not answer, or if too many requests
+        wait for the bridge.
         """
         if self.tenant is not None:
             raise Refused("of_the_gateway", "serial ports are the gateway's, not a tenant's")
@@ -110,9 +111,10 @@ class SensorRequests:
         return _result_of(answer)
 
     async def _taken(self, request: Request) -> Answer:
-        """Accept the bridge's answers, then wait for new requests and return them.
+        """Accept the bridge's answers, then wait for new requests to the bridge and return them.
 
-        This answers the command `serial_requests`. Raises Refused if the request is invalid.
+        This is the command `serial_requests`, which the bridge sends. Raises Refused if the request
+        is invalid.
         """
         answers = request.get("answers")
         if not isinstance(answers, list):

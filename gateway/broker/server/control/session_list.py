@@ -76,7 +76,7 @@ class Wanted:
     def _last_seen(self, session: Session) -> int:
         """Return when a client was last seen, in milliseconds of gateway time.
 
-        Gateway time is used because it has no steps, so that sessions can be compared.
+        Gateway time has no steps, so the times of different sessions can be compared.
         """
         if session.connection is None:
             return session.closed_ms

@@ -134,7 +134,7 @@ def _give_to(group: str, path: Path) -> None:
 
 
 def _mend_of(error: OSError) -> str:
-    """Return a message about a socket that cannot be opened: the problem and the fix."""
+    """Return an error message for a socket that cannot be opened: the problem and the fix."""
     match error.errno:
         case errno.ENAMETOOLONG:
             return (

@@ -92,7 +92,7 @@ class Topics:
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 
     def _all(self, wanted: Wanted) -> list[str]:
-        """Return all topics that may be on the requested page, without duplicates."""
+        """Return all topics that may be on the page that `wanted` requests, without duplicates."""
         retained = list(self._retained)
         if wanted.is_retained_only:
             return retained

@@ -49,7 +49,7 @@ class Alarm:
         self._looked_at = self._loop.time()
 
     def set(self, due: float | None) -> None:
-        """Wake the broker core at `due`, unless an earlier time is set.
+        """Schedule a call that wakes the core at `due`, unless an earlier call is scheduled.
 
         `due` is a time of the monotonic clock, in seconds, or None for no timer.
         """
@@ -61,9 +61,9 @@ class Alarm:
         self._timer = self._loop.call_at(due, self._ring)
 
     def look(self) -> None:
-        """Check the clock, at least once a second, to detect pauses of the process.
+        """Check the clock for pauses of the process. Called at least once a second.
 
-        After a pause, restart the timeouts of all clients.
+        After a pause, the timeouts of all clients are restarted.
         """
         now = self._loop.time()
         seconds = now - self._looked_at

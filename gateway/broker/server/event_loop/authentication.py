@@ -71,7 +71,10 @@ class Authentications:
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Replace the users of the password file. See `Authenticator.replace_users`."""
+        """Replace the users of the password file.
+
+        Return the users whose passwords are no longer valid, or None if nothing changed.
+        """
         return self._authenticator.replace_users(users)
 
     @property
@@ -210,7 +213,7 @@ class Authentications:
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Treat a user with a revoked certificate as removed if the user has no open connection."""
+        """Treat a user whose certificate was revoked as removed, if no connection is open."""
         if not self._connections_of(username):
             self.user_gone(username)
 
@@ -245,11 +248,11 @@ class Authentications:
     async def check_page_login(
         self, username: str, password: bytes, address: str
     ) -> AuthenticationAnswer:
-        """Check the password of a person at the status page.
+        """Check the password of a person who logs in at the status page.
 
-        The check waits in the same queue as the checks for clients, and repeated wrong passwords
-        are slowed down in the same way. `address` is the person's address and port, in the format
-        used for connections.
+        The check waits in the same queue as the checks for clients, and wrong passwords delay later
+        checks in the same way. `address` is the person's address and port, in the format used for
+        connections.
         """
         login = Login(username, password, listener=PAGE, address=address)
         check = self._loop.create_task(self._checked(login))

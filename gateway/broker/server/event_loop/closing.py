@@ -31,7 +31,7 @@ class ClosingChannels:
     """The connections that are being closed, the oldest first."""
 
     def __init__(self, channels: Sized) -> None:
-        """Set the collection of all open connections, including those that are being closed."""
+        """Set `channels`, the open connections, which include those that are being closed."""
         self._all = channels
         self._channels: dict[Channel, None] = {}
         self._none_left = asyncio.Event()
@@ -49,7 +49,7 @@ class ClosingChannels:
         self._channels.pop(channel, None)
 
     def note_gone(self) -> None:
-        """Check whether any connections remain. If not, wake `all_gone`."""
+        """If no connections remain, end the wait in `all_gone`."""
         if not self._all:
             self._none_left.set()
 

@@ -182,7 +182,7 @@ class EventLoop:
         self.schedule()
 
     def set_writable(self, channel: Channel, *, writable: bool) -> None:
-        """Report to the core that a socket's send buffer is full, or has space again."""
+        """Report to the core whether a socket's send buffer has space (`writable`) or is full."""
         self.broker.set_writable(channel.connection, writable, self._loop.time())
         self.schedule()
 
@@ -248,12 +248,12 @@ class EventLoop:
                 channel.write()
 
     def set_disk_full(self, full: bool) -> None:
-        """Tell the core to reject data that needs disk space, or to accept it again."""
+        """Tell the core whether to reject data that needs disk space, because the disk is full."""
         self.broker.set_disk_full(full)
         self.schedule()
 
     def _read_on(self, connection: Connection) -> None:
-        """Continue to read from a connection, for example after a check of its credentials."""
+        """Resume reading from a connection, for example after a check of its credentials."""
         channel = self.channels.get(connection)
         if channel is not None:
             channel.update_reading()

@@ -50,9 +50,9 @@ class Exchanges:
         return None if waiting is None else waiting.exchange
 
     def one_too_many(self, origin: str) -> Connection | None:
-        """Return the connection whose exchange must be cancelled to make room for a new one.
+        """Return the connection whose exchange must be cancelled to make room for a new exchange.
 
-        `origin` is the address of the new exchange. Return None if no limit on exchanges is
+        `origin` is the network address of the new exchange. Return None if no limit on exchanges is
         reached.
         """
         own = self._of_origins.get(origin, {})
@@ -92,7 +92,7 @@ class Exchanges:
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Return the connection with the oldest exchange, which will be cancelled.
+    """Return the connection with the oldest exchange in `own`, which will be cancelled.
 
     Clients that are not connected yet are chosen before clients that authenticate again.
     """

@@ -25,7 +25,7 @@ class Pages:
         return bool(self._requests or self._broker.effects.pages)
 
     def load(self) -> None:
-        """Load the pages that were requested first, up to the maximum number per tick."""
+        """Load the pages that were requested first, up to PAGES_PER_TICK_MAX."""
         broker = self._broker
         self._requests.extend(broker.effects.take_pages())
         for request in self._requests[:PAGES_PER_TICK_MAX]:

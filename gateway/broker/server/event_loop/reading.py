@@ -89,10 +89,10 @@ class FairReader:
     # -- more than the disk takes
 
     def look_at_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Pause reading from a client that caused new records beyond the limit of uncommitted data.
+        """Pause reading from a client whose data has caused records beyond the limit.
 
-        `recorded_bytes` is the size of the uncommitted records before the client's data was
-        processed.
+        The limit applies to uncommitted records. `recorded_bytes` is their size before the client's
+        data was processed.
         """
         pending_bytes = self._broker.batch.pending_bytes()
         if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
@@ -102,7 +102,7 @@ class FairReader:
             channel.update_reading()
 
     def resume_overloaded(self) -> None:
-        """Resume reading from paused clients after commits have left enough space for records."""
+        """Resume reading from clients that were paused because of too much uncommitted data."""
         if not self._overloaded or (
             self._broker.batch.pending_bytes() > self.uncommitted_bytes_max // 2
         ):
@@ -152,9 +152,9 @@ class FairReader:
     # -- more than a turn of work
 
     def end_turn(self, channel: Channel, began: float) -> None:
-        """Process more of a client's input until the client's turn is over, and count the work.
+        """Process more of a client's input until the end of the client's turn.
 
-        A turn has a limited time and amount of work. `began` is the start of the turn, from
+        The time and the work of a turn are limited. `began` is the start of the turn, from
         `perf_counter`.
         """
         if channel.connection.behind or channel.unread:

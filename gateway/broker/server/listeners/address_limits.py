@@ -163,7 +163,7 @@ class AddressLimits:
     def share_of(self, key: str) -> Share | None:
         """Return the limits shared by all clients of an address, or None if no limits apply.
 
-        `key` is the key that `enter` returned.
+        `key` identifies the address, and was returned by `enter`.
         """
         entry = self._entries.get(key)
         if entry is None or not self._settings.limits_clients:
@@ -201,8 +201,8 @@ class AddressLimits:
     def _make_room(self) -> None:
         """Remove addresses without connections and sessions if too many addresses are stored.
 
-        Addresses with connections or sessions stay. They cannot outnumber the connections and
-        sessions, which have limits.
+        Addresses with connections or sessions are kept. Their number is limited by the limits on
+        connections and sessions.
         """
         for key in list(_first(self._entries, LOOKED_AT)):
             if len(self._entries) < ENTRIES_MAX:

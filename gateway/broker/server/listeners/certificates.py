@@ -128,7 +128,7 @@ class Certificates:
         return soonest
 
     def adopt(self, other: "Certificates") -> None:
-        """Use the loaded certificate of another listener for new connections."""
+        """Use the certificate that another listener has loaded for new connections."""
         self.files = other.files
         self._tried = other.used_state
         self.settling = None
@@ -174,7 +174,7 @@ class CertificateWatch:
         """Load the certificates in `asked` whose files have changed. Pass the result to `use`.
 
         Raises:
-            CertificateError: a certificate cannot be used. Then no certificate is replaced.
+            CertificateError: a certificate cannot be used. In this case, keep all certificates.
         """
         now = self._clock()
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
@@ -192,9 +192,10 @@ class CertificateWatch:
         self._timer = self._loop.call_later(seconds, self.look)
 
     def look(self) -> None:
-        """Check the files. Load changed files once two consecutive checks find the same state.
+        """Check the certificate files, and load changed files.
 
-        Close connections with expired client certificates.
+        Changed files are loaded once two consecutive checks find the same state. Connections with
+        expired client certificates are closed.
         """
         settling = False
         for each in self.all:

@@ -60,7 +60,7 @@ class Gate(asyncio.Protocol):
     """
 
     def __init__(self, keeping: GateLimits, make: Make) -> None:
-        """Set the limits for new connections to those in `keeping`.
+        """Set the limits for new connections (`keeping`), and the function that creates protocols.
 
         `make` is called to create the protocol of an accepted connection.
         """

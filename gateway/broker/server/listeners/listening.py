@@ -152,7 +152,7 @@ class OpenListeners:
         return ended
 
     async def _serve(self, opened: Sequence[Open]) -> None:
-        """Accept connections at new listeners. The kernel has queued the connections until now."""
+        """Accept connections at new listeners, including those that the kernel has queued."""
         loop = asyncio.get_running_loop()
         for each in opened:
             if each.is_closed:

@@ -152,7 +152,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.cut_later(seconds)
 
     def take_outgoing(self) -> bytes:
-        """Return the packets that may be sent now as one byte string, and count them as sent."""
+        """Return the packets that may be sent now, joined, and count their bytes as sent."""
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)
         return data

@@ -108,7 +108,7 @@ def warning_of_shared(shared: Shared) -> StatusWarning:
 
 
 def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
-    """Return counts of dropped or denied messages in the last hour as objects for the status."""
+    """Return the counts of dropped or denied messages in the last hour as status objects."""
     return [
         {
             "client_id": each.client_id,
@@ -122,7 +122,7 @@ def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
 
 
 def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
-    """Return client identifiers that several devices share, as objects for the status."""
+    """Return the client identifiers that several devices share, as objects for the status."""
     return [
         {
             "client_id": each.client_id,

@@ -65,8 +65,8 @@ def session_detail_of(session: Session, event_loop: EventLoop) -> dict[str, Any]
 def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
     """Return when a client's last packet arrived or its connection ended, or None if unknown.
 
-    The time is in milliseconds since 1970, converted with the current wall clock. If it is unknown
-    how long the broker was stopped, a time before the stop may be too late by this duration.
+    The time is in milliseconds since 1970, converted with the current wall clock. If the broker was
+    stopped for an unknown time, an earlier result may be too late by the length of that stop.
     """
     if session.connection is not None:
         return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)

@@ -39,7 +39,7 @@ class Totals:
 
 
 class Walk:
-    """One pass over all sessions, which computes the totals."""
+    """One pass over all sessions, in which their totals are computed."""
 
     def __init__(self, state: State, began_at: float) -> None:
         self.totals = Totals(began_at)
@@ -48,7 +48,7 @@ class Walk:
     def advance(self) -> bool:
         """Count the next `SLICE_STEPS` sessions and deliveries.
 
-        Return True if the pass is complete.
+        Return True when all sessions are counted.
         """
         totals, left = self.totals, self._left
         steps = 0

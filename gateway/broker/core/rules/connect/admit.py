@@ -97,7 +97,7 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Return the reason code that refuses a login or its will, and the name of the reason.
+    """Return the reason code with which a login or its will is refused, and the reason's name.
 
     The code is 0 if both are allowed.
     """
@@ -199,9 +199,9 @@ def _session_of(
 
 
 def _take_rights(core: Core, session: Session, connection: Connection) -> None:
-    """Copy the connection's listener, groups and certificate to its session.
+    """Copy the listener, groups and certificate of a connection to its session.
 
-    The session's rights depend on them.
+    The access rights of the session depend on them.
     """
     if core.permissions.restricted and (
         session.listener != connection.listener
@@ -285,7 +285,7 @@ def _set_timers(core: Core, session: Session, connection: Connection, now: float
 def watch_keep_alive(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
     """Return True if the client has sent a packet within its keep-alive time.
 
-    In this case the next check is scheduled.
+    If so, the next check of the keep-alive is scheduled.
     """
     silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
     due = connection.last_packet + silence_seconds

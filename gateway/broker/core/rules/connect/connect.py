@@ -87,10 +87,10 @@ def _authenticate(
 
 
 def _refusal_of_names(core: Core, packet: Connect) -> int:
-    """Return the reason code that refuses a name with a control character.
+    """Check the user name and the client identifier for control characters.
 
-    The names are user name and client identifier. The code is 0 if neither has a control character.
-    A session that already exists under such a name may continue.
+    Return the reason code with which the client is refused, or 0. A session that already exists
+    under such a name may continue.
     """
     if core.limits.allow_control_characters:
         return 0
@@ -106,7 +106,7 @@ def _refusal_of_names(core: Core, packet: Connect) -> int:
 
 
 def _refusal_of_will(core: Core, will: WillOfConnect) -> tuple[int, str]:
-    """Return the reason code that refuses a will, and the name of the limit that the will exceeds.
+    """Return the reason code with which a will is refused, and the name of the exceeded limit.
 
     The code is 0 if the will is accepted.
     """
@@ -132,7 +132,7 @@ def _has_room_for(core: Core, will: WillOfConnect) -> bool:
 
 
 def take_terms(core: Core, connection: Connection, packet: Connect) -> None:
-    """Store a client's protocol level and properties, which determine how to refuse it."""
+    """Store a client's protocol level and properties, which decide how a refusal is sent."""
     connection.version = packet.protocol_level
     connection.username = packet.username
     if packet.properties is not None:

@@ -45,7 +45,7 @@ NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
 
 
 def seal(core: Core) -> None:
-    """Note which clients' sessions end in the batch that is being sealed."""
+    """Record which clients' sessions end in the batch that is being sealed."""
     core.ended_clients_sealed, core.ended_clients = core.ended_clients, set()
 
 
@@ -214,7 +214,7 @@ def end_session(core: Core, session: Session, reason: EndReason, now: float) -> 
 
 
 def end_is_pending(core: Core, client_id: str) -> bool:
-    """Return True if a client's session has ended, but its end is not durable yet.
+    """Return True if a client's session has ended, but the end is not durable yet.
 
     After a power cut the session would exist again.
     """

@@ -21,9 +21,10 @@ GIVEN_BACK = "unused_sessions_given_back"
 
 
 def owner_of(core: Core, connection: Connection) -> Owner:
-    """Return the owner that a connection's session counts towards: its user, if it has one.
+    """Return the owner to whose limits a connection's session counts.
 
-    Clients without a user share one owner. Clients without a user on this machine share another.
+    The owner is the user, if there is one. Clients without a user share one owner, except those on
+    this machine, which share another.
     """
     if core.authenticates and connection.username:
         return core.state.owners.get(connection.username)
@@ -33,7 +34,7 @@ def owner_of(core: Core, connection: Connection) -> Owner:
 def refusal_of(
     core: Core, connection: Connection, before: Session | None, now: float, is_clean: bool = False
 ) -> tuple[int, str]:
-    """Return the reason code that refuses a client, and the name of the exceeded limit.
+    """Return the reason code with which a client is refused, and the name of the exceeded limit.
 
     The code is 0 if the client is accepted. `before` is the client's existing session, or None. If
     `is_clean` is set, a new session would end with its connection.

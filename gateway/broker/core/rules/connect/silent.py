@@ -40,7 +40,9 @@ def heard(core: Core, connection: Connection) -> None:
 def give_way(
     core: Core, newcomer: Connection | None, now: float, *, to_connect: bool = False
 ) -> bool:
-    """Close the oldest silent connection to make room. Return False if there is none to close.
+    """Close the oldest silent connection to make room for another connection.
+
+    Return False if there is no connection to close.
 
     Args:
         newcomer: the connection that needs the room, or None if it is not accepted yet.

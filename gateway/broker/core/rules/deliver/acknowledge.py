@@ -42,7 +42,10 @@ def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> 
 
 
 def _forget_unsent(session: Session, delivery: Delivery) -> None:
-    """Cancel resending an acknowledged message, because an earlier connection delivered it."""
+    """Do not resend a message that the client has acknowledged.
+
+    An earlier connection delivered the message, although it still waits to be resent.
+    """
     if session.unsent and delivery in session.unsent:
         session.unsent.remove(delivery)
 

@@ -31,7 +31,7 @@ NEVER: Final = float("-inf")
 
 
 def queued(core: Core, session: Session) -> None:
-    """Check after a message was queued whether the queue has become deep or nearly full."""
+    """Check after queuing a message whether the queue is now deep (half full) or nearly full."""
     if session.is_deep:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
             session.filling_noted = True
@@ -48,7 +48,7 @@ def queued(core: Core, session: Session) -> None:
 
 
 def drained(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Check a deep queue after its client has acknowledged a message."""
+    """Check a deep queue (half full or more) after its client has acknowledged a message."""
     if not _is_filled(core, session, 47):
         session.is_deep = session.filling_noted = False
         _go_on(core, session, now)
@@ -89,9 +89,9 @@ def _note_filling(core: Core, session: Session) -> None:
 
 
 def connected(core: Core, session: Session, now: float) -> None:
-    """Check the queue of a client that has connected again.
+    """Check the queue of a client that has reconnected.
 
-    Publishers wait for a deep queue only after its client has begun to read.
+    Publishers wait for a deep queue (half full or more) only after its client has begun to read.
     """
     session.is_deep = _is_filled(core, session, 50)
     session.acknowledged_at = NEVER if session.is_deep else now
@@ -105,7 +105,10 @@ def left(core: Core, session: Session, now: float) -> None:
 
 
 def judge(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Decide whether a deep queue slows its publishers. If not, release the waiting publishers."""
+    """Decide whether a deep queue (half full or more) slows its publishers.
+
+    If it does not, the waiting publishers are released.
+    """
     if not session.is_deep or session.when_full is not WhenFull.SLOW:
         _go_on(core, session, now)
         return

@@ -67,7 +67,7 @@ def _forget_closed(core: Core) -> None:
 
 
 def take(core: Core, connection: Connection) -> None:
-    """Process the deferred packets of a connection again, before any later packets."""
+    """Process the deferred PUBLISH packets of a connection again, before its later packets."""
     core.deferred.pop(connection, None)
     packets = connection.put_off.packets
     if packets and connection.is_open:
@@ -78,7 +78,7 @@ def take(core: Core, connection: Connection) -> None:
 
 
 def take_all(core: Core) -> None:
-    """Process the deferred packets of all connections again."""
+    """Process the deferred PUBLISH packets of all connections again."""
     for connection in list(core.deferred):
         take(core, connection)
 

@@ -203,7 +203,10 @@ def page_loaded(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Process messages that the store has read: a page of the queue, and the messages in flight."""
+    """Process the messages that the store has loaded for a page request.
+
+    They are a page of the session's queue, and the requested messages in flight.
+    """
     session = request.session
     if session.ended or not session.loading or request.number != session.pages_requested:
         return

@@ -80,8 +80,8 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
     """Drop a retained message if the session's queue is full and slows its publishers.
 
-    Return True if the message was dropped. Such a queue may exceed its limits for messages whose
-    publishers wait for it, but no publisher waits for a retained message.
+    Return True if the message was dropped. The limits of such a queue may be exceeded by messages
+    whose publishers wait for it, but no publisher waits because of a retained message.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):
@@ -120,7 +120,7 @@ def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bo
 
 
 def _displace(core: Core, session: Session) -> bool:
-    """Drop the oldest message of a queue. Return False if it is only on disk."""
+    """Drop the oldest message of a queue. Return False if this message is only on disk."""
     front = session.front()
     if front is None:
         return False
@@ -140,7 +140,8 @@ def request_page(core: Core, session: Session) -> None:
 def displace_excess(core: Core, session: Session) -> None:
     """Drop the oldest messages that exceed the queue's limits.
 
-    They were only on disk when newer messages were added, so they could not be dropped earlier.
+    These messages were only on disk when newer messages were added, so they could not be dropped
+    earlier.
     """
     limits = core.limits
     while (
@@ -160,9 +161,9 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 
 
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
-    """Log that a session has reached this limit.
+    """Log that a session has reached the limit named `limit`.
 
-    Repeats are logged only after its queue was empty.
+    A repetition is logged only after the session's queue was empty.
     """
     if not session.overflow_noted:
         session.overflow_noted = True
@@ -175,7 +176,7 @@ def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None
 
 
 def drained(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Update the state of a queue that has become shorter, for example after an acknowledgement."""
+    """Update the state of a queue that became shorter, for example after an acknowledgement."""
     if not session.queued_count:
         session.overflow_noted = session.slowing_noted = False
     if session.is_deep:

@@ -13,7 +13,7 @@ from gateway.broker.core.work import DELIVERY_UNITS
 
 
 def distribute(core: Core, publisher: Session, route: Route, message: Message, now: float) -> None:
-    """Deliver a message to all subscribers of its topic, and store it if RETAIN is set."""
+    """Deliver a message to all subscribers of its topic, and retain it if RETAIN is set."""
     if message.retain:
         message.source = source_of(publisher)
         _retain(core, message)
@@ -56,7 +56,7 @@ def deliver_shared(
 ) -> None:
     """Deliver a message to one member of a shared subscription [MQTT5-4.8.2-3].
 
-    The session `but` is never chosen.
+    The message is never delivered to the session `but`.
     """
     core.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
     refused: set[Session] | None = None

@@ -14,7 +14,7 @@ from gateway.broker.wire.kinds import PUBREL
 
 
 def resend_all(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Resend unacknowledged packets. Messages that exceed the client's window wait in `unsent`."""
+    """Resend unacknowledged packets. Messages that do not fit into the window wait in `unsent`."""
     session.unsent.clear()
     window = connection.window_of(core.limits)
     in_flight = session.outbound.values()
@@ -38,7 +38,7 @@ def resend_all(core: Core, session: Session, connection: Connection, now: float)
 def send_unsent(
     core: Core, session: Session, connection: Connection, window: int, now: float
 ) -> None:
-    """Resend messages that exceeded the window when the client connected."""
+    """Resend messages that did not fit into the client's window when the client connected."""
     while session.unsent and len(session.outbound) - len(session.unsent) < window:
         _resend(core, session, connection, session.unsent.popleft(), now)
 

@@ -14,7 +14,10 @@ def retained_limit_reached(
     QoS 2 messages that are held and will be retained count too.
 
     Args:
-        owner: the owner of the message. With None, only the total limits apply.
+        state: the state with all retained messages.
+        limits: the configured limits.
+        owner: the counters of the message's owner. With None, only the total limits apply.
+        topic: the topic of the message.
         size_bytes: the size of the message in a queue.
     """
     before = state.retained.get(topic)

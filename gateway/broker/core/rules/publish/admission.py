@@ -29,7 +29,10 @@ from gateway.broker.wire.packets import Publish
 
 
 def violation_of(core: Core, connection: Connection, packet: Publish) -> Violation | None:
-    """Return the violation that ends the connection, or None. A topic alias is resolved."""
+    """Return the violation for which the connection must be closed, or None.
+
+    If the PUBLISH has a topic alias, the alias is replaced by its topic.
+    """
     if packet.properties is not None and packet.properties.topic_alias is not None:
         violation = _resolve_alias(core, connection, packet)
         if violation is not None:

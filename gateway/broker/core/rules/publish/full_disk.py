@@ -17,7 +17,10 @@ DISK_FULL: Final = "disk_full"
 
 
 def takes(core: Core, session: Session, connection: Connection, packet: Publish) -> bool:
-    """Return True if a PUBLISH was refused, dropped or deferred, and its processing ends here."""
+    """Refuse, drop or defer a PUBLISH whose message cannot be stored because the disk is full.
+
+    Return True if this happened, so that the caller must stop processing the packet.
+    """
     if packet.qos == 2 and packet.packet_id in session.inbound:
         return False  # a repeat of a held message
     if not _needs_disk(core, session, packet):
@@ -32,7 +35,7 @@ def takes(core: Core, session: Session, connection: Connection, packet: Publish)
 
 
 def _needs_disk(core: Core, session: Session, packet: Publish) -> bool:
-    """Return True if the message of a PUBLISH must be recorded. See `admission.must_record`."""
+    """Return True if the message of a PUBLISH must be recorded, as in `admission.must_record`."""
     route = core.state.tree.route_of(packet.topic)
     if route.is_system:
         return False

@@ -58,7 +58,7 @@ def receive_publish(
 
 
 def _limit_reached(core: Core, session: Session, packet: Publish) -> str:
-    """Return the name of the limit that another held message would exceed, or an empty string."""
+    """Return the name of the limit that another held QoS 2 message would exceed, or ""."""
     if len(session.inbound) >= core.limits.max_awaiting_rel:
         return "max_awaiting_rel"
     total = session.inbound_bytes + len(packet.topic_field) + len(packet.payload)

@@ -38,10 +38,10 @@ WAIT_SECONDS: Final = 0.05
 
 
 def find(core: Core, session: Session, connection: Connection, asked: Asked) -> bool:
-    """Find the retained messages that a SUBSCRIBE adds to a persistent session's queue.
+    """Find the retained messages that a SUBSCRIBE (`asked`) adds to a persistent session's queue.
 
-    Return True when all of them are found. The search stops after one message more than the queue
-    and the window have room for. The excess message is later counted as dropped.
+    Return True when all of them are found. The search stops at one message more than the queue and
+    the window have room for. This message is later counted as dropped.
     """
     if not session.persistent:
         return True
@@ -71,7 +71,7 @@ def _find_some(
 
 
 def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
-    """Deliver the retained messages that `find` has found. Return True when all are delivered."""
+    """Deliver the retained messages that `find` has stored in `asked`. Return True when done."""
     dropped = session.dropped_messages
     is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
     while asked.found_done < len(asked.found):
@@ -156,7 +156,7 @@ def _come_back(core: Core, connection: Connection, replaying: PendingReplay, whe
 
 
 def _begin_next(core: Core, replaying: PendingReplay, session: Session) -> bool:
-    """Begin with the retained messages of the next filter. Return False if there is none."""
+    """Begin with the retained messages of the next filter. Return False if no filter is left."""
     while replaying.wanted:
         topic_filter = next(iter(replaying.wanted))
         subscription = replaying.wanted.pop(topic_filter)
@@ -194,7 +194,7 @@ def _send(
 def _is_refused(core: Core, session: Session, message: Message) -> bool:
     """Return True if a session may not receive a retained message.
 
-    Its publisher may also have lost the right to publish it.
+    The reason may be that its publisher has lost the right to publish the message.
     """
     permissions = core.permissions
     if not permissions.restricted:

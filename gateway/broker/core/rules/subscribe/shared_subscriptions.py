@@ -16,7 +16,10 @@ from gateway.broker.core.sessions.subscription import Subscription
 
 
 def begin(core: Core, session: Session, now: float) -> None:
-    """Redistribute an ending session's messages in memory, and request its messages on disk."""
+    """Pass an ending session's messages in memory on to other members of its groups.
+
+    Messages that are only on disk are requested from the store.
+    """
     if not session.keys:
         return
     started = [delivery for delivery in session.outbound.values() if delivery.qos == 1]
@@ -36,7 +39,7 @@ def finish(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Redistribute the messages of an ended session that the store has read from disk."""
+    """Pass on the messages of an ended session that the store has read from disk."""
     for delivery in request.started:
         delivery.message = contents.get(delivery.message_number)
     for delivery in (*request.started, *deliveries):

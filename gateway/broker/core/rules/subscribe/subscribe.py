@@ -77,7 +77,7 @@ def go_on(core: Core, session: Session, connection: Connection, now: float) -> V
 
 
 def _subscribe(core: Core, session: Session, asked: Asked) -> bool:
-    """Add or replace the requested subscriptions. Return True when all are processed."""
+    """Add or replace the subscriptions of a SUBSCRIBE. Return True when all are processed."""
     work = core.state.work
     while asked.filters_done < len(asked.filters):
         if work.spent > SLICE_UNITS and asked.filters_done:
