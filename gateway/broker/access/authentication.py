@@ -23,7 +23,7 @@ from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
 class Authenticator:
-    """Authenticates clients against sources of users. Without sources, it accepts no user."""
+    """Checks clients' credentials against sources of users. Without sources, it accepts no user."""
 
     def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
         """Store the sources, which are queried in the given order.
@@ -49,12 +49,12 @@ class Authenticator:
 
     @property
     def methods(self) -> list[str]:
-        """The enhanced authentication methods that `begin` accepts."""
+        """The names of the enhanced authentication methods that `begin` accepts."""
         return list(self._by_method)
 
     @property
     def problems(self) -> list[str]:
-        """Messages from the sources that cannot respond now, with the reasons."""
+        """Messages that name the sources of users that cannot respond now, and the reasons."""
         return [each.problem for each in self._sources if each.problem is not None]
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
@@ -120,7 +120,7 @@ class Authenticator:
         self.close_sources()
 
     def close_sources(self, successor: "Authenticator | None" = None) -> None:
-        """Close all sources, except those that the authenticator `successor` still uses."""
+        """Close all sources of users, except those that `successor` still uses."""
         kept = () if successor is None else successor.sources.values()
         for source in self._sources:
             if not any(source is each for each in kept):

@@ -64,7 +64,7 @@ class Ban:
 
 
 def ban_of(record: dict[str, Any]) -> Ban:
-    """Return the ban that a JSON object in the file or in a request describes.
+    """Return the ban that a JSON object in the file of bans, or in a request, describes.
 
     Raises:
         ValueError: the object is invalid. The message states what was expected.

@@ -65,10 +65,10 @@ class Broker:
         wall_ms: int,
         clock: ClockQuality,
     ) -> None:
-        """Continue from the recovered state.
+        """Continue from the recovered state, and publish or schedule the wills of the previous run.
 
-        The connections of the previous run are recorded as closed, and their wills are published.
-        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
+        Connections of the previous run are recorded as closed. `wall_ms` is the time in
+        milliseconds since 1970, and `clock` the quality of this time.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
@@ -107,13 +107,13 @@ class Broker:
         revoke.know_users(self.core, users, removed)
 
     def give(self, session: Session, username: str) -> None:
-        """Make this user the owner of a session that has no owner."""
+        """Make the user `username` the owner of a session that has no owner."""
         revoke.give(self.core, session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
         """Disconnect clients that the rules now deny, and clients of the users in `changed`.
 
-        Return how many were disconnected.
+        Return the number of disconnected clients.
         """
         self._time.advance(now)
         return revoke.enforce(self.core, changed, now)
@@ -174,7 +174,7 @@ class Broker:
         receive.end_for(self.core, connection, violation, now)
 
     def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
-        """End a connection after the connection was lost, or because the server closes it."""
+        """Record that a connection was lost, or that the server closes it, for the given reason."""
         self._time.advance(now)
         disconnect.end(self.core, connection, reason, now)
 
@@ -191,7 +191,7 @@ class Broker:
         return silent.give_way(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """Record that a connection's socket buffer is full, or has room for messages again."""
+        """Record whether a connection's socket buffer has room (`writable`) or is full."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -201,7 +201,7 @@ class Broker:
             deliver.pump(self.core, connection.session, now)
 
     def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
-        """Record that the event loop stopped reading from the connection, or resumed reading."""
+        """Record whether the event loop reads from the connection or has paused reading."""
         if reading and not connection.reading:
             connection.last_packet = now  # data that it sent meanwhile is still unread
         connection.reading = reading
@@ -209,7 +209,7 @@ class Broker:
     # -- the disk, the clock, the values of `$SYS`
 
     def set_disk_full(self, full: bool) -> None:
-        """Record that the disk is full, or has space again."""
+        """Record whether the disk is full."""
         was_full, self.limits.disk_full = self.limits.disk_full, full
         if was_full and not full:
             defer.take_all(self.core)
@@ -237,7 +237,7 @@ class Broker:
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
-        """Free the memory of queued messages that are also on disk and not needed soon."""
+        """Free the memory of a session's queued messages that are on disk and not needed soon."""
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
@@ -249,7 +249,7 @@ class Broker:
         system_topics.publish(self.core, values)
 
     def next_due(self) -> float | None:
-        """Return the time at which `wake` should be called, or None."""
+        """Return the time at which `wake` should be called, or None if no timer is set."""
         return self.timers.next_due()
 
     def wake(self, now: float) -> None:
@@ -258,7 +258,7 @@ class Broker:
         timeouts.run_due(self.core, now)
 
     def restart_timeouts(self, now: float) -> None:
-        """Restart all clients' timeouts, because nothing could be read from them for a while."""
+        """Restart the timeouts of all clients, because the process could not read for a while."""
         timeouts.begin_again(self.core, now)
 
     # -- batches
@@ -273,9 +273,9 @@ class Broker:
         return self._output.committed_batch
 
     def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
-        """End the current batch.
+        """End the current batch and return it, with the packets that wait for it.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` its quality.
+        `wall_ms` is the time in milliseconds since 1970, and `clock` the quality of this time.
         """
         number = self.batch.batch_number
         withheld = self._output.seal()

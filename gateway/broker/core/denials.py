@@ -16,7 +16,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """The denied actions of one kind by one client, counted for one log line."""
+    """Denied actions of one kind by one client, which are counted for one log line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
@@ -39,7 +39,7 @@ class Denials:
         """Denials of pairs beyond `ENTRIES_MAX` since they were last logged."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
-        """Count a denied action. `reason` is its kind, `topic` the topic or filter."""
+        """Count a denied action, with the kind of denial as `reason`, and the topic or filter."""
         key = (client_id, reason)
         entry = self._entries.get(key)
         if entry is None:

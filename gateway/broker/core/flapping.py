@@ -36,7 +36,7 @@ class Flapping:
         self._found: dict[str, str] = {}
 
     def left(self, client_id: str, address: str, now: float) -> None:
-        """Count a disconnection of a client whose CONNECT was accepted."""
+        """Count a disconnection of a client, which had connected successfully before."""
         window = self._windows.get(client_id)
         if window is None or now - window.began_at > self.window_seconds:
             self._windows.pop(client_id, None)
@@ -50,7 +50,7 @@ class Flapping:
             self._found[client_id] = address
 
     def take(self) -> dict[str, str]:
-        """Return the flapping clients found since the last call, each with its last address."""
+        """Return the flapping clients found since the last call, each with its latest address."""
         found, self._found = self._found, {}
         return found
 

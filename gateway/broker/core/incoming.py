@@ -45,7 +45,7 @@ class Incoming:
         """Bytes of topic aliases beyond the free allowance of each connection."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
-        """Count received bytes. `completed` is True if they completed a packet.
+        """Count bytes received from a client. `completed` is True if they completed a packet.
 
         The connection's waiting time restarts with each completed packet.
         """

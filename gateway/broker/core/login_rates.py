@@ -23,7 +23,7 @@ LOGIN_RATE: Final = "login_rate"
 
 
 class LoginRates:
-    """Counts the logins of each user with a `login_rate` in the quota."""
+    """Counts logins of each user for whom a quota limits the `login_rate`."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -74,9 +74,9 @@ class Output:
         self._outgoing(connection).append(data)
 
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
-        """Send a packet, but not before other packets of the connection that wait for a commit.
+        """Send a packet, but not before earlier packets of the connection that wait for a commit.
 
-        `is_fact` means that the packet itself needs the current batch to be durable.
+        `is_fact` means that the packet itself must wait until the current batch is durable.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             self.withhold(connection, data)
@@ -121,7 +121,7 @@ class Output:
         connection.forwarded_bytes += len(data)
 
     def withhold(self, connection: Connection, data: bytes) -> None:
-        """Send a packet when the current batch is durable."""
+        """Send a packet once the current batch is durable."""
         self.statistics.packets_sent[data[0] >> 4] += 1
         self._withheld(connection).append(data)
 
@@ -144,7 +144,7 @@ class Output:
     def close(self, connection: Connection) -> None:
         """Close the connection once its `outgoing` bytes have been passed to the socket.
 
-        Its withheld bytes are discarded.
+        Bytes of the connection that wait for a commit are discarded.
         """
         if not connection.closing:
             connection.closing = True

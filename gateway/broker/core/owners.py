@@ -66,7 +66,7 @@ class Owners:
             session.owner = None
 
     def measure_queues(self, sessions: Iterable[Session]) -> None:
-        """Recalculate each user's queue size from the queue sizes of the sessions."""
+        """Recalculate each user's queue size as the sum over the user's sessions."""
         for owner in self._owners.values():
             owner.queued_bytes = 0
         for session in sessions:
@@ -128,7 +128,7 @@ class Owners:
             owner.retained_bytes += message.retained_bytes()
 
     def gave_place_up(self, message: Message) -> None:
-        """Subtract the counts of a message that `took_place` has counted."""
+        """Subtract the counts of a message that was counted by `took_place`."""
         owner = message.owner
         if owner is not None:
             owner.retained -= 1

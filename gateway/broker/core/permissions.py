@@ -151,7 +151,7 @@ class Permissions:
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Record whether any session has a revoked certificate, which access checks respect."""
+        """Record whether any session has a revoked certificate, so that access checks test it."""
         self._has_revoked = has_revoked
         self._update()
 

@@ -19,13 +19,13 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """Counter of ten-minute steps that have passed. The first step begins with the first call."""
+    """A clock that counts steps of ten minutes. The first step begins with the first call."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None
 
     def passed(self, now: float) -> int:
-        """Return the number of steps that ended since the last call.
+        """Return the number of ten-minute steps that have ended since the last call.
 
         `now` is in seconds of the monotonic clock.
         """
@@ -54,7 +54,7 @@ class RecentCount:
             self.running = 0
 
     def value(self) -> int:
-        """Return the count over the last hour, including the step that is running."""
+        """Return the count over the last hour, including the current step."""
         return self.running + sum(self._steps)
 
 

@@ -45,7 +45,7 @@ class Asked:
 
 
 class PendingReplay:
-    """The retained messages that are still to be sent to one connection."""
+    """Progress of sending retained messages to one connection."""
 
     def __init__(self) -> None:
         self.wanted: dict[str, Subscription] = {}

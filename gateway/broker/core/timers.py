@@ -28,7 +28,7 @@ class TimerKind(Enum):
 
 
 class Timer:
-    """A deadline of a connection or a session."""
+    """A deadline of a connection or a session, with the kind of action that is due."""
 
     def __init__(
         self, kind: TimerKind, connection: Connection | None, session: Session | None
@@ -73,7 +73,7 @@ class Timers:
         return self.heap[0].due if self.heap else None
 
     def take_due(self, now: float, order_max: int) -> Timer | None:
-        """Remove and return the earliest timer that is due, or None.
+        """Remove and return the timer that is due first, or return None if none is due.
 
         Timers with an `order` above `order_max` are ignored. The caller passes an earlier value of
         `count`, so that timers added since then wait.

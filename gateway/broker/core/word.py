@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Word(IntEnum):
-    """A value in a journal record, with the word that represents it in the session log."""
+    """A value in a journal record. In the session log, the value is represented by its `word`."""
 
     word: str
 

@@ -78,7 +78,7 @@ class TlsFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A certificate that has been loaded and can serve clients."""
+    """A listener's certificate that has been loaded and can serve clients."""
 
     file: Path
     context: ssl.SSLContext
@@ -288,7 +288,7 @@ def _has_shaken_hands(end: ssl.SSLObject) -> bool:
 
 
 def said_by(error: ssl.SSLError) -> str:
-    """Return the reason in an OpenSSL error, without the position in OpenSSL's source."""
+    """Return the reason stated in an OpenSSL error, without the position in OpenSSL's source."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message
     return (error.reason or str(error)).lower().replace("_", " ")

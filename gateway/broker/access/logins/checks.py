@@ -94,7 +94,7 @@ class Checks:
         )
 
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
-        """Wait for a running check.
+        """Wait for a check of a login that is already running.
 
         If the caller is cancelled, the check still runs to completion. Until then it counts as one
         of the concurrent checks.
@@ -125,7 +125,7 @@ class Checks:
             self.guesses.failed(place, login.password, now)
 
     def close(self) -> None:
-        """Stop the worker processes, and do not start further checks."""
+        """Stop the worker processes, and do not start further checks of credentials."""
         self._turns.stop()
         self.proofs.stop()
         self._workers.close()

@@ -51,7 +51,7 @@ FAILURES_OF_KNOWN_MAX = 5
 
 
 class Failed:
-    """Failure count for one key, with the time of the last failure."""
+    """Failure count for one origin, user or pair of both, with the time of the last failure."""
 
     __slots__ = ("at", "count", "password")
 
@@ -75,7 +75,7 @@ class Failures:
         return len(self._entries)
 
     def add(self, key: bytes, now: float) -> Failed:
-        """Count one more failure for a key, and return the key's entry."""
+        """Count one more failure for a key of the table, and return the entry of this key."""
         entry = self._entries.setdefault(key, Failed())
         entry.count = _decayed(entry, now) + 1
         entry.at = now
@@ -89,11 +89,11 @@ class Failures:
         self._entries.pop(key, None)
 
     def get(self, key: bytes) -> Failed | None:
-        """Return the entry of a key, or None if it has no failures."""
+        """Return the entry of a key, or None if no failures are counted for the key."""
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return the seconds by which a key's failures delay a check that begins now."""
+        """Return the seconds by which a key's earlier failures delay a check that begins now."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0

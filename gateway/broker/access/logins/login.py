@@ -33,7 +33,7 @@ class Login:
     """Function that returns True while the client still waits for the result."""
 
     def of(self, username: str) -> "Login":
-        """Return a copy of this login with the given user name and without a password."""
+        """Return a copy of this login with another user name and without a password."""
         return replace(self, username=username, password=None)
 
     @property

@@ -14,7 +14,7 @@ NO_GROUPS: frozenset[str] = frozenset()
 
 
 class NotKnown(Exception):
-    """A source of users does not respond now. The message states the reason."""
+    """Error raised if a source of users does not respond now. The message states the reason."""
 
 
 class Proven(AuthenticationAnswer):

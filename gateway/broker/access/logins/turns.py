@@ -23,11 +23,11 @@ NEVER = float("inf")
 
 
 class Busy(Exception):
-    """The queue of logins is full."""
+    """Error raised if the queue of logins is full."""
 
 
 class Abandoned(Exception):
-    """The client disconnected, or was disconnected, while its login was queued."""
+    """Error raised if the client disconnected, or was disconnected, while its login was queued."""
 
 
 class Ticket:
@@ -49,7 +49,7 @@ class Ticket:
         return not self.begins.done() and self.login.is_wanted()
 
     def free_at(self) -> float:
-        """Return the time at which the check of this login may start."""
+        """Return the time from which the check of this login may start."""
         return max(self.not_before, self.guesses.free_at(self.place))
 
 
@@ -98,7 +98,7 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, login: Login) -> None:
-        """Wait until a login may be processed. The caller must call `end` afterwards.
+        """Wait until a login may be processed. Call `end` when the login is processed.
 
         Raises:
             Busy: too many logins are queued.
@@ -122,7 +122,7 @@ class Turns:
             del ticket  # its exception refers to this frame, which is a reference cycle
 
     def end(self, login: Login) -> None:
-        """End the processing of a login, so that another login may begin."""
+        """Record that a login is processed, so that the next login may begin."""
         origin = login.origin
         self._running[origin] -= 1
         if not self._running[origin]:

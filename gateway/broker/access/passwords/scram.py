@@ -53,11 +53,11 @@ _ESCAPES = re.compile(r"=(2C|3D)?")
 
 
 class _Refused(Exception):
-    """The client's message is invalid. The message of the exception states the reason."""
+    """Error raised if the client's message is invalid. The error's text states the reason."""
 
 
 class _Expected(Enum):
-    """The message that the client must send next.
+    """The kind of message that the client must send next.
 
     A bound method as the state of the exchange would create a reference cycle.
     """
@@ -84,7 +84,7 @@ class ScramExchange:
         self._signed_so_far = ""
 
     def step(self, data: bytes) -> AuthenticationAnswer:
-        """Process the client's next message, and return the server's response."""
+        """Process the client's next message, and return the result with the server's response."""
         expected, self._expected = self._expected, None
         try:
             if expected is None:

@@ -57,7 +57,7 @@ def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Process requests in order until the input ends."""
+    """Answer the password checks in `requests`, one after another, until the input ends."""
     while len(size := requests.read(SIZE.size)) == SIZE.size:
         pickled = requests.read(*SIZE.unpack(size))
         hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it

@@ -62,7 +62,7 @@ class WorkerFailed(Exception):
 
 
 class _Starved(Exception):
-    """A low-priority worker gets almost no CPU time."""
+    """Error raised if a low-priority worker gets almost no CPU time."""
 
 
 # clock_getcpuclockid(3): a process's clock ID is built from its process ID and this constant.

@@ -230,7 +230,7 @@ class FileRules(AccessRules):
 
 
 def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
-    """Add a rule's pattern to the tree.
+    """Add a rule's pattern to the search tree of patterns.
 
     If a rule allows a shared subscription, the client may also receive messages that match the
     subscription's filter. If a rule denies a shared subscription, the client may still receive

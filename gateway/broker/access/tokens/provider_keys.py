@@ -56,7 +56,7 @@ class ProviderKeys:
         """The reason why the last fetch failed, or None if it succeeded."""
 
     async def get(self, key_id: str | None) -> Key | None:
-        """Return the key with this name, or None if there is no such key.
+        """Return the key that the provider has named `key_id`, or None if there is no such key.
 
         If `key_id` is None, return the provider's only key. Raises Unavailable if there are no
         valid keys.
@@ -76,7 +76,7 @@ class ProviderKeys:
         return found
 
     async def digests(self) -> frozenset[bytes]:
-        """Return the digests of the current keys, in the form of `Proven.digest`.
+        """Return the digests of the provider's current keys, in the form of `Proven.digest`.
 
         The keys are fetched again if the cache has expired. If this fails, the last keys are used,
         however old they are.
@@ -100,9 +100,9 @@ class ProviderKeys:
         return next((key for key in self._keys if key.get("kid") == key_id), None)
 
     async def _renew(self) -> None:
-        """Start a fetch unless the last fetch is too recent.
+        """Start to fetch the keys, unless the last fetch is too recent, and wait for the fetch.
 
-        If a fetch is running, wait for its end.
+        If a fetch is already running, wait for its end.
         """
         self._begin()
         if self._fetching is not None:
@@ -154,12 +154,12 @@ def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
 
 
 def from_file(path: Path) -> Fetch:
-    """Return a function that reads an identity provider's keys from a file."""
+    """Return a function that reads an identity provider's keys from the file at `path`."""
     return lambda: keys_in(read(path), str(path))
 
 
 def from_url(url: str, fetcher: Fetcher) -> Fetch:
-    """Return a function that fetches an identity provider's keys from a URL."""
+    """Return a function that fetches an identity provider's keys from `url`."""
     return lambda: keys_in(fetcher.fetch(url), url)
 
 

@@ -70,7 +70,7 @@ class TokenUsers:
     async def answer_of(
         self, login: Login, token: bytes, header: Header, checks: Checks
     ) -> AuthenticationAnswer:
-        """Check a token with the provider's key, and return the result."""
+        """Check a token with the provider's key, and return the result of the check."""
         try:
             refuse_unsigned(token, header, self._rules)
             key = await self._keys.get(header.key_id)
@@ -122,7 +122,7 @@ class TokenUsers:
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
         """Return `digest` if the provider still has the key that signed the token.
 
-        Otherwise return b"", which differs from every digest.
+        Otherwise return b"", which differs from every digest, so that the connection is closed.
         """
         return digest if digest in await self._keys.digests() else b""
 

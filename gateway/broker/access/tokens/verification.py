@@ -103,7 +103,10 @@ def header_of(token: bytes) -> Header | None:
 
 
 def refuse_unsigned(token: bytes, header: Header, rules: TokenRules) -> None:
-    """Raise TokenRefused if a token can be rejected without looking up a key."""
+    """Raise TokenRefused if a token can be rejected by its length or its header alone.
+
+    No key is looked up.
+    """
     if len(token) > TOKEN_BYTES_MAX:
         raise TokenRefused(f"a token of {len(token)} bytes, at most {TOKEN_BYTES_MAX} are read")
     if header.algorithm not in rules.algorithms or header.algorithm not in FAMILIES:

@@ -54,7 +54,7 @@ class Query:
 
     @classmethod
     def of(cls, written: str) -> "Query":
-        """Parse a configured query such as `SELECT ... ${username} ...`."""
+        """Parse a query from the configuration, such as `SELECT ... ${username} ...`."""
         names = tuple(_PLACEHOLDER.findall(written))
         return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
 
@@ -221,7 +221,7 @@ class DatabaseUsers:
         return user
 
     async def _read(self, values: tuple[str, ...], login: Login, checks: Checks) -> User | None:
-        """Read a user from the database, or return None if there is no such user.
+        """Read a user from the database, or return None if the query returns no row.
 
         Raises DatabaseDown if the query fails, HashRefused if the row is invalid, and Busy or
         Abandoned if the query was not sent.

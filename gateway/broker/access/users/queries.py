@@ -44,7 +44,7 @@ Row = Mapping[str, object]
 
 
 class DatabaseDown(Exception):
-    """The database did not respond to a query. The message states the reason."""
+    """Error raised if the database did not respond to a query. The message states the reason."""
 
 
 class _StatementRefused(Exception):

@@ -43,7 +43,7 @@ class Batch:
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records added since the last part as a blob. The batch continues.
+        """Return the records added since the last part of the batch as a blob. The batch continues.
 
         All parts have the batch's number, and their sequence numbers are consecutive. A session's
         client identifier is in the first part that needs it.
@@ -66,7 +66,7 @@ class Batch:
         return blob
 
     def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
-        """End the batch and return its blob, or None if the batch has no records.
+        """End the batch and return its records as one blob, or None if the batch has no records.
 
         `wall_ms` is the wall time in milliseconds since 1970, and `clock` the quality of that time.
         """

@@ -100,7 +100,7 @@ class Origin(Word):
 
 
 class StartKind(Word):
-    """The state of the data that the broker found when it started."""
+    """The condition of the stored data at the broker's start."""
 
     NEW = 0
     CLEAN = 1

@@ -60,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Update the counts for a record that ends a delivery or the exchange of a held message."""
+        """Update the counts for a record that ends a delivery or a held message's exchange."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -102,6 +102,6 @@ class Lost:
             session.left(record.position)
 
     def skip(self, number: int, count: int) -> None:
-        """Count queue positions of a session for which no readable record exists."""
+        """Count queue positions of the session `number` for which no readable record exists."""
         if count > 0:
             self.skipped[number] = self.skipped.get(number, 0) + count

@@ -62,7 +62,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
 
 
 class _Reader:
-    """Reads the records of one blob, one after another."""
+    """Reader of the records of one blob, one after another."""
 
     def __init__(self, blob: Blob) -> None:
         self.data = blob.data

@@ -67,7 +67,7 @@ class Replay:
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
-        """Advance past a blob without applying it, because its facts are already in the tables."""
+        """Advance past a blob whose facts are already in the tables, without applying them."""
         self._stand_behind(blob)
         if not self._time_is_loaded:
             self._set_time(blob)

@@ -69,7 +69,7 @@ def takes(
 
 
 def retry(core: Core, connection: Connection, now: float) -> None:
-    """Process a connection's deferred packets again, unless the first one must still wait."""
+    """Process a connection's deferred packets again, unless the first of them must still wait."""
     put_off, session = connection.put_off, connection.session
     awaits = put_off.awaits
     if session is not None and awaits is not None and awaits.slows and put_off.packets:
@@ -164,7 +164,8 @@ def _put_off(
 def _waits_for_itself(core: Core, connection: Connection) -> bool:
     """Return True if only this connection's own acknowledgements can end its wait for a full queue.
 
-    The broker must then continue to read from the connection.
+    The broker must then continue to read from the connection. Other connections that wait for full
+    queues may be part of such a circle.
     """
     waits = connection
     for _ in range(CIRCLE_MAX):

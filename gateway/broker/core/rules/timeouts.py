@@ -89,10 +89,10 @@ def _judge_pace(core: Core, _: Timer, connection: Connection, now: float) -> Non
 
 
 def _end_before_connected(core: Core, _: Timer, connection: Connection, now: float) -> None:
-    """End a connection that was not accepted in time.
+    """End a connection whose client was not accepted in time.
 
-    If its login is still being checked, the client gets a CONNACK first, which allows it to try
-    again.
+    If the client's login is still being checked, the client gets a CONNACK first, which allows
+    another attempt.
     """
     if connection.state is ConnectionState.AUTHENTICATING:
         detail = "its login was not checked in time"

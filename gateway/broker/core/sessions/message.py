@@ -163,7 +163,7 @@ class Held(Exchange):
 
 @mypyc_attr(acyclic=True)
 class Delivery(Exchange):
-    """A message on its way to one session: first queued, then in flight."""
+    """Delivery of a message to one session, in which it is first queued and then in flight."""
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ class Meter:
         return self.packet_rate, self.byte_rate, self.journal_bytes_per_day
 
     def spend(self, packets_count: int, bytes_count: int, now: float) -> None:
-        """Count the packets and bytes of one read."""
+        """Count the packets and bytes of one read from a client."""
         if self._packets is None and self._bytes is None:
             return
         of_packets = 0.0 if self._packets is None else self._packets.spend(packets_count, now)
@@ -99,7 +99,7 @@ class Meter:
         return True
 
     def is_full(self, now: float) -> bool:
-        """Return True if the meter has recovered from all usage, so that it can be discarded."""
+        """Return True if earlier usage no longer counts, so that the meter can be discarded."""
         buckets = (self._packets, self._bytes, self._journal)
         return all(bucket is None or bucket.is_full(now) for bucket in buckets)
 

@@ -39,7 +39,7 @@ class Pace:
 
 
 class MemoryQueues:
-    """Total size of the queues of all clean sessions, which are only in memory."""
+    """Clean sessions with queued messages in memory, and the total size of their queues."""
 
     def __init__(self) -> None:
         self.bytes_count = 0
@@ -166,7 +166,7 @@ class Session:
             share.sessions += 1
 
     def has_room(self, limits: Limits, size_bytes: int) -> bool:
-        """Return True if another message of this size may be queued."""
+        """Return True if another message of this size may be queued without exceeding a limit."""
         return self.queued_count < limits.max_mqueue_len and self.has_bytes_left(limits, size_bytes)
 
     def has_bytes_left(self, limits: Limits, size_bytes: int) -> bool:
@@ -274,7 +274,7 @@ class Session:
         return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:
-        """Free memory of queued deliveries that are also on disk, except for the first `keep`."""
+        """Free the memory of queued deliveries that are also on disk, except the first `keep`."""
         waiting = self.waiting
         if not self.stored_count and not self.recent:
             if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:

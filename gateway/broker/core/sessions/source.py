@@ -50,7 +50,7 @@ def source_of(session: "Session") -> Source:
 
 
 class Sources:
-    """Publishers that were loaded from disk. All messages of a publisher share one object."""
+    """Cache of publishers loaded from disk. All messages of a publisher share one object."""
 
     def __init__(self) -> None:
         self._found: dict[str, Source] = {}

@@ -53,7 +53,7 @@ def own_bytes_of(topic_filter: str) -> int:
 
 
 def split_shared(topic_filter: str) -> tuple[str, str]:
-    """Return the group name and the filter of a shared subscription.
+    """Return the group name and the filter in a shared subscription's `$share/NAME/FILTER`.
 
     For any other filter, the group name is empty.
     """

@@ -82,7 +82,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Ability of a shared subscription's member to take a message now. Higher values are better."""
+    """Ability of a shared subscription's member to take a message now. Higher is better."""
 
     NEVER = 0
     LOST_AWAY = 1
@@ -99,7 +99,7 @@ class Readiness(IntEnum):
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
-    """Return the member's ability to take a message of this size and QoS now."""
+    """Return the ability of a member's session to take a message of this size and QoS now."""
     connection = session.connection
     if connection is not None and session.takes_at_once(connection, limits, qos):
         return Readiness.OPEN

@@ -67,7 +67,7 @@ class Wanted:
             raise Refused("bad_request", "'after' has to be a `next` of the same 'sort'") from None
 
     def key_of(self, session: Session) -> _Key:
-        """Return the sort key of a session."""
+        """Return the sort key of a session in the requested sort order."""
         if self.sort == "last_seen":
             return self._last_seen(session), session.client_id
         number = _SORTS.get(self.sort)

@@ -113,7 +113,7 @@ class Authentications:
     def begin(self, request: AuthenticationRequest) -> None:
         """Start the check for an authentication request.
 
-        After the core has received the result, `answered` is called, the constructor's callback.
+        The constructor's callback `answered` is called after the core has received the result.
         """
         connection = request.connection
         if not connection.is_open:

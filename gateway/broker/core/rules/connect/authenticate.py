@@ -38,7 +38,10 @@ REFUSAL_REASONS: Final = {
 def check_password(
     core: Core, connection: Connection, packet: Connect, username: str, now: float
 ) -> None:
-    """Request a check of the password in a CONNECT."""
+    """Request a check of the password in a CONNECT, unless too many logins were made.
+
+    If a login rate is exceeded, the client is refused instead.
+    """
     limit = core.login_rates.spent(username, now)
     share = connection.share
     if not limit and share is not None and not share.has_login(now):

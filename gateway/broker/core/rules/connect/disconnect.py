@@ -50,7 +50,7 @@ def seal(core: Core) -> None:
 
 
 def committed(core: Core) -> None:
-    """Forget the sessions that ended in the batch, because their end is durable now."""
+    """Forget the clients whose sessions ended in the committed batch."""
     core.ended_clients_sealed = set()
 
 
@@ -100,7 +100,7 @@ def end(
     now: float,
     violation: Violation | None = None,
 ) -> None:
-    """End an open connection. Its will is published, and a clean session ends too.
+    """End a connection, if it is still open. Its will is published, and a clean session ends too.
 
     `violation` is sent to an MQTT 5.0 client as reason code and reason string.
     """
@@ -201,7 +201,7 @@ def schedule_will(core: Core, session: Session, now: float) -> None:
 
 
 def end_session(core: Core, session: Session, reason: EndReason, now: float) -> None:
-    """End a session. If its will has not been published yet, publish it first."""
+    """End a session. A will that has not been published is published first."""
     if session.will is not None:
         publish.publish_will(core, session, now)
     shared_subscriptions.begin(core, session, now)
@@ -255,7 +255,7 @@ def _expiry_of(core: Core, session: Session) -> float | None:
 
 
 def expire(core: Core, session: Session, now: float) -> None:
-    """End a session whose expiry timer fired, unless its client has returned since."""
+    """End a session when its expiry timer has fired, unless the client has returned since."""
     if now >= session.expiry_timer_due:
         session.expiry_timer_due = NO_TIMER
     expiry = _expiry_of(core, session)

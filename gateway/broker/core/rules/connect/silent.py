@@ -33,7 +33,7 @@ def add(core: Core, connection: Connection) -> None:
 
 
 def heard(core: Core, connection: Connection) -> None:
-    """Remove a connection from the silent connections, because its first packet has arrived."""
+    """Remove a connection from the list of silent connections, because a packet has arrived."""
     core.silent.pop(connection, None)
 
 

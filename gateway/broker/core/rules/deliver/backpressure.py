@@ -57,7 +57,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _is_filled(core: Core, session: Session, percent: int) -> bool:
-    """Return True if a queue has used at least this percentage of one of its limits."""
+    """Return True if a queue has used at least `percent` % of one of its limits."""
     limits = core.limits
     if 100 * session.queued_count >= percent * limits.max_mqueue_len:
         return session.queued_count > 0

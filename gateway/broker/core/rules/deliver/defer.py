@@ -59,7 +59,7 @@ def defer(core: Core, connection: Connection, packet: Publish) -> None:
 def _forget_closed(core: Core) -> None:
     """Remove closed connections from the list of connections with deferred packets.
 
-    Otherwise clients that reconnect constantly would use up memory.
+    Otherwise the list would use up memory if clients reconnect constantly.
     """
     if len(core.deferred) > 2 * core.deferred_open_count:
         core.deferred = {each: None for each in core.deferred if each.is_open}

@@ -79,7 +79,7 @@ def deliver_qos0(core: Core, session: Session, message: Message, flags: int, fra
 
 
 def _count_too_large(core: Core, session: Session, message: Message) -> None:
-    """Count a message that is dropped because it exceeds the client's maximum packet size.
+    """Count a message as dropped because it exceeds the client's maximum packet size.
 
     Source: [MQTT5-3.1.2-25].
     """

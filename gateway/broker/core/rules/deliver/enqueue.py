@@ -27,7 +27,7 @@ all."""
 
 
 def apply_policies(core: Core, now: float) -> None:
-    """Apply changed `when_full` policies to all sessions."""
+    """Apply the configured `when_full` policies to all sessions after a start or a change."""
     for session in core.state.sessions.values():
         session.when_full = core.limits.when_full(session.client_id)
         if session.slows and session.connection is not None:
@@ -52,7 +52,7 @@ def add(core: Core, session: Session, message: Message, flags: int) -> None:
 
 
 def _has_memory(core: Core, session: Session, memory: MemoryQueues, size_bytes: int) -> bool:
-    """Return True if there is memory for another message of a clean session.
+    """Return True if there is memory to queue another message for a clean session.
 
     If necessary, messages of the largest queue are dropped, unless that is this session's queue.
     """
@@ -96,7 +96,7 @@ def _reason_of(core: Core, session: Session) -> DropReason:
 
 
 def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bool:
-    """Return True if a queue accepts another message although it has reached its limit."""
+    """Return True if a queue that has reached its limit still accepts another message."""
     if session.when_full is WhenFull.DROP_NEWEST:
         return False
     if session.when_full is WhenFull.REFUSE:
@@ -186,7 +186,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _let_publishers_go_on(core: Core, session: Session, now: float) -> None:
-    """Process the packets that wait for this queue, if it has shrunk to half of its limits."""
+    """Process the deferred packets that wait for this queue, if it is at most half full again."""
     limits = core.limits
     if (
         2 * session.queued_count <= limits.max_mqueue_len

@@ -1,7 +1,7 @@
 """Checks that apply to every PUBLISH from a client, at any QoS.
 
-They resolve topic aliases, check limits and permissions, create the message, and decide whether it
-must be recorded. A violation states what was expected.
+The functions resolve topic aliases, check limits and permissions, create the message, and decide
+whether the message must be recorded. The text of a violation states what was expected.
 """
 
 from gateway.broker.core.core import Core
@@ -170,7 +170,7 @@ def message_of(core: Core, packet: Publish) -> Message:
 
 
 def must_record(core: Core, session: Session, message: Message, route: Route) -> bool:
-    """Return True if a message must be recorded. Messages held at QoS 2 are recorded already."""
+    """Return True if a message must be recorded. Messages held at QoS 2 are already recorded."""
     if route.logged or message.retain:
         return True
     if message.qos and (route.durable or session.persistent):
@@ -189,10 +189,10 @@ def record(core: Core, session: Session, message: Message, route: Route) -> None
 
 
 def record_again(core: Core, session: Session, message: Message) -> Message:
-    """Record a message again for another session, if only a clean session still had it.
+    """Record a message again for another session, if only a clean session still had the message.
 
-    The earlier record may have been removed from disk when the last persistent receiver
-    acknowledged the message.
+    Return the recorded message. The earlier record may have been removed from disk when the last
+    persistent receiver acknowledged the message.
     """
     again = message
     if message.batch >= 0:

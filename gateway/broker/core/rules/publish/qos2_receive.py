@@ -152,7 +152,7 @@ def receive_pubrel(
 
 
 def _is_refused_since(core: Core, session: Session, message: Message) -> bool:
-    """Return True if the access rules have changed, and now deny a held message."""
+    """Return True if the publisher of a held message is no longer allowed to publish it."""
     permissions = core.permissions
     return permissions.restricted and permissions.refuses_publish(
         session, message.topic, 2, message.retain

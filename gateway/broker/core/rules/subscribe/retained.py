@@ -93,7 +93,7 @@ def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
 
 
 def want(core: Core, connection: Connection, subscription: Subscription) -> None:
-    """Add a new subscription to the list of those whose retained messages will be sent."""
+    """Add a new subscription to those whose retained messages must be sent to a connection."""
     replaying = core.replays.get(connection)
     if replaying is None:
         replaying = PendingReplay()
