@@ -164,7 +164,7 @@ class Broker:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
-        """Process the authenticator's answer to one of the requests in `effects.logins`."""
+        """Process the authenticator's answer to a request that was taken from `effects.logins`."""
         self._time.advance(now)
         receive.authenticated(self.core, connection, answer, now)
 

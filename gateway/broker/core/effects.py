@@ -98,7 +98,10 @@ class AuthenticationAnswer:
 
 
 class Effects:
-    """The core's requests to the event loop, in a list for each kind. Taking a list empties it."""
+    """The core's requests to the event loop, in one list for each kind of request.
+
+    The methods that return a list also empty the list.
+    """
 
     def __init__(self) -> None:
         self.writes: list[Connection] = []

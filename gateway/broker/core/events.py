@@ -65,7 +65,7 @@ class Unsubscribed:
 
 
 class Published:
-    """Event that a message or will was forwarded to its subscribers (at QoS 2, after PUBREL)."""
+    """Event that a message or will was forwarded to its subscribers, at QoS 2 after PUBREL."""
 
     def __init__(
         self, client_id: str, topic: str, payload: bytes, qos: int, retain: bool, is_will: bool
@@ -92,7 +92,7 @@ class Delivered:
 class Dropped:
     """Event that a message will not reach a client.
 
-    With the reasons `no_member` and `await_rel_timeout` it will not reach any client.
+    With the reasons `no_member` and `await_rel_timeout`, the message will not reach any client.
     """
 
     def __init__(self, client_id: str, topic: str | None, reason: str) -> None:

@@ -36,7 +36,7 @@ class Flapping:
         self._found: dict[str, str] = {}
 
     def left(self, client_id: str, address: str, now: float) -> None:
-        """Count a disconnection of a client, which had connected successfully before."""
+        """Count a disconnection of a client whose CONNECT was accepted."""
         window = self._windows.get(client_id)
         if window is None or now - window.began_at > self.window_seconds:
             self._windows.pop(client_id, None)

@@ -175,7 +175,7 @@ class Limits:
         self.quotas = Quotas()
 
     def when_full(self, client_id: str) -> WhenFull:
-        """Return the behaviour of a client's queue when it is full."""
+        """Return the policy that decides what happens when a client's queue is full."""
         return WhenFull.SLOW if self.when_full_of is None else self.when_full_of(client_id)
 
     def window_of(self) -> int:

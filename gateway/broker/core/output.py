@@ -29,7 +29,7 @@ class Withheld:
 
 
 class SealedBatch:
-    """A batch to commit, with the packets that are sent once it is durable.
+    """A batch to commit, with the packets that are sent once the batch is durable.
 
     `blob` is the batch's encoding for the journal, or None if nothing was recorded.
     """
@@ -152,7 +152,7 @@ class Output:
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close the connection once the current batch, which records its end, is durable."""
+        """Close the connection once the current batch, which records the closing, is durable."""
         self.departing.append(connection)
 
     def waits(self) -> bool:

@@ -46,7 +46,7 @@ class Owners:
     # -- sessions
 
     def opened(self, session: Session) -> None:
-        """Count a new session and everything that it contains."""
+        """Count a new session, with its subscriptions and messages."""
         if session.owner is None:
             self._add(session, self.get(name_of(session)))
 

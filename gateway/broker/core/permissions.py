@@ -92,7 +92,7 @@ class AccessRules:
         return True
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
-        """Return True if a client may publish to a topic, by PUBLISH or with its will."""
+        """Return True if a client may publish to a topic, with a PUBLISH or as its will."""
         return True
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
@@ -104,7 +104,7 @@ class AccessRules:
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
-        """Return True if a client may receive messages of a topic to which it is subscribed."""
+        """Return True if a client with a matching subscription may receive messages of a topic."""
         return True
 
 

@@ -58,7 +58,7 @@ class Quotas:
     """The quota of each user. This base class limits nothing. Subclasses override `quota_of`."""
 
     def quota_of(self, username: str) -> Quota:
-        """Return a user's quota. NO_USER and LOCAL_PROGRAMS are valid names too."""
+        """Return a user's quota. The names NO_USER and LOCAL_PROGRAMS are valid as well."""
         if username == LOCAL_PROGRAMS:
             return Quota(LOCAL)
         return Quota(USER if username else ANONYMOUS)

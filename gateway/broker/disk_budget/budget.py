@@ -135,7 +135,7 @@ class Rules:
     def taken_again_from(self) -> int:
         """Free space in bytes from which new data is accepted again after the disk was full.
 
-        It is larger than the minimum, so that the state does not alternate quickly.
+        This limit is larger than the minimum, so that the state does not alternate quickly.
         """
         return self.free_min + self.free_min // 2
 

@@ -156,9 +156,9 @@ def _item_of(data_dir: Path, path: Path, kind: Kind) -> list[Item]:
 
 
 def remove(data_dir: Path, item: Item) -> bool:
-    """Remove a file or folder. Return False if it did not exist.
+    """Remove a file or folder. Return False if the path did not exist.
 
-    Raises OSError if it cannot be removed.
+    Raises OSError if the file or folder cannot be removed.
     """
     path = data_dir / item.path
     try:

@@ -91,7 +91,7 @@ class Hooks:
     # -- on the loop's thread
 
     def observe(self, event: Event) -> None:
-        """Accept an event from the core, or drop and count it if too many events are waiting."""
+        """Queue an event from the core, or drop and count the event if too many are waiting."""
         weight_bytes = _weight_of(event)
         if (
             self.waiting() >= WAITING_EVENTS_MAX

@@ -97,7 +97,7 @@ class Reloader:
         """Digests of the files that the current sources of users were created from."""
 
     def reload(self) -> dict[str, Any]:
-        """Read configuration, users, rules and certificates again, and apply them.
+        """Read configuration, users, rules and certificates again, and apply the changes.
 
         Returns:
             The changed keys and the keys that need a restart, as in docs/formats/control-socket.md.
@@ -146,7 +146,7 @@ class Reloader:
     def _authenticator_of(
         self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
     ) -> Authenticator | None:
-        """Return an authenticator for changed sources of users, or None if they are unchanged.
+        """Return an authenticator for changed sources of users, or None if no source has changed.
 
         A source whose settings and files are unchanged is reused with its cache.
         """

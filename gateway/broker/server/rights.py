@@ -63,9 +63,9 @@ def bridge_user_of(configuration: Configuration) -> str | None:
 
 
 def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
-    """Return the names of all users, or None if they cannot be listed.
+    """Return the names of all users, or None if the users cannot be listed.
 
-    They cannot be listed if a certificate or a source other than the password file may name users.
+    A list is impossible if a certificate or a source other than the password file may name users.
     """
     others = {*configuration.access.sources} - {"password_file"}
     return None if users is None or others or _proves_users(configuration) else users.usernames

@@ -143,7 +143,7 @@ def apply_rules(broker: Broker, rules: FileRules | None) -> None:
 
 
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
-    """Assign the bridge's sessions to its user, because they may be older than the first users.
+    """Assign the bridge's sessions to the bridge's user, since they may be older than all users.
 
     A client with a user name is not allowed to resume a session without a user name. Unless the
     sessions are assigned, the bridge's messages in flight would wait until an operator deletes the

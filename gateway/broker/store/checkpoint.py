@@ -46,7 +46,7 @@ Item = TypeVar("Item")
 
 
 class Checkpoint:
-    """A checkpoint in progress. Call `step` within a transaction until it returns True."""
+    """A checkpoint in progress. Call `step` within a transaction until `step` returns True."""
 
     def __init__(
         self,

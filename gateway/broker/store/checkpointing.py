@@ -91,7 +91,7 @@ class CheckpointSchedule:
     def lacks_room(self) -> bool:
         """True if a checkpoint waits for `resume` because the disk was too full for its rows.
 
-        Meanwhile the journal grows, and none of it is dropped.
+        Meanwhile the journal grows, and no part of the journal is dropped.
         """
         return self._checkpoint is not None and self._rows_wait
 

@@ -83,7 +83,7 @@ def refuse_newer_database(path: Path) -> None:
 
 
 def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise OtherFormat if a database must be migrated first. An audit cannot migrate it."""
+    """Raise OtherFormat if a database must be migrated first, which an audit cannot do."""
     found = format_of(connection)
     if found is not None and found in {str(each) for each in range(1, JOURNAL_IS_FILES)}:
         raise OtherFormat(

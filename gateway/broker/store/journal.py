@@ -159,7 +159,7 @@ class Journal:
             self._begin_file(first_sequence, blob, source)
 
     def _file_with_room(self, size_bytes: int) -> Path | None:
-        """Return the spare or reserve file, whichever first has `size_bytes` or more, or None."""
+        """Return the first of the spare and the reserve file that has `size_bytes`, or None."""
         for name in (SPARE_NAME, RESERVE_NAME):
             path = self.folder / name
             if path.exists() and path.stat().st_size >= size_bytes:

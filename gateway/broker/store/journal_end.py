@@ -90,9 +90,9 @@ class EndRecord:
         self._descriptor = -1
 
     def begin(self, end: JournalEnd) -> None:
-        """Open the record and write it durably. On a full disk the broker runs without a record.
+        """Open the record's file and write `end` durably.
 
-        Raises OSError for other errors.
+        On a full disk the broker runs without a record. Raises OSError for other errors.
         """
         self._store = bytes.fromhex(end.store)
         self._file_number = end.file_number

@@ -17,7 +17,9 @@ ALL: Final = "all"
 
 
 def mark(state: State, value: str | None) -> None:
-    """Mark sessions whose owner is unknown. The first user who resumes one becomes its owner.
+    """Mark sessions whose owner is unknown.
+
+    The first user who resumes such a session becomes its owner.
 
     Args:
         state: state with all sessions loaded.

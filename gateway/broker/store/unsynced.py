@@ -49,7 +49,7 @@ class _File:
 
 
 class Unsynced:
-    """Writer of the two files for records that are not synced. Only one thread may use it."""
+    """Writer of the two files for records that are not synced. Use it in one thread only."""
 
     def __init__(self, folder: Path, boot_before: str) -> None:
         self._salt = secrets.token_bytes(SALT_BYTES)

@@ -181,7 +181,10 @@ class Decoder:
         )
 
     def _keep(self, data: bytes, position: int) -> None:
-        """Buffer the start of an incomplete packet. Raises Malformed if it cannot become valid."""
+        """Buffer the start of an incomplete packet.
+
+        Raises Malformed if the packet cannot become valid.
+        """
         check_first_byte(data[position], self.version, self._from_client)
         self._partial_size_bytes = self._declared_size_bytes(data, position)
         self._partial += data[position:]

@@ -34,7 +34,7 @@ def decode_publish(  # noqa: PLR0917 - hot: keywords cost
     from_client: bool,
     allows_control_characters: bool,
 ) -> Publish:
-    """Decode data[position:stop], with its topic at `start`. Raises Malformed if invalid."""
+    """Decode the PUBLISH data[position:stop], with its topic at `start`, or raise Malformed."""
     first = data[position]
     qos = first >> 1 & 3
     if qos == 3 or (qos == 0 and first & 0x08):

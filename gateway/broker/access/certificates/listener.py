@@ -92,9 +92,9 @@ class Loaded:
     """SHA-256 digests of the certificates in the file `ca`."""
 
     def days_left(self, now: float) -> int:
-        """Return the whole days until the certificate expires.
+        """Return the number of whole days until the certificate expires.
 
-        After the expiry they are negative.
+        The number is negative if the certificate has already expired.
         """
         return int((self.not_after - now) // DAY_SECONDS)
 

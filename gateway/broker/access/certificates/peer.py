@@ -23,7 +23,7 @@ class Peer(NamedTuple):
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
     """Return the details of a client's certificate that are stored with the connection.
 
-    `certificate` is the verified certificate in DER. Raises NotDer if it cannot be parsed.
+    `certificate` is the verified certificate in DER. Raises NotDer if the DER is invalid.
     """
     chain = _verified_chain_of(tls)
     anchor = hashlib.sha256(chain[-1]).digest() if chain else None

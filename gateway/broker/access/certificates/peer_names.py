@@ -38,7 +38,7 @@ def user_of(peer: Mapping[str, Any], username: str) -> str | None:
 
 
 def checked_user(name: str) -> str:
-    """Return `name` if it is a valid user name. Raises NoUser if it is not."""
+    """Return `name` if it is a valid user name. Raises NoUser otherwise."""
     is_long = len(name.encode()) > USERNAME_BYTES_MAX
     if not name or is_long or "\0" in name or has_control_character(name):
         raise NoUser(f"the certificate's name {name[:64]!r} cannot be a user's")

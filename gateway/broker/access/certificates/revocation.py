@@ -116,7 +116,7 @@ def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Ele
 
 
 def _elements(data: bytes, position: int, end: int) -> Iterator[_Element]:
-    """Yield the DER elements between two positions, without parsing their contents."""
+    """Yield the DER elements between two offsets in `data`, without parsing their contents."""
     while position < end:
         header = data[position : position + 2]
         if len(header) < 2:

@@ -33,7 +33,7 @@ Parameters = ParamSpec("Parameters")
 
 
 class Checks:
-    """Runs the checks of passwords and tokens, and decides their order."""
+    """Runs the checks of passwords and tokens, and decides which waiting login is checked next."""
 
     def __init__(self, guesses: Guesses) -> None:
         self.guesses = guesses
@@ -81,7 +81,9 @@ class Checks:
         *arguments: Parameters.args,
         **keywords: Parameters.kwargs,
     ) -> Result:
-        """Call `check` in a thread when it is the login's turn, and return its result.
+        """Call `check` with the given arguments in a thread, and return the call's result.
+
+        The call waits until it is the login's turn.
 
         Raises:
             Busy: too many logins are queued.

@@ -17,7 +17,7 @@ def _is_wanted() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Credentials of a client that wants to log in, and where it connects from."""
+    """Credentials of a client that wants to log in, and the address from which it connects."""
 
     username: str
     """The user name in the packet; may be empty."""
@@ -38,7 +38,7 @@ class Login:
 
     @property
     def origin(self) -> str:
-        """The network origin of the client. See `origin_of`."""
+        """The network origin of the client, as returned by `origin_of`."""
         return origin_of(self.address)
 
 

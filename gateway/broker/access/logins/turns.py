@@ -61,12 +61,12 @@ class Queue:
         self.count = 0
 
     def add(self, ticket: Ticket) -> None:
-        """Append a login to its user's queue."""
+        """Append a login to the queue of its user."""
         self.by_user.setdefault(ticket.place.user, deque()).append(ticket)
         self.count += 1
 
     def take(self, ticket: Ticket) -> None:
-        """Remove a login, and move its user to the end of the processing order."""
+        """Remove a login, and move the login's user to the end of the processing order."""
         waiting = self.by_user[ticket.place.user]
         waiting.remove(ticket)
         self.count -= 1
@@ -76,7 +76,7 @@ class Queue:
             del self.by_user[ticket.place.user]
 
     def heads(self) -> list[Ticket]:
-        """Return the next login of each user, in the order of processing."""
+        """Return the next login of each user, in the order in which the users are processed."""
         return [waiting[0] for waiting in self.by_user.values()]
 
     def newest_of_the_largest(self) -> Ticket:

@@ -19,10 +19,10 @@ KEY_FILE = "decoy-key"
 
 
 def load_key(directory: Path) -> bytes:
-    """Load the secret key from a directory. Create a new key if it is missing or damaged.
+    """Load the secret key from a directory. Create a new key if the key is missing or damaged.
 
-    With a new key, unknown users get different salts than before. Nothing else changes. Raises
-    OSError if the key can be neither read nor written.
+    A new key only has the effect that unknown users get different salts than before. Raises OSError
+    if the key can be neither read nor written.
     """
     path = directory / KEY_FILE
     try:

@@ -74,9 +74,9 @@ class PasswordFile:
 
     @classmethod
     def load(cls, path: Path) -> "PasswordFile":
-        """Load the file.
+        """Load the password file.
 
-        Raises PasswordFileError if it is invalid, naming the first invalid line.
+        Raises PasswordFileError if the file is invalid. The message names the first invalid line.
         """
         try:
             with path.open("rb") as file:
@@ -231,7 +231,7 @@ class Imported:
 
 
 def import_users(path: Path, source: Path) -> Imported:
-    """Add the users from another password file, such as Mosquitto's, with their hashes.
+    """Add the users from the password file `source`, such as Mosquitto's, with their hashes.
 
     Raises:
         PasswordFileError: one of the files cannot be used. Nothing was changed.

@@ -44,7 +44,7 @@ class MosquittoHash:
     def holds(self, password: bytes) -> bool:
         """Return True if this is the hash of `password`.
 
-        The time taken does not depend on the result, so it reveals nothing about the hash.
+        The time taken does not depend on the result, so the time reveals nothing about the hash.
         """
         if self.iterations:
             found = hashlib.pbkdf2_hmac("sha512", password, self.salt, self.iterations)

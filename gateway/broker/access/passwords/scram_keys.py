@@ -51,7 +51,7 @@ class ScramKeys:
     def holds(self, password: bytes) -> bool:
         """Return True if these are the keys of `password`.
 
-        The time taken does not depend on the result, so it reveals nothing about the keys.
+        The time taken does not depend on the result, so the time reveals nothing about the keys.
         """
         try:
             text = prepared_of(password.decode(), stored=False)
@@ -77,9 +77,10 @@ def keys_of(password: str, *, salt: bytes, iterations: int) -> ScramKeys:
 
 @lru_cache(maxsize=EMPTY_CHECKED_MAX)
 def are_of_empty_password(keys: ScramKeys) -> bool:
-    """Return True if the keys were derived from an empty password. Such a user is always rejected.
+    """Return True if the keys were derived from an empty password.
 
-    The check costs as much as a check of a password, and its result is cached.
+    A user with an empty password is always rejected. The check costs as much as a check of a
+    password, and the result is cached.
     """
     stored_key, _ = _derived("", salt=keys.salt, iterations=keys.iterations)
     return hmac.compare_digest(stored_key, keys.stored_key)

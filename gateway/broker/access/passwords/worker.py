@@ -46,7 +46,7 @@ class PasswordHash(Protocol):
     def holds(self, password: bytes) -> bool:
         """Return True if this is the hash of `password`.
 
-        The time taken does not depend on the result, so it reveals nothing about the hash.
+        The time taken does not depend on the result, so the time reveals nothing about the hash.
         """
 
 

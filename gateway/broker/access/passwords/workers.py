@@ -58,7 +58,10 @@ ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
 
 
 class WorkerFailed(Exception):
-    """A password could not be checked, because its worker process did not start or exited."""
+    """Error raised if a password could not be checked.
+
+    The worker process did not start, or exited.
+    """
 
 
 class _Starved(Exception):
@@ -81,7 +84,7 @@ class PasswordWorkers:
         self._all: set[_Worker] = set()
 
     async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
-        """Return, for each hash, whether it is the hash of `password`.
+        """Check a password against several hashes, and return one Boolean for each hash.
 
         Each concurrent check runs in its own process. The caller limits the number of concurrent
         checks.
@@ -224,7 +227,7 @@ class _Worker:
         return answer
 
     def end(self) -> None:
-        """Kill the process and wait until it has exited."""
+        """Kill the worker process and wait until the process has exited."""
         self._socket.close()
         self.process.kill()
         self.process.wait()

@@ -87,7 +87,7 @@ class FileRules(AccessRules):
     # -- decisions for the core
 
     def may_connect(self, client: Client) -> bool:
-        """Return True if a client may connect. See `decide`."""
+        """Return True if a client may connect, according to `decide`."""
         return self._allowed(self._rights_of(client).connect)
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:

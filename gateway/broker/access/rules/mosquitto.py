@@ -70,9 +70,9 @@ def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
 
 
 def _access_of(rest: str) -> tuple[str, str]:
-    """Return the access mode and the topic in a line without its keyword.
+    """Return the access mode and the topic in `rest`, a line without its keyword.
 
-    Topics may have spaces.
+    The topic may contain spaces.
     """
     first, _, topic = rest.partition(" ")
     if first in _ACTIONS and topic.strip():

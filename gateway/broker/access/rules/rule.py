@@ -102,7 +102,7 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule in the access rules file."""
+    """One rule in the access rules file, with its position and text."""
 
     line: int
     """Line number in the file, starting at 1."""

@@ -27,7 +27,7 @@ class NotFetched(Exception):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Rejects HTTP redirects, because they could lead from TLS to plain HTTP.
+    """Rejects HTTP redirects, because a redirect could lead from TLS to plain HTTP.
 
     The final URL must be configured instead.
     """

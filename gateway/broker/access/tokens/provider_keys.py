@@ -36,7 +36,10 @@ Fetch = Callable[[], list[Key]]
 
 
 class Unavailable(Exception):
-    """No keys are available: they could not be fetched, and the cached keys have expired."""
+    """Error raised if no keys are available.
+
+    The keys could not be fetched, and the cached keys have expired.
+    """
 
 
 class ProviderKeys:
@@ -86,7 +89,7 @@ class ProviderKeys:
         return self._digests
 
     def close(self) -> None:
-        """Stop fetching. A fetch that is already running finishes on its own."""
+        """Stop fetching the keys. A fetch that is already running finishes on its own."""
         if self._fetching is not None:
             self._fetching.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -133,7 +136,7 @@ class ProviderKeys:
 
 
 def material_of(key: Key) -> bytes:
-    """Return the parameters that identify a key independently of its name (RFC 7638)."""
+    """Return the parameters that identify a key without regard to the key's name (RFC 7638)."""
     members = {name: key[name] for name in _MATERIAL if name in key}
     return json.dumps(members, sort_keys=True).encode()
 
@@ -141,7 +144,8 @@ def material_of(key: Key) -> bytes:
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
     """Return the keys in a key set that can verify signatures.
 
-    Raises NotFetched if `document` is not a key set. `source` is its path or URL for the message.
+    Raises NotFetched if `document` is not a key set. `source` is the path or URL of the key set,
+    for the message.
     """
     keys = document.get("keys")
     if not isinstance(keys, list) or len(keys) > KEYS_MAX:

@@ -128,7 +128,7 @@ class TokenUsers:
 
     @property
     def problem(self) -> str | None:
-        """The reason why keys cannot be fetched now, or None if they can."""
+        """The reason why keys cannot be fetched now, or None if they can be fetched."""
         failure = self._keys.failure
         return None if failure is None else f"the identity provider's keys: {failure}"
 

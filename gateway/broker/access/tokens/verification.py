@@ -85,7 +85,7 @@ class Token:
 
 
 def header_of(token: bytes) -> Header | None:
-    """Return the header of a password that looks like a signed token, or None if it does not."""
+    """Return the header of a password that looks like a signed token, otherwise None."""
     parts = token.split(b".", 3)
     if len(parts) != 3 or not all(parts) or not token.isascii():
         return None
@@ -155,7 +155,7 @@ def token_of(
 
 
 def _reason_of(error: jwt.PyJWTError) -> str:
-    """Return the reason for a rejection.
+    """Return the reason for a rejection, without quoting the token.
 
     PyJWT's own messages may quote the token, so they are not used.
     """
@@ -176,7 +176,7 @@ def _reason_of(error: jwt.PyJWTError) -> str:
 def _key_of(key: Mapping[str, Any], algorithm: str) -> jwt.PyJWK:
     """Return a PyJWT key for the given algorithm.
 
-    Raises TokenRefused if the key does not fit the algorithm, or PyJWTError if it is invalid.
+    Raises TokenRefused if the key does not fit the algorithm, or PyJWTError if the key is invalid.
     """
     kind, curve = FAMILIES[algorithm]
     if key.get("kty") != kind or (curve is not None and key.get("crv") != curve):

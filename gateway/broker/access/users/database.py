@@ -59,7 +59,7 @@ class Query:
         return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
 
     def values_of(self, login: Login) -> tuple[str, ...]:
-        """Return a login's values for the placeholders in the statement, in the order of these."""
+        """Return a login's values for the placeholders in the statement, in their order."""
         known = {
             "username": login.username,
             "clientid": login.client_id,
@@ -187,7 +187,7 @@ class DatabaseUsers:
 
     @property
     def problem(self) -> str | None:
-        """The reason why the database does not respond now, or None if it does."""
+        """The reason why the database does not respond now, or None if the database responds."""
         failure = self._database.failure
         return None if failure is None else f"the database of users: {failure}"
 

@@ -48,7 +48,7 @@ class DatabaseDown(Exception):
 
 
 class _StatementRefused(Exception):
-    """The server reported that it cannot execute the statement with the given values."""
+    """Error raised if the server cannot execute the statement with the given values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from gateway.broker.core.effects import AuthenticationAnswer
 class Exchange(Protocol):
     """The enhanced authentication exchange of one client.
 
-    It responds to the client's messages in order.
+    The exchange responds to the client's messages in order.
     """
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
@@ -45,9 +45,9 @@ class Source(Protocol):
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check a login.
 
-        Return `Proven` if the login is accepted, a rejection if it is not, or None if this source
-        does not know the user. Raises Busy if too many logins are queued, and Abandoned if the
-        client no longer waits.
+        Return `Proven` if the login is accepted, a rejection if it is rejected, or None if this
+        source does not know the user. Raises Busy if too many logins are queued, and Abandoned if
+        the client no longer waits.
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:

@@ -9,7 +9,7 @@ from gateway.broker.core.sessions.session import Session
 
 
 class Batch:
-    """Collects the records of the current batch until `seal` encodes them as one blob.
+    """Collects the records of the current batch until `seal` encodes all of them as one blob.
 
     The blob is then committed to the journal with one fsync.
     """

@@ -50,7 +50,9 @@ class JournalBatch:
 
 
 def decode(data: bytes) -> JournalBatch:
-    """Decode a blob to the events of its batch. The `payload` of a message is raw bytes.
+    """Return the events of the batch that is encoded in a blob.
+
+    The `payload` of a message is raw bytes.
 
     Raises:
         DamagedBlob: the blob is truncated, changed, or of an unknown version.

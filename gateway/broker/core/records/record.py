@@ -50,7 +50,7 @@ class Connected(Record):
 
 @mypyc_attr(acyclic=True)
 class Ended(Record):
-    """A SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED record. Each kind has its own reasons."""
+    """A SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED record. Reasons depend on the kind."""
 
     def __init__(
         self, kind: RecordKind, session: int, reason: CloseReason | EndReason | WillClearReason

@@ -162,7 +162,7 @@ class Recorder(Batch):
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Record that the first message of the queue was dropped, and remove it from the queue."""
+        """Record that the first message of the queue was dropped, and remove this message."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(

@@ -55,7 +55,7 @@ def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
 def write_exchange(
     records: BytesWriter, kind: RecordKind, session: int, packet_id: int, message: int
 ) -> None:
-    """Write an EXCHANGE_RECORD, or the first part of another record with the same fields."""
+    """Write an EXCHANGE_RECORD, or the first part of a longer record with the same fields."""
     write_head(records, kind, session)
     write_u16(records, packet_id)
     write_u64(records, message)

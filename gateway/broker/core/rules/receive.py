@@ -164,9 +164,10 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
 
 
 def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, now: float) -> None:
-    """Close a connection with a malformed or too large CONNECT, or an AUTH before CONNACK.
+    """Close a connection because of a packet that cannot be accepted before CONNACK.
 
-    CONNACK is sent only if the client's protocol version has a code for the reason.
+    The packet is a malformed or too large CONNECT, or an AUTH. CONNACK is sent only if the client's
+    protocol version has a code for the reason.
     """
     version = connection.version or malformed.protocol_level
     reason, code = malformed.reason, malformed.reason_code
@@ -182,7 +183,8 @@ def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, 
 def end_for(core: Core, connection: Connection, violation: Violation, now: float) -> None:
     """Close a connection because its client has violated the protocol.
 
-    Its will is published, as after every unclean end. Sources: [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
+    The client's will is published, as after every unclean end. Sources: [MQTT-4.8.0-1],
+    [MQTT5-4.13.1-1].
     """
     if not connection.is_open:
         return

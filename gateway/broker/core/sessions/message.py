@@ -54,7 +54,7 @@ and its entry among the retained messages. Measured with the compiled core: 460.
 
 
 def retained_bytes_of(topic: str, size_bytes: int) -> int:
-    """Return the memory size of a retained message. `size_bytes` is its size in a queue."""
+    """Return the memory that a retained message takes. `size_bytes` is its size in a queue."""
     return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
 
 
@@ -105,7 +105,7 @@ class Message:
         return len(self.topic_field) + len(self.payload) + len(self.forwarded)
 
     def retained_bytes(self) -> int:
-        """Return the maximum memory size of the message when it is retained."""
+        """Return the maximum memory that the message takes when it is retained, in bytes."""
         return retained_bytes_of(self.topic, self.size_bytes())
 
     def username(self) -> str | None:

@@ -48,7 +48,10 @@ class Share:
         return self.prefix + limit + self.suffix
 
     def meters(self, now: float) -> tuple[Meter, ...]:
-        """Return the meters that limit a new connection: first its own, then the shared one."""
+        """Return the meters that limit a new connection.
+
+        The connection's own meter comes first, then the meter of all connections together.
+        """
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:
             found = (
@@ -76,7 +79,7 @@ class Share:
         return not self.login_rate or logins is None or logins.has_one(now)
 
     def take_login(self, now: float) -> bool:
-        """Count a login. Return False if it exceeds the rate."""
+        """Count a login. Return False if the login exceeds the rate."""
         rate = float(self.login_rate)
         if not rate:
             return True

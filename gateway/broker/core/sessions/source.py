@@ -18,7 +18,7 @@ longer client id is not stored, and matches no rule about clients."""
 
 @mypyc_attr(acyclic=True)
 class Source:
-    """The publisher of a retained message, as it was when the message was published."""
+    """The publisher of a retained message, with its properties at the time of publishing."""
 
     def __init__(
         self, username: str | None, client_id: str, listener: str, groups: frozenset[str]

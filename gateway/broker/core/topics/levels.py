@@ -29,7 +29,7 @@ Python dictionary never shrinks by itself."""
 
 
 class Pattern:
-    """Positions of the wildcards above a level. All levels with the same positions share it."""
+    """Positions of the wildcards above a level. Levels with the same positions share an object."""
 
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above

@@ -17,7 +17,7 @@ SYSTEM: Final = "$SYS"
 
 
 def is_system_topic(topic: str) -> bool:
-    """Return True if a topic or filter is `$SYS` or below it."""
+    """Return True if a topic or filter is `$SYS`, or is below `$SYS`."""
     return topic.startswith(SYSTEM) and (len(topic) == 4 or topic[4] == "/")
 
 
@@ -38,7 +38,7 @@ class Target:
 
 
 class Group:
-    """The members of a shared subscription. Each message is sent to one of them."""
+    """The members of a shared subscription. Each message is sent to only one member."""
 
     def __init__(self, name: str) -> None:
         self.name = name

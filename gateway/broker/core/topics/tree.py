@@ -76,7 +76,7 @@ class TopicTree:
     def subscribe(
         self, session: Session, subscription: Subscription, replaced: Subscription | None = None
     ) -> None:
-        """Add a subscription, or replace the one with the same filter [MQTT-3.8.4-3]."""
+        """Add a subscription, which replaces one with the same filter [MQTT-3.8.4-3]."""
         _, topic_filter = split_shared(subscription.topic_filter)
         group_name = self._group_name_of(session, subscription)
         if replaced is not None and replaced.group != group_name:
@@ -154,7 +154,7 @@ class TopicTree:
         return route
 
     def set_retained(self, topic: str, message: Message | None) -> None:
-        """Store the topic's retained message. With None, remove it."""
+        """Store the topic's retained message. If `message` is None, remove the stored one."""
         self.work.spent += RETAINED_UNITS
         if message is not None:
             node = self.topics.grow(topic)

@@ -152,7 +152,7 @@ class BatchWriter:
             self._commit_on_thread(batch)
 
     def _seal(self, now: float, checkpoint_interval_seconds: float) -> SealedBatch:
-        """Complete the current batch, and start a checkpoint after it if one is due."""
+        """Complete the current batch, and start a checkpoint after the batch if one is due."""
         batch = self.broker.seal(now, *self.wall_clock.read())
         if batch.blob is not None:
             self.sealed_at = now

@@ -52,7 +52,7 @@ class Alarms:
         return {"alarms": self.take, "acknowledge_alarm": _acknowledged}
 
     def since(self, number: object) -> dict[str, Any]:
-        """Return the alarms for an answer to the bridge, or an empty object if they are unchanged.
+        """Return the alarms for an answer to the bridge, or an empty object if nothing has changed.
 
         `number` is the version number that the bridge has received last.
         """

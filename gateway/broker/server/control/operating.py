@@ -95,7 +95,7 @@ class OperatorCommands:
         return max((ROLES.index(role) for role in roles), default=-1)
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        """Count a command, and log one line about it.
+        """Count a command, and log one line about the command.
 
         Commands that only read are neither counted nor logged, because an open status page repeats
         them.

@@ -92,7 +92,7 @@ def reported(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def who_of(request: Mapping[str, Any]) -> str:
-    """Return the name, role and address of the caller, as the status page reports them."""
+    """Return the name, role and address of the caller, as the status page has reported them."""
     kind = "the program " if request.get("program") is True else ""
     by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
     return f"{kind}{by} ({role}) from {place}"
@@ -112,7 +112,7 @@ def arguments_of(request: Mapping[str, Any]) -> str:
 def outcome_of(answer: Mapping[str, Any]) -> str:
     """Return the result of an action as a string.
 
-    For a reload it names the keys that need a restart.
+    The result of a reload names the keys that need a restart.
     """
     if answer["ok"] is not True:
         return f"refused: {answer['error']['message'][:SHOWN_CHARACTERS_MAX]!a}"

@@ -16,7 +16,7 @@ def text_of(request: Mapping[str, Any], key: str, default: str | None = None) ->
     """Return a string argument of a request.
 
     Raises:
-        Refused: the argument is not a string, or it is missing and has no default.
+        Refused: the argument is not a string, or is missing and has no default.
     """
     value = request.get(key, default)
     if value is None and default is not None:

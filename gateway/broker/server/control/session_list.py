@@ -147,7 +147,7 @@ class SessionList:
         return session_detail_of(self.find(request), self._event_loop)
 
     def find(self, request: dict[str, Any]) -> Session:
-        """Return the session that a request names. Raises Refused if it does not exist."""
+        """Return the session that a request names. Raises Refused if there is no such session."""
         client_id = text_of(request, "client_id")
         session = self._sessions.get(client_id)
         if session is None:

@@ -39,7 +39,7 @@ class ClosingChannels:
         self._all_max = most - min(FILES, most // 4)
 
     def add(self, channel: Channel) -> None:
-        """Add a connection that is being closed. Abort the oldest one if there are too many."""
+        """Add a connection that is being closed. If there are too many, abort the oldest one."""
         self._channels[channel] = None
         if len(self._channels) > CLOSING_MAX:
             self.cut_oldest()

@@ -129,7 +129,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """Process received bytes. If this takes too long, `FairReader` processes the rest later."""
+        """Process received bytes. If this takes too long, `FairReader` continues later."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0

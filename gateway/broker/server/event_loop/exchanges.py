@@ -75,7 +75,7 @@ class Exchanges:
         self._of_origins.setdefault(origin, {})[connection] = None
 
     def forget(self, connection: Connection) -> None:
-        """Remove a connection's authentication exchange, if it has one, and cancel the timer."""
+        """Remove a connection's authentication exchange, if there is one, and cancel its timer."""
         waiting = self._waiting.pop(connection, None)
         if waiting is None:
             return

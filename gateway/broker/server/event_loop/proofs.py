@@ -78,7 +78,7 @@ class Proofs:
                 self._passes[name] = loop.create_task(self._pass(source, checks))
 
     async def _pass(self, source: Source, checks: Checks) -> None:
-        """Query a source about each connection that it authenticated."""
+        """Query a source of users about each connection that the source has authenticated."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         asked = [each for each, proof in self._proofs.items() if proof.source == source.name]

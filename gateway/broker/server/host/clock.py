@@ -92,9 +92,9 @@ class WallClock:
         return found
 
     def shown(self) -> tuple[int, ClockQuality]:
-        """Return the current wall time and its quality.
+        """Return the current wall time in milliseconds since 1970, and its quality.
 
-        All processes of the gateway read the same time. It is in milliseconds since 1970.
+        All processes of the gateway read the same time.
         """
         # Both clocks without a call in between, because this runs for each batch.
         time_ms, found = time.time_ns() // NS_PER_MS, self.quality

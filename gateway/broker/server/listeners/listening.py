@@ -45,7 +45,7 @@ LISTENER_CHANGED = "listener_changed"
 
 
 class Open:
-    """An open listener with its sockets, limits and certificates."""
+    """An open listener with its sockets, its limits and, for TLS, its certificates."""
 
     def __init__(self, listener: Listener, bound: Bound) -> None:
         self.listener = listener

@@ -50,9 +50,10 @@ def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
 
 
 def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
-    """Return the admission policy of a listener, and store its configured limits in `share`.
+    """Return the admission policy of a listener.
 
-    `share` contains the limits and counters that the clients of the listener have in common.
+    The listener's configured limits are stored in `share`, which contains the limits and counters
+    that the clients of the listener have in common.
     """
     share.connections_max = listener.max_connections or NO_LIMIT
     share.client_packet_rate = listener.max_packet_rate or 0

@@ -105,7 +105,7 @@ def header_of(received: bytes) -> ProxyHeader | None:
 
 
 def _line_of(received: bytes) -> ProxyHeader | None:
-    """Parse a header of version 1, or return None if it is incomplete.
+    """Parse a PROXY header of version 1, or return None if the header is incomplete.
 
     Raises ProxyHeaderError if the line is invalid.
     """

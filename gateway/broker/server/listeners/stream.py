@@ -166,7 +166,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         return self.connection.version != 0
 
     def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Abort the connection after `seconds`, if it is still open."""
+        """Abort the connection after `seconds`, unless it has been closed by then."""
         if self._cut is None:
             loop = asyncio.get_running_loop()
             self._cut = loop.call_later(seconds, self.transport.abort)

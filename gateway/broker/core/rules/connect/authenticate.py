@@ -107,7 +107,7 @@ def authenticated(
     """Process the authenticator's answer to an `AuthenticationRequest`.
 
     An answer can arrive before the client has sent its next AUTH, because the authenticator may end
-    the exchange by itself.
+    the exchange without waiting for the client.
     """
     connection.checking = False
     if connection.state is ConnectionState.CONNECTED:

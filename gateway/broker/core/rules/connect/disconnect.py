@@ -186,7 +186,7 @@ def forget(core: Core, connection: Connection) -> None:
 
 
 def schedule_will(core: Core, session: Session, now: float) -> None:
-    """Publish a session's will now, or schedule it if it has a delay (section 3.1.3.2.2)."""
+    """Publish a session's will now, or schedule the will if it has a delay (section 3.1.3.2.2)."""
     will = session.will
     if will is None or session.connection is not None:
         return
@@ -237,7 +237,7 @@ def schedule_expiry(core: Core, session: Session, now: float) -> None:
 
 
 def longest_expiry_of(core: Core, owner: Owner | None) -> float | None:
-    """Return the maximum session expiry of a user in seconds, or None if it is unlimited."""
+    """Return the maximum session expiry of a user in seconds, or None if there is no maximum."""
     longest = core.limits.max_session_expiry_seconds
     own = None if owner is None else owner.quota.session_expiry_seconds
     if own is None or longest is None:

@@ -60,10 +60,10 @@ def know_users(core: Core, users: frozenset[str] | None, removed: frozenset[str]
 
 
 def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
-    """Stop delivery to stored sessions whose client used one of these certificates.
+    """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
 
-    Sessions whose certificate is no longer in `revoked` are served again. Return how many sessions
-    are newly affected.
+    Sessions whose certificate is no longer in `revoked` are served again. Return the number of
+    sessions that are newly affected.
     """
     count, differs, has_revoked = 0, False, False
     for session in core.state.sessions.values():

@@ -44,7 +44,7 @@ def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> 
 def _forget_unsent(session: Session, delivery: Delivery) -> None:
     """Do not resend a message that the client has acknowledged.
 
-    An earlier connection delivered the message, although it still waits to be resent.
+    The acknowledgement shows that an earlier connection delivered the message.
     """
     if session.unsent and delivery in session.unsent:
         session.unsent.remove(delivery)
@@ -58,7 +58,7 @@ def receive_pubrec(
     reason_code: int,
     now: float,
 ) -> Violation | None:
-    """Record PUBREC, and answer it with PUBREL (section 4.3.3)."""
+    """Record PUBREC, and respond with PUBREL (section 4.3.3)."""
     delivery = session.outbound.get(packet_id)
     if delivery is None:
         # The client considers an exchange open that is complete here: let it complete there

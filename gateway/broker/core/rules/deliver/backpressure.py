@@ -181,9 +181,10 @@ def slows(core: Core, session: Session, publisher: Session) -> bool:
 
 
 def takes_beyond(session: Session, size_bytes: int, limits: Limits) -> bool:
-    """Return True if a full queue that slows publishers may still take a message.
+    """Return True if a full queue that slows its publishers may still accept a message.
 
-    The message was accepted before the queue was full, so it may exceed the limits a little.
+    The publisher did not have to wait when it sent the message, so the message may exceed the
+    queue's limits a little.
     """
     return (
         session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES

@@ -250,7 +250,7 @@ def _drop_expired(core: Core, delivery: Delivery) -> None:
 
 
 def _drop_refused(core: Core, delivery: Delivery, message: Message) -> None:
-    """Drop a queued message that its client may no longer receive."""
+    """Drop a queued message that the session's client is no longer allowed to receive."""
     core.statistics.drop(delivery.session, message.topic, DropReason.REFUSED.word)
     core.recorder.waiting_dropped(delivery, DropReason.REFUSED)
 

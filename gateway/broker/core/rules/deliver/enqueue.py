@@ -132,7 +132,7 @@ def _displace(core: Core, session: Session) -> bool:
 
 
 def request_page(core: Core, session: Session) -> None:
-    """Request a session's queued messages from disk. Delivery waits until they are read."""
+    """Request a session's queued messages from disk. Delivery waits until these are loaded."""
     session.loading = True
     core.effects.pages.append(PageRequest(session))
 

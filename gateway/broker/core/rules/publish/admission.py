@@ -94,9 +94,9 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 
 
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
-    """Return the reason code with which a message is refused, or 0 if it is accepted.
+    """Return the reason code with which a message is refused, or 0 if the message is accepted.
 
-    Before MQTT 5.0 a refusal cannot be reported: the message is acknowledged and dropped.
+    Before MQTT 5.0 a refusal cannot be reported, so the message is acknowledged and dropped.
     """
     if is_system:
         # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages

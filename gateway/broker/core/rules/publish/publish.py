@@ -153,7 +153,7 @@ def publish_will(core: Core, session: Session, now: float) -> None:
 
 
 def _drop_will(core: Core, session: Session, will: Will) -> None:
-    """Discard a will that its client is no longer allowed to publish, and count it."""
+    """Discard and count a will that its client is no longer allowed to publish."""
     core.statistics.publishes_refused += 1
     core.statistics.deny(WILL_REFUSED, session, will.topic)
     core.recorder.will_cleared(session, WillClearReason.REFUSED)

@@ -44,7 +44,7 @@ def receive_subscribe(
 
 
 def go_on(core: Core, session: Session, connection: Connection, now: float) -> Violation | None:
-    """Process the next slice of a connection's pending SUBSCRIBE, if there is one.
+    """Process the next slice (about a millisecond) of a connection's pending SUBSCRIBE, if any.
 
     Retained messages for a persistent session enter its queue in the batch of the SUBACK, or
     earlier. If there are too many for one slice, some PUBLISH packets come before the SUBACK, which

@@ -37,7 +37,7 @@ def answer(core: Core, values: dict[str, bytes]) -> None:
 
 
 def publish(core: Core, values: dict[str, bytes]) -> None:
-    """Send changed values to the subscribers of their topics."""
+    """Send changed values of `$SYS` topics to the topics' subscribers."""
     for topic, payload in values.items():
         route = core.state.tree.route_of(topic)
         if not route.count():
