@@ -44,7 +44,7 @@ class Authenticator:
 
     @property
     def has_users(self) -> bool:
-        """True if there is any source of users to check names against."""
+        """True if there is any source of users, so that user names can be authenticated."""
         return bool(self._sources)
 
     @property

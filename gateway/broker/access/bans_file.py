@@ -31,7 +31,7 @@ REASON_CHARACTERS_MAX: Final = 200
 
 
 class BansFileError(AccessFileError):
-    """The file of bans cannot be read or is invalid."""
+    """Error raised if the file of bans cannot be read or is invalid."""
 
 
 class Kind(StrEnum):

@@ -2,7 +2,7 @@
 
 
 class AccessFileError(Exception):
-    """A file that configures access cannot be used.
+    """Error raised if a file that configures access cannot be used.
 
     The message names the file, the problem and the fix.
     """

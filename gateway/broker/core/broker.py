@@ -91,7 +91,7 @@ class Broker:
     def observe(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record an observation: an event for the session log that changes no state."""
+        """Record an observation, which is an event for the session log that changes no state."""
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
@@ -232,7 +232,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Process the messages that the store has loaded for `effects.hand_overs`."""
+        """Process the messages that the store has loaded for a request in `effects.hand_overs`."""
         self._time.advance(now)
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
@@ -293,6 +293,6 @@ class Broker:
         return self._recorder.take_part(wall_ms, clock)
 
     def committed(self, batch: SealedBatch) -> None:
-        """Release the packets that waited for a batch that is now durable."""
+        """Release the packets that waited for `batch`, because the batch is durable now."""
         self._output.release(batch.withheld, batch.number)
         disconnect.committed(self.core)

@@ -23,7 +23,7 @@ NO_TOPIC: Final = b"\x00\x00"
 
 
 class Frames:
-    """Encoder of PUBLISH packets for deliveries."""
+    """Encoder of the PUBLISH packets that deliver messages to clients."""
 
     def __init__(self, tree: TopicTree, time: GatewayTime) -> None:
         self.tree = tree

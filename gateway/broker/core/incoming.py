@@ -91,7 +91,7 @@ class Incoming:
         return None
 
     def forget(self, connection: Connection) -> None:
-        """Remove a closed connection from all counts."""
+        """Remove a closed connection from all memory counts."""
         self.parts_bytes -= self.parts.pop(connection, 0)
         self.aliases_bytes -= _beyond_free(self.aliases.pop(connection, 0))
 

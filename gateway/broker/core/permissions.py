@@ -54,7 +54,7 @@ REFUSED_SHIFT: Final = 6
 
 
 class Client:
-    """The properties of a client that access rules may depend on."""
+    """Properties of a client on which access rules may depend."""
 
     def __init__(
         self,

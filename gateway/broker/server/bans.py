@@ -35,7 +35,7 @@ full."""
 
 
 class TooManyBans(Exception):
-    """An operator tried to add a ban, but the list is full."""
+    """Error raised if an operator tries to add a ban although the list is full."""
 
 
 class Bans:

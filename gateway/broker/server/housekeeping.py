@@ -38,7 +38,7 @@ RESERVE_RETRY_SECONDS = 5.0
 
 @dataclass
 class Round:
-    """The result of one check of the folders: the files to remove."""
+    """Result of one check of the folders, which lists the files to remove."""
 
     removals: list[Item]
 

@@ -42,7 +42,7 @@ ReadConfiguration = Callable[[], Configuration]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that a reload applies, already read and validated."""
+    """Everything that a reload applies, which has already been read and validated."""
 
     configuration: Configuration
     """The new configuration, in which settings that need a restart still have their old values."""
@@ -58,7 +58,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of the running broker that a reload changes."""
+    """The parts of the running broker that a reload changes."""
 
     service: Service
     event_loop: EventLoop

@@ -79,7 +79,7 @@ class JournalReading:
 
     @property
     def known_to(self) -> int:
-        """The first sequence number not known to have been durable, or 0 if unknown."""
+        """The first sequence number not known to be durable, or 0 if there is no end record."""
         return 0 if self.known_end is None else self.known_end.next_sequence
 
     @property

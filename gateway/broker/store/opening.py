@@ -55,7 +55,7 @@ class Files:
     unsynced: Unsynced
 
     def close(self) -> None:
-        """Close all files and connections."""
+        """Close all files and database connections of the store."""
         self.reader.close()
         self.copier.close()
         self.writer.close()

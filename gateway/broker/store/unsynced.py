@@ -99,7 +99,7 @@ class Unsynced:
         file.at = HEADER_BYTES
 
     def close(self) -> None:
-        """Close both files."""
+        """Close both files for unsynced records."""
         for file in self._files:
             if file.descriptor >= 0:
                 os.close(file.descriptor)

@@ -39,7 +39,7 @@ def text_of(raw: bytes, where: str) -> str:
 
 
 class Reader:
-    """A reader of a packet's body. Its unread part is data[position:stop]."""
+    """A reader of a packet's body. The unread part of the body is data[position:stop]."""
 
     def __init__(self, data: bytes, position: int, stop: int, packet_name: str) -> None:
         self.data = data

@@ -50,7 +50,7 @@ _MODES: Final = {
 
 
 class CertificateError(AccessFileError):
-    """A certificate cannot be used. The message names the file, the problem and the fix."""
+    """Error raised if a certificate cannot be used. It names the file, the problem and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class TlsFiles:
 
     @property
     def paths(self) -> list[Path]:
-        """Paths of all files that are configured."""
+        """Paths of all certificate files that are configured for the listener."""
         named = (self.certificate, self.key, self.ca, self.crl)
         return [path for path in named if path is not None]
 

@@ -8,7 +8,7 @@ from gateway.broker.access.certificates.revocation import Issued, issued_of
 
 
 class Peer(NamedTuple):
-    """A client certificate that was verified in a handshake."""
+    """Details of a client certificate that was verified in a handshake."""
 
     issued: Issued
     anchor: bytes | None

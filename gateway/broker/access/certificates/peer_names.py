@@ -16,7 +16,7 @@ ALTERNATIVES: Final = {"dns_name": "DNS", "email": "email"}
 
 
 class NoUser(Exception):
-    """The certificate contains no valid user name."""
+    """Error raised if a certificate contains no valid user name."""
 
 
 def user_of(peer: Mapping[str, Any], username: str) -> str | None:

@@ -43,7 +43,7 @@ class Issued(NamedTuple):
 
 
 class NotDer(ValueError):
-    """The bytes are not a valid certificate or revocation list."""
+    """Error raised if bytes are not a valid certificate or revocation list."""
 
 
 class _Element(NamedTuple):

@@ -64,7 +64,7 @@ class Failed:
 
 
 class Failures:
-    """A bounded table of failure counts by key: an origin, a user or a pair."""
+    """A bounded table of failure counts, with an origin, a user or a pair of both as key."""
 
     def __init__(self, delay_seconds_max: float) -> None:
         self._delay_seconds_max = delay_seconds_max
@@ -85,7 +85,7 @@ class Failures:
         return entry
 
     def forget(self, key: bytes) -> None:
-        """Remove the failures of a key."""
+        """Forget the failures that were counted for a key."""
         self._entries.pop(key, None)
 
     def get(self, key: bytes) -> Failed | None:
@@ -145,7 +145,7 @@ class Guesses:
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """The tables of failures by origin, by user and by pair."""
+        """The tables of failed logins: by origin, by user, and by pair of both."""
         return self._origins, self._users, self._pairs
 
     def place_of(self, origin: str, username: str) -> Place:

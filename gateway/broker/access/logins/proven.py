@@ -18,7 +18,7 @@ class NotKnown(Exception):
 
 
 class Proven(AuthenticationAnswer):
-    """The result of a source that accepts a login."""
+    """The result that a source of users returns when it accepts a login."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ class Ticket:
 
 
 class Queue:
-    """The queued logins from one address, by user."""
+    """The queued logins from one address, grouped by user."""
 
     def __init__(self) -> None:
         self.by_user: OrderedDict[bytes, deque[Ticket]] = OrderedDict()

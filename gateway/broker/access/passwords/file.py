@@ -221,7 +221,7 @@ def set_password(
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Result of importing another password file."""
+    """Result of importing the users of another password file."""
 
     added: int
     kept: list[str]

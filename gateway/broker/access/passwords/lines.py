@@ -24,11 +24,14 @@ Entry = Argon2Hash | ScramKeys | MosquittoHash
 
 
 class PasswordFileError(AccessFileError):
-    """The password file cannot be used. The message names the file, the line and the fix."""
+    """Error raised if the password file cannot be used.
+
+    The message names the file, the line and the fix.
+    """
 
 
 class UsernameRefused(PasswordFileError):
-    """The user name contains characters that the password file cannot represent."""
+    """Error raised if a user name has characters that the password file cannot represent."""
 
 
 def refuse_username(username: str) -> None:

@@ -29,7 +29,7 @@ HASH_BYTES = hashlib.sha512().digest_size
 
 
 class MosquittoHashError(ValueError):
-    """The string is not a Mosquitto hash. The message states the reason."""
+    """Error raised if a string is not a Mosquitto hash. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ _PROHIBITED = (
 
 
 class Unprepared(ValueError):
-    """The string contains a character that is not allowed in a name or password.
+    """Error raised if a string contains a character that is not allowed in a name or password.
 
     The message names the character.
     """

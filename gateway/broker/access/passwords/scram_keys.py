@@ -36,7 +36,7 @@ KEY_BYTES = hashlib.sha256().digest_size
 
 
 class ScramKeysError(ValueError):
-    """The string is not a SCRAM-SHA-256 entry. The message states the reason."""
+    """Error raised if a string is not a SCRAM-SHA-256 entry. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)

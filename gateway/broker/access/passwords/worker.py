@@ -51,7 +51,7 @@ class PasswordHash(Protocol):
 
 
 def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
-    """Return a request to check a password against several hashes."""
+    """Return a request, in the worker's format, to check a password against several hashes."""
     pickled = pickle.dumps((tuple(hashes), password))
     return SIZE.pack(len(pickled)) + pickled
 

@@ -103,7 +103,7 @@ class PasswordWorkers:
         raise WorkerFailed(f"{ATTEMPTS_MAX} processes have ended while they checked it")
 
     def close(self) -> None:
-        """Stop all workers."""
+        """Stop all worker processes."""
         while self._all:
             self._all.pop().end()
         self._idle.clear()

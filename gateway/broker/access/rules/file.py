@@ -50,7 +50,7 @@ PROBLEMS_MAX: Final = 100
 
 
 class RulesFileError(AccessFileError):
-    """The rules file is invalid. `problems` contains one line for each mistake."""
+    """Error raised if the rules file is invalid. `problems` has one line for each mistake."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)

@@ -24,7 +24,7 @@ _SUGGESTED_AMONG_MAX: Final = 1_000
 
 
 class Mistake(Exception):
-    """An error in one line. The message contains the fix."""
+    """Error in one line of the rules file. The message contains the fix."""
 
 
 def actions_of(words: list[str], position: int) -> list[str]:

@@ -23,7 +23,7 @@ CHUNK_BYTES: Final = 16_384
 
 
 class NotFetched(Exception):
-    """The document could not be fetched. The message states the reason."""
+    """Error raised if a document could not be fetched. The message states the reason."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -50,7 +50,10 @@ FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
 
 
 class TokenRefused(Exception):
-    """The token is not accepted. The message states the reason without quoting the token."""
+    """Error raised if a token is not accepted.
+
+    The message states the reason without quoting the token.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ _USER = b"user:"
 
 
 class HashRefused(ValueError):
-    """The column contains no supported hash. The message does not quote the value."""
+    """Error raised if a column contains no supported hash. The message does not quote the value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class _StatementRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Address of the database server, and the account for reading."""
+    """Address of the database server, and the account with which the broker reads users."""
 
     host: str | None = None
     port: int = 3306

@@ -21,7 +21,7 @@ FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class RemovedFileError(AccessFileError):
-    """The file of removed users cannot be read or is invalid."""
+    """Error raised if the file of removed users cannot be read or is invalid."""
 
 
 @dataclass(frozen=True)

@@ -84,4 +84,4 @@ class Source(Protocol):
         """Start an exchange for enhanced authentication, by a method in `methods`."""
 
     def close(self) -> None:
-        """Stop querying external systems."""
+        """Stop querying external systems, such as a database."""

@@ -9,7 +9,7 @@ from gateway.broker.core.word import Word
 
 
 class RecordKind(Word):
-    """The kind of a record, stored in the first byte of the record."""
+    """Kinds of records. The first byte of each record is the number of its kind."""
 
     # Facts and observations about a session.
     SESSION_OPENED = 1
@@ -109,7 +109,7 @@ class StartKind(Word):
 
 
 class Observation(Word):
-    """The kind of an event that is recorded but does not change the state."""
+    """Kinds of observations, which are recorded events that do not change the state."""
 
     LIMIT_HIT = 0
     PROTOCOL_ERROR = 1

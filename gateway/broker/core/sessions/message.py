@@ -109,7 +109,7 @@ class Message:
         return retained_bytes_of(self.topic, self.size_bytes())
 
     def username(self) -> str | None:
-        """Return the name of the owner, or None if unknown."""
+        """Return the name of the message's owner, or None if the owner is unknown."""
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":
@@ -142,7 +142,7 @@ class Will:
         self.forwarded = forwarded
 
     def memory_bytes(self) -> int:
-        """Return the maximum memory size of the will."""
+        """Return the maximum memory that the will takes, in bytes."""
         size_bytes = len(self.topic_field) + len(self.payload) + len(self.forwarded)
         return MESSAGE_BYTES + text_bytes_of(self.topic) + size_bytes
 

@@ -40,10 +40,10 @@ class Owner:
         ones."""
 
     def assign(self, quota: Quota) -> None:
-        """Replace the user's quota."""
+        """Replace the user's quota. The counters are kept."""
         self.quota = quota
         self.queued_bytes_max = quota.queued_bytes
 
     def name_of(self, limit: str) -> str:
-        """Return the name of a limit of the quota, for counters and the log."""
+        """Return the name of a limit of the quota, as used by counters and in the log."""
         return self.quota.prefix + limit

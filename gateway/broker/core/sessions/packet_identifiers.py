@@ -51,7 +51,7 @@ class PacketIdentifiers(Generic[E]):
         return iter([exchange.packet_id for exchange in self.values()])
 
     def get(self, packet_id: int) -> E | None:
-        """Return the exchange with a packet identifier, or None."""
+        """Return the exchange with a packet identifier, or None if there is no such exchange."""
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             return exchange

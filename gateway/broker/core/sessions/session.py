@@ -234,7 +234,7 @@ class Session:
         return self.waiting[0] if self.waiting else None
 
     def consume(self, position: int) -> None:
-        """Remove everything up to and including `position` from the queue."""
+        """Remove all deliveries up to and including `position` from the queue."""
         while self.waiting and self.waiting[0].position <= position:
             delivery = self.waiting.popleft()
             self._taken(delivery)

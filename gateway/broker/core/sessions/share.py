@@ -44,7 +44,7 @@ class Share:
         self._logins: TokenBucket | None = None
 
     def name_of(self, limit: str) -> str:
-        """Return the name of a limit, for counters and the log."""
+        """Return the name of a limit, as used by counters and in the log."""
         return self.prefix + limit + self.suffix
 
     def meters(self, now: float) -> tuple[Meter, ...]:

@@ -30,7 +30,7 @@ class Source:
         self.groups = groups
 
     def text(self) -> str:
-        """Return the string that is stored on disk."""
+        """Return the publisher as the string that is stored on disk."""
         user = "" if self.username is None else "=" + self.username
         return "\0".join((user, self.client_id, self.listener, *sorted(self.groups)))
 

@@ -60,7 +60,7 @@ class Node:
         self.retained: Message | None = None
 
     def child(self, name: str) -> "Node | None":
-        """Return the child level with this name, or None."""
+        """Return the child level with this name, or None if there is no such child."""
         if self.children is not None:
             return self.children.get(name)
         only = self.only
@@ -116,7 +116,7 @@ class Levels:
         return path
 
     def prune(self, path: list[Node]) -> None:
-        """Remove the empty levels at the end of a path."""
+        """Remove the empty levels at the end of a path from the tree."""
         for index in range(len(path) - 1, 0, -1):
             if not path[index].is_empty():
                 return

@@ -168,7 +168,7 @@ IDENTIFIERS_BYTES: Final = 256
 
 
 def memory_bytes_of(route: Route) -> int:
-    """Return the maximum memory size of a route in bytes."""
+    """Return the maximum memory that a route takes, in bytes."""
     return (
         ROUTE_BYTES
         + text_bytes_of(route.topic)
@@ -202,7 +202,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
 
 
 def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Add a session that is subscribed but may not receive the topic."""
+    """Add a session to a route as one that is subscribed but may not receive the topic."""
     route.refused += 1
     target = _target_of(session, subscriptions)
     for subscription in subscriptions:

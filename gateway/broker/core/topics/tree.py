@@ -133,7 +133,7 @@ class TopicTree:
         self._forget_routes(topic_filter)
 
     def group_of(self, subscription: Subscription) -> Group | None:
-        """Return the group of a shared subscription, or None."""
+        """Return the group of a shared subscription, or None if there is no such group."""
         _, topic_filter = split_shared(subscription.topic_filter)
         path = self.filters.path(topic_filter)
         if path is None:

@@ -291,6 +291,6 @@ class BatchWriter:
             self._write_again()
 
     def close(self) -> None:
-        """Stop all writing, and end the thread."""
+        """Stop all writing, and end the thread that writes batches."""
         self.is_stopped = True
         self._thread.shutdown()

@@ -5,7 +5,10 @@ from typing import Any
 
 
 class Refused(Exception):
-    """A request on a control socket cannot be answered. Contains an error code and a message."""
+    """Error raised if a request on a control socket cannot be answered.
+
+    The error contains a code and a message.
+    """
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

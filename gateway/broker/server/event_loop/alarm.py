@@ -90,6 +90,6 @@ class Alarm:
         self._schedule()
 
     def stop(self) -> None:
-        """Cancel the timer."""
+        """Cancel the timer that would wake the core."""
         if self._timer is not None:
             self._timer.cancel()

@@ -45,7 +45,7 @@ class ClosingChannels:
             self.cut_oldest()
 
     def forget(self, channel: Channel) -> None:
-        """Remove a connection that is closed completely."""
+        """Remove a connection from the list, because the connection is closed completely."""
         self._channels.pop(channel, None)
 
     def note_gone(self) -> None:

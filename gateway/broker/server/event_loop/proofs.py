@@ -54,7 +54,7 @@ class Proofs:
         self._proofs[connection] = proof
 
     def forget(self, connection: Connection) -> None:
-        """Remove the record of a closed connection."""
+        """Stop checking the credentials of a closed connection."""
         self._proofs.pop(connection, None)
 
     def source_of(self, connection: Connection) -> str | None:

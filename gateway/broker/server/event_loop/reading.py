@@ -231,7 +231,7 @@ class FairReader:
             self._loop.call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
-        """Process more input of the client that has waited longest."""
+        """Process more input of the client whose turn is next."""
         self._scheduled = False
         if not self._behind or not self._may_go_on():
             return

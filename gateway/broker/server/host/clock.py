@@ -34,7 +34,7 @@ _TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
 
 
 def quality() -> ClockQuality:
-    """Return whether the kernel considers the wall clock synchronised."""
+    """Return how reliable the wall clock is: whether the kernel considers it synchronised."""
     adjtimex = _adjtimex()
     state = -1 if adjtimex is None else adjtimex()
     if state < 0:

@@ -108,7 +108,7 @@ class AddressLimits:
         self._next_banned_line_at = 0.0
 
     def replace_settings(self, settings: AddressSettings, now: float) -> None:
-        """Replace the limits. They apply to new connections."""
+        """Replace the limits for each address. The new limits apply to new connections."""
         if settings == self._settings:
             return
         self._settings = settings

@@ -159,14 +159,14 @@ class CertificateWatch:
         self._warned_at = float("-inf")
 
     def start(self) -> None:
-        """Start to watch the files."""
+        """Start to watch the certificate files."""
         self.stop()
         if self.all:
             self._warn()
             self._look_later(LOOK_SECONDS)
 
     def stop(self) -> None:
-        """Stop watching the files."""
+        """Stop watching the certificate files."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -68,7 +68,7 @@ class Gate(asyncio.Protocol):
         self._make = make
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Check the limits and accept or reject the connection."""
+        """Check the limits, and accept or reject the new connection."""
         keeping = self._keeping
         now = asyncio.get_running_loop().time()
         refusal, key = "", ""

@@ -59,7 +59,7 @@ UNIX_PATH_BYTES: Final = 108
 
 
 class ProxyHeaderError(Exception):
-    """The received bytes are not an acceptable PROXY header."""
+    """Error raised if the received bytes are not an acceptable PROXY header."""
 
 
 class ProxyHeader:

@@ -57,7 +57,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     # -- towards the socket: a protocol
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes: handshake messages or records."""
+        """Process received bytes, which are handshake messages or TLS records."""
         if self._is_over:
             return
         self._unread = self._unread + data if self._unread else data
@@ -208,7 +208,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     # -- towards the protocol: a transport
 
     def pause_reading(self) -> None:
-        """Pause reading from the socket."""
+        """Pause reading encrypted data from the socket."""
         self._wants_reading = False
         self._update_reading()
 

@@ -80,7 +80,7 @@ class WebSocketProtocol(MqttProtocol):
     # -- in
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes: the handshake or frames."""
+        """Process received bytes of the opening handshake, or of WebSocket frames."""
         if self._frames is None:
             self._shake_hands(data)
         elif self._frames.state in (WebSocketState.OPEN, WebSocketState.LOCAL_CLOSING):

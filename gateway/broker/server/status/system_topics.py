@@ -56,7 +56,7 @@ class SystemTopics:
             self._timer = None
 
     def answer(self) -> None:
-        """Send the current values to new subscribers."""
+        """Send the current values of `$SYS` topics to new subscribers."""
         if self._interval_seconds is None:
             self._broker.effects.system_subscriptions.clear()
         else:
