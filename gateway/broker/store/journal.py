@@ -247,7 +247,7 @@ class Journal:
     def make_reserve(self, size_bytes: int) -> None:
         """Create a reserve file of at least `size_bytes` for a full disk, if there is none.
 
-        The call blocks. It may run in a thread, as the file is named when complete. Raises OSError.
+        The call blocks, and may run in a thread. Raises OSError if the file cannot be created.
         """
         self.reserve_bytes = size_bytes
         if self.has_reserve():

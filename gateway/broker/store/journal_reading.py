@@ -88,7 +88,7 @@ class JournalReading:
         return 0 if self.known_end is None else self.known_end.file_number
 
     def _leave_out_foreign(self, stores: Collection[str]) -> None:
-        """Ignore files written by another gateway's broker, or for an earlier database."""
+        """Ignore journal files of another gateway's broker, and of an earlier database."""
         for file in list(self.files):
             try:
                 store = None if may_be_of(file, stores) else store_of(file)

@@ -50,7 +50,7 @@ _MODES: Final = {
 
 
 class CertificateError(AccessFileError):
-    """Error raised if a certificate cannot be used. It names the file, the problem and the fix."""
+    """Error raised if a certificate cannot be used, naming the file, the problem and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)

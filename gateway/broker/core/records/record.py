@@ -109,8 +109,8 @@ class Contents(Record):
 class Exchange(Record):
     """A record of one step in the exchange of a message that has a packet identifier.
 
-    Its kind is DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching receivers),
-    MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH), DELIVERY_RECEIVED or
+    The record's kind is DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching
+    receivers), MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH), DELIVERY_RECEIVED or
     DELIVERY_COMPLETED.
     """
 
@@ -134,8 +134,8 @@ class Exchange(Record):
 class Place(Record):
     """A record of a message that enters or leaves a queue.
 
-    Its kind is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0. `key` is
-    the key of the subscription if the flags contain THROUGH_ONE, else 0.
+    The record's kind is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0.
+    `key` is the key of the subscription if the flags contain THROUGH_ONE, else 0.
     """
 
     def __init__(

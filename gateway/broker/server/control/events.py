@@ -29,7 +29,7 @@ class Wanted:
         """Parse a request for events.
 
         Raises:
-            Refused: a member of the request does not conform to docs/formats/control-socket.md.
+            Refused: the request does not conform to docs/formats/control-socket.md.
         """
         self.limit = _whole_number(request, "limit", 100, EVENTS_MAX)
         self.after = _whole_number(request, "after", 0, None)

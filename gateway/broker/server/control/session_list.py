@@ -41,7 +41,7 @@ class Wanted:
         """Parse a request for sessions.
 
         Raises:
-            Refused: a member of the request does not conform to docs/formats/control-socket.md.
+            Refused: the request does not conform to docs/formats/control-socket.md.
         """
         self.limit = request.get("limit", 100)
         if not isinstance(self.limit, int) or not 1 <= self.limit <= SESSIONS_LISTED_MAX:

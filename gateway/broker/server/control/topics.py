@@ -28,7 +28,7 @@ class Wanted:
         """Parse a request for topics.
 
         Raises:
-            Refused: a member of the request does not conform to docs/formats/control-socket.md.
+            Refused: the request does not conform to docs/formats/control-socket.md.
         """
         self.limit = request.get("limit", 100)
         if type(self.limit) is not int or not 1 <= self.limit <= TOPICS_MAX:
