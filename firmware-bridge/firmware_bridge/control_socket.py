@@ -1,7 +1,7 @@
 """Reports the status of the bridge and events on its ports to the broker's control socket.
 
-The socket does not exist while the broker is not running. Status reports are then skipped, and
-events are queued. Reporting never delays readings.
+While the broker is not running, the socket does not exist. Status reports are skipped during this
+time, and events are queued. Reporting never delays readings.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ ANSWER_SECONDS_MAX = 5.0
 ALARMS_MAX = 100
 ALARM = re.compile(r"[a-z][a-z_]{0,39}")
 QUANTITIES_MAX = 1_000_000
-"""A limit on the quantities of a device that is never reached, so only the steps are removed."""
+"""Limit on the quantities of a device, so high that only their statistics are removed."""
 
 Observation = Literal["serial_port_found", "serial_port_lost"]
 Status = dict[str, object]
@@ -99,7 +99,7 @@ class ControlSocket:
 
 
 def payloads_of(alarms: object) -> dict[str, bytes]:
-    """Return the MQTT payloads of alarms by kind of alarm, from the broker's response.
+    """Return the MQTT payload of each kind of alarm. `alarms` is from the broker's response.
 
     A payload is JSON, or empty if no alarm of the kind is active. Invalid kinds are omitted.
     """

@@ -36,7 +36,8 @@ _MODELS = {
 def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
     """Return the announcer, which publishes the descriptions of the devices.
 
-    If no Home Assistant prefix is configured, it removes descriptions published earlier.
+    If no Home Assistant prefix is configured, the announcer removes the descriptions that earlier
+    runs published.
     """
     prefix = settings.home_assistant_prefix
     descriptions = _Descriptions(settings, prefix or "")
@@ -53,8 +54,8 @@ def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
 class _Descriptions:
     """The descriptions of all devices, as JSON.
 
-    A description is cached until its device changes, because hundreds of devices may have
-    thousands of values.
+    A description is cached until its device changes, because building the descriptions of hundreds
+    of devices with thousands of values takes long.
     """
 
     def __init__(self, settings: BridgeSettings, prefix: str) -> None:
@@ -73,7 +74,7 @@ class _Descriptions:
         return still_there(devices, ports)
 
     def configs(self, seen: Seen) -> Mapping[str, bytes]:
-        """Return the descriptions of the gateway and of each seen device, by topic."""
+        """Return the descriptions of the gateway and of all devices in `seen`, by topic."""
         settings = self._settings
         return _of_gateway(settings, self._prefix, self._version) | {
             topic_for(self._prefix, settings.gateway_id, name): config
@@ -98,7 +99,7 @@ class _Descriptions:
 
 
 def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
-    """Return the gateway's description by topic. Empty if the gateway publishes no problems."""
+    """Return the gateway's description by topic, or nothing if it publishes no problems."""
     if settings.problem_topic is None:
         return {}
     config = config_of_gateway(

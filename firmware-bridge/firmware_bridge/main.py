@@ -59,10 +59,10 @@ async def serve(
     Args:
         settings: settings of the whole bridge.
         stop: event that stops the bridge.
-        ready: called when the ports are being read, or wait for room on a full disk.
+        ready: called when the ports are being read, or when they wait because the disk is full.
         alive: called every second while the event loop runs and no commit hangs.
-        sensor_files: access to the configuration of ports, for operators on the page. If it is
-            None, operators cannot change ports.
+        sensor_files: access to the configuration of ports, for operators who use the web page. If
+            it is None, operators cannot change ports.
 
     Raises:
         QueueError: if the outbox cannot be opened. The message is one line with the fix.

@@ -1,4 +1,4 @@
-"""Serves requests from operators on the page about ports and sensors.
+"""Serves requests about ports and sensors that operators make on the web page.
 
 The bridge fetches the requests from the broker over the control socket, serves them one by one,
 and sends the responses with its next fetch. The bridge has no socket of its own. The broker checks
@@ -43,7 +43,7 @@ Table = dict[str, Any]
 class SensorFiles:
     """Functions that read and change the configuration of ports. The command line provides them.
 
-    Each function raises Refused if it fails, and then nothing has changed. `save`, `remove`,
+    If a function fails, it raises Refused and changes nothing. `save`, `remove`,
     `undo` and `read` return all configured ports. `save`, `remove` and `undo` take the name of a
     port, and the version of its file that the operator has seen. None means any version.
     """
@@ -184,7 +184,7 @@ def requests_in(result: Mapping[str, Any]) -> list[Request]:
 
 
 def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
-    """Return the serial ports of this machine, each with the name of its sensor if it has one."""
+    """Return the machine's serial ports, each with the configured port that reads it, or None."""
     names = readers()
     return [
         {

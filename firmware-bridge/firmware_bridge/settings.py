@@ -29,9 +29,9 @@ class BridgeSettings:
 
     `availability_topic` is the topic for the state of the bridge and its ports.
     `home_assistant_prefix` is the topic prefix for descriptions of the devices of `gateway_id`.
-    `problem_topic` and `alarms_topic` are the topics for the gateway's problems and alarms.
-    Nothing is published to a topic that is None. `page_url` is the address of the gateway's page on
-    the network. If `takes_commands` is True, MQTT clients may send commands to boards.
+    `problem_topic` and `alarms_topic` are the topics for the gateway's problems and alarms. Nothing
+    is published to a topic that is None. `page_url` is the address of the gateway's web page on the
+    network. If `takes_commands` is True, MQTT clients may send commands to boards.
     """
 
     data_dir: Path

@@ -48,12 +48,12 @@ _DAY_SECONDS = 86400.0
 
 
 class LinkTaken(RuntimeError):
-    """The path for the link is used by another simulator, or by something else."""
+    """Raised if the path for the link is used by another simulator, or by anything else."""
 
 
 @dataclass(slots=True)
 class _Sample:
-    """The measurements of one frame. The times are from the monotonic clock."""
+    """The measurements of one frame. Times are in seconds of the monotonic clock."""
 
     sequence: int
     measured_at_seconds: float
@@ -266,9 +266,9 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """Return a sample's measurements with their negative age in seconds as the time.
+    """Return a sample's measurements, each with its negative age in seconds as its time.
 
-    A board has no clock (RFC 8428 section 4.5.3).
+    The age replaces a date, because a board has no clock (RFC 8428 section 4.5.3).
     """
     age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
     return [

@@ -36,7 +36,7 @@ def main(share: Path) -> None:
 
 
 def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield a command and all its subcommands, each with the words of its command line."""
+    """Yield a command and all its subcommands, each with the words that run it."""
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from commands_of(below, (*path, name))

@@ -65,7 +65,7 @@ class Announcer(Generic[Port]):
         still_there: Callable[[Mapping[str, SeenDevice], Sequence[Port]], Mapping[str, SeenDevice]],
         status_topic: str | None,
     ) -> None:
-        """Load what earlier runs published.
+        """Load the record of the descriptions that earlier runs published.
 
         Args:
             settings: settings of the connection to the broker.
@@ -164,7 +164,10 @@ class Announcer(Generic[Port]):
             self._acknowledged.clear()
 
     def _wanted(self) -> dict[str, bytes]:
-        """Return the payload to publish on each topic, empty for removal. Record the topics."""
+        """Return the payload to publish on each topic, and add the topics to the record.
+
+        An empty payload removes the description that the broker retains.
+        """
         wanted = dict.fromkeys(self._remembered.topics, _REMOVAL)
         if self._status_topic is not None:
             for topic, config in self._current_configs().items():
@@ -241,5 +244,5 @@ class _Acknowledgements(PersistentStorage):  # type: ignore[misc]
         self._acknowledged = acknowledged
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Report the PUBACK of the packet with the identifier `mid`."""
+        """Report to the announcer that the broker has acknowledged the packet `mid` (PUBACK)."""
         self._acknowledged(mid)

@@ -195,7 +195,7 @@ def _platform_of(value: SeenValue) -> str:
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
     """Return Home Assistant's template to extract a value from a payload.
 
-    Return None if the payloads do not contain the value.
+    `readings` sets the form of the payloads. Return None if they do not contain the value.
     """
     if readings.payload == "senml":
         # A pack that a board kept for some time has several records of a value, the latest last.
@@ -218,7 +218,10 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
 
 
 def _paths_to_value(part: object) -> Iterator[str]:
-    """Yield the path, such as `["a"][0]`, to each placeholder for the value in a template."""
+    """Yield the path, such as `["a"][0]`, to each placeholder for the value in a template.
+
+    `part` is the template or a part of it.
+    """
     if part == _VALUE:
         yield ""
     elif isinstance(part, Mapping):

@@ -42,7 +42,7 @@ _TOPIC_CHARACTERS_MAX: Final = 512
 
 @dataclass
 class Remembered:
-    """The topics that have descriptions, and the devices that were described."""
+    """The record of topics that have descriptions, and of devices that were described."""
 
     topics: set[str] = field(default_factory=set)
     devices: dict[str, SeenDevice] = field(default_factory=dict)
@@ -105,7 +105,10 @@ def _remembered_of(found: Any) -> Remembered:
 
 
 def _is_topic(text: object) -> bool:
-    """Return True if `text` is the topic of a description. No other topic may be removed."""
+    """Return True if `text` is a topic that the bridge uses for descriptions.
+
+    The bridge never removes retained messages from other topics.
+    """
     return (
         isinstance(text, str)
         and len(text) <= _TOPIC_CHARACTERS_MAX

@@ -43,7 +43,10 @@ every day.
 
 
 def is_register(name: str) -> bool:
-    """Return True if a value with this name is an energy counter, as the energy page needs it."""
+    """Return True if a value with this name is an energy counter.
+
+    Home Assistant's energy dashboard can use such a value.
+    """
     return _REGISTER.fullmatch(name) is not None
 
 

@@ -91,7 +91,7 @@ _OF_MEDIUM: Final = {
     ("water", "m3"): Shown("m³", "water", "total_increasing"),
     ("water", "l"): Shown("L", "water", "total_increasing"),
 }
-"""Gas and water registers for the energy page, which does not accept the device class `volume`."""
+"""Gas and water registers. The energy dashboard does not accept the device class `volume`."""
 
 
 def shown_of(

@@ -114,7 +114,7 @@ class Publisher:
         return "the connection was lost"
 
     async def _use(self, send: Callable[[bytes], None], lost: asyncio.Event) -> None:
-        """Publish readings and states over the connection until it is lost."""
+        """Publish readings and states over the new connection until the connection is lost."""
         availability = self._availability
         if availability is None:
             await lost.wait()
@@ -134,7 +134,7 @@ class Publisher:
         await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session that was lost, or whose new name another client already uses.
+        """Abandon a session that the broker has lost, or a new name that another client uses.
 
         If the broker has lost our session, it has created an empty one with the same name. The next
         connection discards the empty session. Return a fault if another client uses the name.

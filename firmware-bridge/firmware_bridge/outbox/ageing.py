@@ -1,8 +1,9 @@
 """Age of readings in the outbox, measured independently of the wall clock.
 
-The outbox has a clock of its own, which counts the seconds while the bridge runs. At a start it
-continues from the arrival of the newest reading in the previous run. Readings therefore do not age
-while the gateway is off, and a wrong wall clock does not make them seem too old.
+The outbox has a clock of its own, which counts the seconds while the bridge runs. When the bridge
+starts, the clock continues from the arrival of the newest reading in the previous run. Readings
+therefore do not age while the gateway is off, and a wrong wall clock does not make them seem too
+old.
 """
 
 import time
@@ -26,7 +27,7 @@ class Ageing:
         return int(time.monotonic() - self._begun)
 
     def is_old(self, arrived: int) -> bool:
-        """Return True if a reading that arrived at this time exceeds the maximum age."""
+        """Return True if a reading exceeds the maximum age. `arrived` is on the outbox's clock."""
         return self.age_max_seconds is not None and self.now() - arrived > self.age_max_seconds
 
     @property

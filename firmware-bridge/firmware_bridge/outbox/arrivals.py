@@ -21,7 +21,10 @@ from firmware_bridge.readings.publications import Publication
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Readings collected between two commits. `durable` is done when they survive a power cut."""
+    """Readings collected between two commits.
+
+    `durable` is a future that is done when the readings survive a power cut.
+    """
 
     publications: list[Publication]
     boards: BoardRows
@@ -48,7 +51,7 @@ class Arrivals:
         self._sealed: list[Batch] = []
         self._sealed_bytes = 0
         self.durable = _new_future()
-        """Done when the readings that are being collected are durable."""
+        """A future that is done when the readings that are being collected are durable."""
 
     @property
     def gathered_count(self) -> int:
@@ -67,7 +70,7 @@ class Arrivals:
 
     @property
     def removable_bytes(self) -> int:
-        """Bytes of those readings that a full outbox may drop, and that are not durable yet."""
+        """The bytes of readings that are not durable yet and that a full outbox may drop."""
         return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
 
     @property
@@ -76,7 +79,7 @@ class Arrivals:
         return self._sealed
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False if frames of this board are refused, because too many boards are known."""
+        """Return False if the outbox knows too many boards to accept frames of `device`."""
         return self._boards.knows_room_for(device)
 
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
@@ -91,7 +94,10 @@ class Arrivals:
         return self.durable
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Add the kinds (number, text or Boolean) of a port's quantities to the next batch."""
+        """Add the kinds of a port's quantities to the next batch, so that its commit stores them.
+
+        A kind is number, text or Boolean. `framing` is the name of the protocol.
+        """
         self._kinds += [(port, framing, name, kind) for name, kind in kinds.items()]
 
     def accept(
@@ -101,10 +107,11 @@ class Arrivals:
         source: str,
         publications_of: Callable[[int], Sequence[Publication]],
     ) -> tuple[Sequence[Publication], Placement]:
-        """Record a board's frame as accepted. Return its readings and its classification.
+        """Record a board's frame as accepted. Return its readings and its placement.
 
-        There are no readings if the frame was accepted before. `digest` identifies the contents,
-        and `source` names the port. `publications_of` creates the readings for a boot number.
+        There are no readings if the frame was accepted before. The placement classifies the frame
+        as new or repeated. `digest` identifies the contents, and `source` names the port.
+        `publications_of` creates the readings for a boot number.
 
         Raises:
             TooManyStarts: the board has restarted too often. Nothing is recorded.
@@ -116,9 +123,10 @@ class Arrivals:
         return publications, placement
 
     def durable_without_commit(self) -> asyncio.Future[None] | None:
-        """Return a future that is done when a frame that was accepted before is durable.
+        """Return a future for a repeated frame, which is done when its original is durable.
 
-        Return None if this needs the commit of the readings that are being collected.
+        Return None if the original frame may be among the collected readings, which need a commit
+        first.
         """
         if self._gathered:
             return None
@@ -133,7 +141,7 @@ class Arrivals:
     def seal(self) -> Batch:
         """End the current batch, return it, and begin another.
 
-        A batch with contents is in `sealed` until `committed` is called.
+        A batch with contents stays in `sealed` until `committed` is called.
         """
         batch = Batch(
             self._gathered,
@@ -166,12 +174,12 @@ class Arrivals:
 
 
 def count_of(batches: Sequence[Batch]) -> int:
-    """Return the number of readings in batches."""
+    """Return the total number of readings in the batches."""
     return sum(len(each.publications) for each in batches)
 
 
 def bytes_of(batches: Sequence[Batch]) -> int:
-    """Return the number of bytes of the readings in batches."""
+    """Return the total number of bytes of the readings in the batches."""
     return sum(each.bytes_count for each in batches)
 
 

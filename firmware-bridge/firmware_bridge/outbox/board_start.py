@@ -1,4 +1,4 @@
-"""Record of the frames that a board has sent since one of its starts, and that were accepted.
+"""Record of the accepted frames that a board has sent since one of its starts.
 
 The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row of the outbox,
 so that a new frame only changes one small row::
@@ -43,11 +43,11 @@ class BoardStart:
 
     @property
     def block_count(self) -> int:
-        """The number of blocks in memory."""
+        """The number of blocks of this start that are in memory."""
         return len(self._blocks)
 
     def blocks(self) -> list[int]:
-        """Return the numbers of the blocks in memory."""
+        """Return the numbers of the blocks of this start that are in memory."""
         return list(self._blocks)
 
     def load(self, block: int, digests: bytes) -> None:
@@ -92,7 +92,10 @@ class BoardStart:
         )
 
     def is_next(self, sequence: int) -> bool:
-        """Return True if a new frame may have this number: it fills a gap or is one of the next."""
+        """Return True if a new frame may have this number.
+
+        The number must be free, and at most `FRAMES_AHEAD_MAX` above the latest accepted number.
+        """
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:

@@ -40,7 +40,8 @@ BootKey = tuple[int, int]
 class Placement:
     """Classification of a frame: the start of the board to which the frame belongs.
 
-    `is_new` is True if the frame must be stored. `begins` is True if it is the first of its start.
+    `is_new` is True if the frame must be stored. `begins` is True if the frame is the first one
+    that was received from this start.
     """
 
     start: BoardStart
@@ -55,11 +56,12 @@ class Placement:
 
 @dataclass
 class BoardRows:
-    """Rows of the outbox about boards: all stored rows, or the changes since the last commit.
+    """Database rows about boards: all stored rows, or the changes since the last commit.
 
-    `blocks` has the key of a start, a block's number, its digests and the order of use. `counts`
-    has the number of starts with a boot number. `floors` has, for a device, a pair (boot, starts):
-    no boot number up to `boot` had more than `starts` starts.
+    Each row in `blocks` has the key of a start, a block's number, the digests in the block and the
+    order of use. A row in `counts` has the number of starts with the same boot number. A row in
+    `floors` has a device and a pair (boot, starts): no boot number up to `boot` had more than
+    `starts` starts.
     """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
@@ -73,14 +75,14 @@ class BoardRows:
 
 
 class TooManyStarts(Exception):
-    """A board has started too often with the same boot number, so its frame is refused."""
+    """Raised if a frame is refused, because its board started too often with one boot number."""
 
 
 class Boards:
     """The accepted frames of all boards.
 
-    `place` classifies a frame without recording it, and `accept` records the frame. A caller may
-    refuse the frame in between.
+    `place` classifies a frame without recording it, and `accept` records the frame. Between the two
+    calls, the caller may refuse the frame.
     """
 
     def __init__(self, rows: BoardRows | None = None) -> None:
@@ -113,7 +115,7 @@ class Boards:
             self._used = max(self._used, used)
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False if too many devices are known, so that frames of this one are refused."""
+        """Return False if frames of `device` are refused, because too many devices are known."""
         return device in self._of_device or len(self._of_device) < DEVICES_MAX
 
     def place(self, identity: BoardIdentity, digest: bytes, source: str) -> Placement:

@@ -47,7 +47,8 @@ class Capacity:
         """Compare the outbox with its limits, and log if it has become full or has room again.
 
         Args:
-            held_bytes: bytes of all readings, stored or not, that may not be dropped for others.
+            held_bytes: bytes of all readings, stored or not, that must not be dropped to make room
+                for other readings.
             oldest_is_old: True if an unpublished reading is older than `outbox_max_age`.
         """
         if held_bytes >= self._bytes_max:

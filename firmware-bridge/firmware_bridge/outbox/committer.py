@@ -1,6 +1,6 @@
-"""Commits the outbox's readings, and the exchanges with the broker, batch by batch.
+"""Commits the outbox's readings, and the state of exchanges with the broker, batch by batch.
 
-`QueueCommitter` defines what must be durable before a packet is sent.
+The base class `QueueCommitter` defines what must be durable before a packet is sent.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer(QueueCommitter[Signal]):
-    """The only writer of the outbox's database, which decides what each transaction contains."""
+    """The only writer of the outbox's database. It decides what each transaction contains."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Committer(QueueCommitter[Signal]):
         self.session = Session(store)
         self._settlement = Settlement(self.queue.exchanges, None)
         self._batches: list[Batch] = []
-        """The batches that the current commit stores."""
+        """The batches of readings that the current commit stores."""
         self._dropped = Dropped([], Counter())
         ageing = Ageing(store.readings.last_arrived(), age_max_seconds)
         self.giving_way = GivingWay(store.readings, bytes_max, ageing, self.wake)
@@ -64,7 +64,7 @@ class Committer(QueueCommitter[Signal]):
     def note_arrival(self) -> None:
         """Start a commit after readings were added to `arrivals`.
 
-        The commit is immediate if more readings wait than can be published together.
+        The commit is immediate if more readings wait than fit into the window of open exchanges.
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:

@@ -19,7 +19,7 @@ oldest batches are measured.
 
 
 class DeliveryTimes:
-    """Delivery times of the readings that arrived since the start."""
+    """Delivery times of the readings that arrived since the start of the bridge."""
 
     def __init__(self) -> None:
         self._batches: deque[tuple[int, int, float]] = deque()
@@ -27,7 +27,10 @@ class DeliveryTimes:
         self._steps = Steps()
 
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:
-        """Record the arrival times of batches that were stored. Their last row is `last_number`."""
+        """Record when the readings in stored batches arrived.
+
+        `last_number` is the row number of the last of these readings.
+        """
         first = last_number + 1 - sum(len(each.publications) for each in batches)
         for batch in batches:
             count = len(batch.publications)
@@ -47,7 +50,7 @@ class DeliveryTimes:
                 self._steps.add(wall, now - self._batches[0][2])
 
     def mean_seconds(self) -> float | None:
-        """Return the mean delivery time, in seconds, of the latest 5 seconds with a delivery.
+        """Return the mean delivery time, in seconds, over the latest complete 5-second interval.
 
         Return None if there was no delivery recently.
         """

@@ -24,7 +24,8 @@ MIGRATIONS_KNOWN = (
 def blocks_of_ranges(accepted: str) -> dict[int, bytes]:
     """Convert accepted frame numbers from version 1, such as "1-5,7-9", to blocks of digests.
 
-    The digests are `UNKNOWN_CONTENTS`. Raises `ValueError` if the text is not valid.
+    Version 1 stored no digests, so each digest is `UNKNOWN_CONTENTS`. Raises `ValueError` if the
+    text is not valid.
     """
     texts = [part.partition("-") for part in accepted.split(",")] if accepted else []
     ranges = [(int(first), int(last)) for first, _, last in texts]

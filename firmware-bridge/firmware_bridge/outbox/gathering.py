@@ -20,7 +20,7 @@ PROMPT_SECONDS = 0.2
 
 @dataclass(slots=True)
 class _Board:
-    """Number of a board's unacknowledged frames, and of frames acknowledged in its last batch."""
+    """The number of a board's unacknowledged frames, and the number last acknowledged together."""
 
     waiting: int = 0
     answered: int = 0
@@ -63,8 +63,9 @@ class Gathering:
         board.answered_at_seconds = now_seconds
 
     def _forget_the_answered(self) -> None:
-        """Forget the boards without unacknowledged frames. The outbox limits how many others exist.
+        """Forget the boards without unacknowledged frames.
 
-        The next frame of a forgotten board is treated like a board's first frame.
+        The number of boards with such frames is limited by the outbox. The next frame of a
+        forgotten board is treated like a board's first frame.
         """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

@@ -50,8 +50,8 @@ class Dropped:
 class GivingWay:
     """Chooses which readings to drop.
 
-    `removable_bytes` is the size of the stored readings that may be dropped now. `due` is True if
-    the ages of readings must be checked by a commit, which `wake` starts.
+    `removable_bytes` is the size of the stored readings that may be dropped now. `due` is True if a
+    commit must check the ages of readings. `wake` starts this commit.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class GivingWay:
         self._wake = wake
         self._ports: dict[str, Port] = {}
         self._looked_to = 0
-        """No row up to this number can be dropped."""
+        """The row number up to which no more readings can be dropped."""
         self._dropping: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
         self.removable_bytes = 0
@@ -71,7 +71,10 @@ class GivingWay:
         self._look_again()
 
     def watch(self, name: str, port: Port, last_started: int) -> None:
-        """Register a port whose oldest readings may be dropped."""
+        """Register a port whose oldest readings may be dropped.
+
+        The publication of readings after row `last_started` has not begun, so they may be dropped.
+        """
         self._ports[name] = port
         self.removable_bytes += self._readings.removable_bytes_after(last_started, name)
 
@@ -87,8 +90,8 @@ class GivingWay:
     def drop(self, held_bytes: int, last_started: int) -> Dropped:
         """Drop readings that exceed the size limit or the age limit, and return them.
 
-        This is part of the current transaction. `held_bytes` is the size of all stored readings,
-        and readings up to the row `last_started` are being published.
+        The deletion is part of the current transaction. `held_bytes` is the size of all stored
+        readings, and readings up to the row `last_started` are being published.
         """
         dropped = Dropped([], Counter())
         number = max(self._looked_to, last_started)
@@ -114,7 +117,8 @@ class GivingWay:
     def committed(self, dropped: Dropped, held_bytes: int) -> None:
         """Report dropped readings to their ports after the commit.
 
-        If none were dropped and the outbox has room again, report the end of dropping.
+        If no readings were dropped and the outbox has room again, report the end of dropping.
+        `held_bytes` is the size of all stored readings.
         """
         self.due = False
         self.removable_bytes -= sum(row.bytes_count for row in dropped.rows)

@@ -81,7 +81,8 @@ class Outbox:
         """Submit readings of a sensor that cannot repeat them, and commit without delay.
 
         Return a future that is done when the readings survive a power cut. All readings of a batch
-        share the future. Use `asyncio.shield` or a callback, so that it is not cancelled.
+        share the future. Use `asyncio.shield` or a callback, so that one caller cannot cancel the
+        future for the others.
         """
         self._committer.hurry()
         return self._take(publications)
@@ -95,8 +96,7 @@ class Outbox:
     ) -> tuple[asyncio.Future[None], Placement]:
         """Submit the readings of a board's frame that was received on the port `source`.
 
-        Return a future that is done when the frame is durable, and the frame's classification. A
-        repeated frame is not stored again. The commit is delayed by up to `commit_delay`, unless
+        A repeated frame is not stored again. The commit is delayed by up to `commit_delay`, unless
         `commit_now` is called.
 
         Args:
@@ -104,6 +104,10 @@ class Outbox:
             digest: identifies the contents of the frame.
             source: name of the port.
             publications_of: creates the readings with a given boot number.
+
+        Returns:
+            A future that is done when the frame is durable, and the placement of the frame, which
+                classifies it as new or repeated.
 
         Raises:
             TooManyStarts: the board has started too often. Nothing is stored.
@@ -131,7 +135,7 @@ class Outbox:
         self._committer.hurry()
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False if frames of this board are refused, because too many boards are known."""
+        """Return False if the outbox knows too many boards to accept frames of `device`."""
         return self._arrivals.knows_room_for(device)
 
     def give_way(
@@ -185,21 +189,22 @@ class Outbox:
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
         """Send packets with `send` from now on, and repeat the unacknowledged packets.
 
-        If `session_present` is False, the broker has just created the session. Its name is stored
-        before the first PUBLISH is sent, and readings that were in flight are published again.
+        If `session_present` is False, the broker has just created the session. The session's name
+        is stored before the first PUBLISH is sent, and readings that were in flight are published
+        again.
         """
         self._session.begin(session)
         self._committer.hurry()
         self._committer.signal(Connected(send, session_present))
 
     def receive_disconnected(self, send: Send) -> None:
-        """Stop sending packets with `send`, because its connection has ended."""
+        """Stop sending packets with `send`, because the connection that it used has ended."""
         self._committer.signal(Disconnected(send))
 
     async def lose_session(self) -> None:
         """Abandon the session and all its exchanges, and wait until this is durable.
 
-        Their readings will be published again in a new session.
+        The readings of these exchanges will be published again in a new session.
         """
         self._session.give_up()
         self._committer.hurry()
@@ -208,9 +213,10 @@ class Outbox:
         await self._committer.settle()
 
     def choose_session(self, client_id: str, machine: str) -> None:
-        """Continue the session of the previous run, or begin a new one if no exchange is open.
+        """Continue the previous run's session, unless the client id or the machine has changed.
 
-        A new session is needed if the client id or the machine has changed.
+        After such a change, a new session begins. While exchanges are open, the previous session is
+        continued anyway.
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 
@@ -239,7 +245,10 @@ class Outbox:
 
     @property
     def commits(self) -> CommitThread:
-        """The thread that commits transactions. It measures how long a running commit takes."""
+        """The thread that commits transactions.
+
+        It also measures for how long the current commit has been running.
+        """
         return self._committer.commits
 
     @property

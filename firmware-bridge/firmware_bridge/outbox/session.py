@@ -21,7 +21,7 @@ class Session:
         self._unwritten: str | None = None
 
     def begin(self, name: str) -> None:
-        """Use the session with this name. The next commit stores a new name."""
+        """Use the session with this name. If the name is new, the next commit stores it."""
         if name != self.name:
             self.name = self._unwritten = name
 
@@ -38,10 +38,10 @@ class Session:
         return unwritten
 
     def choose(self, client_id: str, machine: str, *, in_flight: int) -> None:
-        """Continue the session of the previous run, or begin a new one if no exchange is open.
+        """Continue the previous run's session, or begin a new one if that is needed and possible.
 
-        A new session is needed if the client id has changed, or if the outbox was copied to
-        another machine. While `in_flight` exchanges are open, the session is continued even then.
+        A new session is needed if the client id has changed, or if the outbox was copied to another
+        machine. It is not possible while exchanges are open. `in_flight` is their number.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

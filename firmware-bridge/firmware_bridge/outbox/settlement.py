@@ -1,6 +1,6 @@
 """Combines events from the MQTT client into changes to the outbox and packets to send.
 
-This module does no I/O.
+The changes are committed before the packets are sent. This module does no I/O.
 """
 
 from collections.abc import Callable
@@ -20,21 +20,21 @@ _MQTT_3_1_1: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Pubrec:
-    """The broker has sent a PUBREC."""
+    """The event that the broker has sent a PUBREC."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pubcomp:
-    """The broker has sent a PUBCOMP."""
+    """The event that the broker has sent a PUBCOMP."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A connection was established. `send` sends packets over it.
+    """The event that a connection was established. `send` sends packets over the connection.
 
     If `session_present` is False, the broker has just created the session.
     """
@@ -45,12 +45,12 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The broker no longer has the session, so all exchanges have ended."""
+    """The event that the broker has lost the session, which ends all exchanges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The connection over which `send` sends packets has ended."""
+    """The event that a connection has ended. `send` identifies the connection."""
 
     send: Send
 
@@ -70,7 +70,7 @@ class Settlement(ExchangeSettlement[Publication]):
         self._replay = False
 
     def settle(self, signal: Signal) -> None:
-        """Process the next event from the MQTT client."""
+        """Process the next event from the MQTT client, such as a PUBREC."""
         match signal:
             case Pubrec(packet_id):
                 self.receive_pubrec(packet_id, pubrel(packet_id))
@@ -92,9 +92,9 @@ class Settlement(ExchangeSettlement[Publication]):
                 assert_never(signal)
 
     def send_durable(self, started: list[Exchange[Publication]]) -> None:
-        """Send the packets that the commit allows, if there is a connection.
+        """Send the packets that had to wait for the commit, if there is a connection.
 
-        `started` are the exchanges whose PUBLISH is sent for the first time.
+        `started` has the exchanges whose PUBLISH is sent for the first time.
         """
         if self.send is None:
             return

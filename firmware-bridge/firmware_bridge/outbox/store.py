@@ -27,7 +27,7 @@ class Removable:
 
 
 class Readings(QueueTable[Publication]):
-    """The table of readings that were not acknowledged with PUBCOMP yet."""
+    """The table of readings that the broker has not acknowledged with PUBCOMP yet."""
 
     message_type = Publication
     columns = ("topic", "payload", "retain", "gives_way_of")
@@ -35,7 +35,7 @@ class Readings(QueueTable[Publication]):
     bytes_of_row = f"LENGTH(topic) + LENGTH(payload) + {ROW_OVERHEAD_BYTES}"
 
     def restore(self, number: int, publication: Publication) -> bool:
-        """Store a reading from a damaged outbox. Return False if its number is already in use."""
+        """Store a reading recovered from a damaged outbox. Return False if its number is in use."""
         inserted = self._connection.execute(
             "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
             (number, publication.topic, publication.payload, publication.retain),
@@ -62,7 +62,10 @@ class Readings(QueueTable[Publication]):
         return None if row is None else int(row[0])
 
     def removable_after(self, number: int, limit: int) -> list[Removable]:
-        """Return unpublished readings after row `number` that may be dropped, the oldest first."""
+        """Return up to `limit` unpublished readings after row `number`, the oldest first.
+
+        Only readings that may be dropped are returned.
+        """
         rows = self._connection.execute(
             f"SELECT number, gives_way_of, {self.bytes_of_row}, arrived "
             "FROM readings WHERE number > ? AND gives_way_of IS NOT NULL AND packet_id IS NULL "
@@ -72,7 +75,10 @@ class Readings(QueueTable[Publication]):
         return [Removable(*row) for row in rows]
 
     def removable_bytes_after(self, number: int, port: str) -> int:
-        """Return the bytes of a port's unpublished, removable readings after row `number`."""
+        """Return the total bytes of a port's removable readings after row `number`.
+
+        These readings are not published yet, and a full outbox may drop them.
+        """
         row = self._connection.execute(
             f"SELECT SUM({self.bytes_of_row}) FROM readings "
             "WHERE number > ? AND gives_way_of = ? AND packet_id IS NULL",
@@ -89,7 +95,7 @@ class Readings(QueueTable[Publication]):
 
 
 class OutboxStore(TableDatabase):
-    """The database of the outbox at `path`. `QueueDatabase` describes the errors it raises."""
+    """The database of the outbox at `path`. Its base `QueueDatabase` describes the errors."""
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN
@@ -116,7 +122,10 @@ class OutboxStore(TableDatabase):
         return {name: kind for name, kind in rows if kind in KINDS}
 
     def save_kinds(self, kinds: Iterable[tuple[str, str, str, Kind]]) -> None:
-        """Store port, protocol, name and kind of quantities. Delete the oldest rows if too many."""
+        """Store port, protocol, name and kind of each quantity.
+
+        If there are too many rows, the oldest are deleted.
+        """
         self._connection.executemany(
             "INSERT OR REPLACE INTO kinds (port, framing, name, kind) VALUES (?, ?, ?, ?)", kinds
         )

@@ -46,7 +46,7 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """Settings of a protocol whose devices send unprompted, or are polled if `poll` is set."""
+    """Settings of a protocol whose devices send unprompted. They are polled if `poll` is set."""
 
     poll: Annotated[str, _BYTES] | None = None
     poll_text: Annotated[str, Text(r"[\x00-\x7f]{1,64}", "1 to 64 ASCII characters")] | None = None
@@ -68,7 +68,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
         return bytes.fromhex(self.poll or "")
 
     def check(self) -> None:
-        """Reject settings that have two requests, or that have polling keys but no request."""
+        """Reject settings that have two requests, or keys for polling without a request."""
         super().check()
         if self.poll is not None and self.poll_text is not None:
             raise refusal("either poll or poll_text, and not both: it is the request")

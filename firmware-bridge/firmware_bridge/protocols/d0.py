@@ -143,7 +143,7 @@ class D0Poller(Poller):
         return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's identification first, and then its telegram."""
+        """Read the meter's identification first, and then its telegram, from the response."""
         if self._identification is not None:
             return self._telegram_of(self._identification, answer)
         found = _IDENTIFICATION.search(answer)

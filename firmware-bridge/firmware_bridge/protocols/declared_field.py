@@ -1,4 +1,4 @@
-"""Decodes numbers at fixed positions: fields of declared frames, registers of Modbus devices."""
+"""Decodes numbers at fixed positions, such as fields of declared frames and Modbus registers."""
 
 import math
 import struct
@@ -55,10 +55,10 @@ class FrameField(Section):
 
 
 def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Quantities:
-    """Decode all fields of a frame.
+    """Decode all fields of a frame. `order` is the byte order.
 
     Raises:
-        Damaged: "value" if a number is out of range.
+        Damaged: with reason "value" if a number is out of range.
     """
     return {
         field.name: [
@@ -79,8 +79,10 @@ def read_number(
 ) -> float:
     """Decode a number of the given form, such as "u16". `data` has exactly the number's bytes.
 
+    `order` is the byte order. `scale` and `offset` convert the number to its unit.
+
     Raises:
-        Damaged: "value" if the number is infinite, not a number, or out of range.
+        Damaged: with reason "value" if the number is infinite, not a number, or out of range.
     """
     assert len(data) == bytes_of_form(form), "the caller cuts the bytes out"
     number: float

@@ -79,7 +79,8 @@ class DlmsDecoder(ScanningDecoder):
     def flush(self) -> list[Frame]:
         """Search the buffered bytes for frames after a pause on the line.
 
-        The bytes seemed to begin a longer frame, which was not completed. Flag bytes are dropped.
+        An incomplete frame before the pause will not be completed, but shorter frames may be inside
+        it. If only flag bytes are buffered, they are discarded.
         """
         self._drop_flags()
         return super().flush()
@@ -114,8 +115,8 @@ class DlmsDecoder(ScanningDecoder):
         """Return the message that this part completes, or None if more parts are missing.
 
         Raises:
-            Damaged: "truncated" if the first part is missing, or "overlong" if the message is too
-                long.
+            Damaged: with reason "truncated" if the first part is missing, or "overlong" if the
+                message is too long.
         """
         if part.is_first:
             if self._message:
@@ -135,7 +136,8 @@ class DlmsDecoder(ScanningDecoder):
         """Return the message that this block completes, or None if more blocks are missing.
 
         Raises:
-            Damaged: "dlms" if the block is invalid, or "overlong" if the message is too long.
+            Damaged: with reason "dlms" if the block is invalid, or "overlong" if the message is too
+                long.
         """
         found = length_at(block, _BLOCK_HEAD_BYTES)
         if found is None:

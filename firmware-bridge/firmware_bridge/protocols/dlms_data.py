@@ -32,7 +32,7 @@ def data_at(buffer: bytes, at: int, depth: int = DEPTH_MAX) -> tuple[Data, int]:
     """Decode the value at a position. Return the value and the position after it.
 
     Raises:
-        Damaged: "dlms" if the value is invalid or truncated.
+        Damaged: with reason "dlms" if the value is invalid or truncated.
     """
     tag, at = _take(buffer, at, 1)
     kind = tag[0]

@@ -26,7 +26,10 @@ _LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
 
 
 class Part(NamedTuple):
-    """The part of a message in one frame. `is_first` is None if the frame does not indicate it."""
+    """The part of a message in one frame.
+
+    `is_first` is None if the frame does not indicate whether the part is the first one.
+    """
 
     data: bytes
     is_first: bool | None
@@ -34,10 +37,9 @@ class Part(NamedTuple):
 
 
 def end_of_frame(buffer: bytes, position: int) -> int | None:
-    """Return the end of a frame, `position` if no frame starts there, or None if it is incomplete.
+    """Return where a frame ends, or None if more bytes are needed.
 
-    Raises:
-        Damaged: "truncated" if an HDLC frame has no flag at its end.
+    If no frame starts at `position`, `position` itself is returned.
     """
     if buffer[position] == FLAG:
         return _end_of_hdlc(buffer, position)
@@ -72,7 +74,8 @@ def part_of(frame: bytes) -> Part:
     """Check a frame and return its part of the message.
 
     Raises:
-        Damaged: "checksum" if the checksum is wrong, or "dlms" if an address is invalid.
+        Damaged: with reason "checksum" if the checksum is wrong, or "dlms" if an address is
+            invalid.
     """
     return _part_of_hdlc(frame) if frame[0] == FLAG else _part_of_mbus(frame)
 
@@ -90,7 +93,7 @@ def _part_of_hdlc(frame: bytes) -> Part:
 def _after_address(content: bytes, at: int) -> int:
     """Return the position after an address. The last byte of an address is odd.
 
-    Raises `Damaged` with "dlms" if the address does not end within 4 bytes.
+    Raises `Damaged` with reason "dlms" if the address does not end within 4 bytes.
     """
     for end in range(at, min(at + _ADDRESS_BYTES_MAX, len(content))):
         if content[end] & 1:

@@ -74,7 +74,7 @@ def ciphered_bytes(data: bytes) -> int | None:
     """Return the length of a ciphered message, or None if its length field is incomplete.
 
     Raises:
-        Damaged: "dlms" if the data is not a ciphered message.
+        Damaged: with reason "dlms" if the data is not a ciphered message.
     """
     head = 2 + SYSTEM_TITLE_BYTES
     if len(data) < 2:
@@ -91,7 +91,7 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
     Return the length and the position after the field, or None if the field is incomplete.
 
     Raises:
-        Damaged: "dlms" if the length has more than 2 bytes.
+        Damaged: with reason "dlms" if the length has more than 2 bytes.
     """
     if at >= len(data):
         return None
@@ -113,8 +113,8 @@ def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) 
     decrypted content shows that the key was wrong.
 
     Raises:
-        Damaged: "encrypted" if there is no key, "key" if the tag does not match the keys, or "dlms"
-            if the message is invalid.
+        Damaged: with reason "encrypted" if there is no key, "key" if the tag does not match the
+            keys, or "dlms" if the message is invalid.
     """
     found = length_at(data, 2 + SYSTEM_TITLE_BYTES)
     if found is None or len(data) < found[1] + _SECURITY_BYTES:

@@ -36,7 +36,7 @@ def read_values(data: Data, left_out: Counter[str]) -> Quantities:
     """Convert a decoded message to measurements. `left_out` counts unreadable values by reason.
 
     Raises:
-        Damaged: "layout" if no known layout fits the message.
+        Damaged: with reason "layout" if no known layout fits the message.
     """
     if not isinstance(data, list):
         raise Damaged("layout")
@@ -66,7 +66,11 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 
 
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
-    """Return True if `data` may be a Kaifa list: no OBIS codes, and a number as the power."""
+    """Return True if `data` may be the list of a Kaifa meter.
+
+    Such a list has no OBIS codes. Its value for the power, at the place of 1.7 in `codes`, is an
+    integer.
+    """
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
         isinstance(each, list) or code_of(each) is not None for each in data
@@ -76,8 +80,8 @@ def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
 def code_of(data: Data) -> Code | None:
     """Return the OBIS code in an octet string, or None if `data` is not an OBIS code.
 
-    Nordic meters use channel 1 for electricity and the clock. It is changed to 0, as other meters
-    use it, so that the quantities have the same names.
+    Nordic meters use channel 1 for electricity and the clock. The channel is changed to 0, which
+    other meters use, so that the quantities have the same names.
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
@@ -103,7 +107,7 @@ def _with_codes(data: list[Data]) -> Iterator[_Object]:
 
 
 def _scale_of(data: Data) -> tuple[int | None, int | None]:
-    """Return the power of ten and the unit in a structure of both, or a pair of None if invalid."""
+    """Parse a structure of a power of ten and a unit. Return both, or two None if it is invalid."""
     if isinstance(data, list) and len(data) == 2:
         power, unit = data
         if isinstance(unit, Enumerated) and isinstance(power, int):
@@ -115,7 +119,10 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
 def _of_kamstrup(found: _Object) -> _Object:
-    """Return the object with the scale and unit that Kamstrup meters use: 0.01 A, V, W or 10 Wh."""
+    """Return the object with the scale and unit that all Kamstrup meters use for its OBIS code.
+
+    For example, currents have the unit 0.01 A, and energies 10 Wh.
+    """
     c, d = int(found.code.c), found.code.d
     if found.code.a != "1" or not isinstance(found.value, int):
         return found
@@ -183,7 +190,7 @@ def _is_list_of_objects(data: Data) -> bool:
 def _of_landis(data: list[Data]) -> Iterator[_Object]:
     """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
-    The first entry of the list may describe the list itself, and then has no value.
+    The first entry of the list may describe the list itself. It has no value in this case.
     """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"
@@ -201,8 +208,8 @@ def _measurement_of(found: _Object) -> Measurement | None:
     """Return the measurement of an object, or None if the object has no value.
 
     Raises:
-        Damaged: "type" if the value has the wrong type, "value" if it is out of range, or "time" if
-            it is an incomplete time.
+        Damaged: with reason "type" if the value has the wrong type, "value" if it is out of range,
+            or "time" if it is an incomplete time.
     """
     if found.value is None:
         return None
@@ -239,7 +246,7 @@ def time_text(data: bytes) -> str:
     `data` has year u16, month, day, weekday, hour, minute and second.
 
     Raises:
-        Damaged: "time" if a part of the time is unspecified.
+        Damaged: with reason "time" if a part of the time is unspecified.
     """
     if b"\xff" in data[:4] + data[5:8]:
         raise Damaged("time")

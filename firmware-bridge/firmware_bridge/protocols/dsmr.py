@@ -141,8 +141,8 @@ class EncryptedDecoder(ScanningDecoder):
     def read_frame(self, data: bytes) -> Frame | None:
         """Decrypt a message and parse the telegram inside.
 
-        Raises `Damaged` with "key" if the key is wrong, or with a reason of `DsmrDecoder` if the
-        telegram is invalid.
+        Raises `Damaged` with reason "key" if the key is wrong, or with a reason of `DsmrDecoder` if
+        the telegram is invalid.
         """
         settings = self._settings
         telegram = decrypted(data, settings.key, settings.authentication_key)
@@ -168,7 +168,7 @@ def _without_check(data: bytes) -> bytes:
     A telegram without STX and ETX is returned unchanged.
 
     Raises:
-        Damaged: "checksum" if the BCC is wrong.
+        Damaged: with reason "checksum" if the BCC is wrong.
     """
     if data[-_CHECK_BYTES:-1] != _ETX or _STX not in data:
         return data

@@ -68,8 +68,8 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
 def is_mixture(quantities: Quantities) -> bool:
     """Return True if a numeric quantity occurs twice with different values, except in a log.
 
-    Without a checksum, only this shows that parts of two telegrams were joined, because the bytes
-    between them were lost.
+    If the bytes between two telegrams are lost, the telegrams look like one. Without a checksum,
+    only such a contradiction shows the loss.
     """
     for measurements in quantities.values():
         values: dict[str, Value] = {}
@@ -136,7 +136,7 @@ def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
 
 
 def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
-    """Name each object. If two objects would have the same name, name the second by its code."""
+    """Name each object. If two would have the same name, name the second by its OBIS code."""
     codes: dict[str, Code] = {}
     named: list[_Object] = []
     for code, groups in objects:
@@ -183,7 +183,7 @@ def _timed_values_of(
     """Yield the values of an object. A time may come before or after the values.
 
     Raises:
-        Damaged: "time" if the time is invalid, or "not_measured" if there is no value.
+        Damaged: with reason "time" if the time is invalid, or "not_measured" if there is no value.
     """
     values, time = found.groups, None
     if all(is_nothing(group) for group in values):

@@ -27,7 +27,7 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
     """Convert a time to seconds since 1970. `utc_offset_hours` is the offset in winter.
 
     Raises:
-        Damaged: "time" if the time does not exist.
+        Damaged: with reason "time" if the time does not exist.
     """
     text = text.translate(_BETWEEN_DIGITS)
     digits = text.rstrip("SW")
@@ -55,6 +55,6 @@ _AMBIGUOUS = datetime.timedelta(hours=1)
 
 
 def _change(year: int, month: int) -> datetime.datetime:
-    """Return 01:00 UTC on the last Sunday of a month with 31 days."""
+    """Return the time 01:00 UTC on the last Sunday of a month that has 31 days."""
     last = datetime.datetime(year, month, 31, 1, tzinfo=datetime.UTC)
     return last - datetime.timedelta(days=(last.weekday() + 1) % 7)

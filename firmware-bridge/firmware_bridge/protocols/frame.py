@@ -56,8 +56,8 @@ def checked_text(text: str) -> str:
     """Return the string if it can be encoded in UTF-8.
 
     Raises:
-        Damaged: "text" if the string contains half a surrogate pair. JSON can contain one, but no
-            consumer could display or store it.
+        Damaged: with reason "text" if the string contains a lone surrogate. JSON can contain one,
+            but no consumer could display or store the string.
     """
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise Damaged("text")
@@ -68,8 +68,8 @@ def checked_time(seconds: float) -> float:
     """Return the time of a measurement, in seconds, if it is in range.
 
     Raises:
-        Damaged: "time" if a relative time is older than 8 years (the span in RFC 8428), or if a
-            date is after the year 9999.
+        Damaged: with reason "time" if a relative time is older than 8 years (the span in RFC 8428),
+            or if a date is after the year 9999.
     """
     if not -ABSOLUTE_TIME_SECONDS_MIN < seconds <= TIME_SECONDS_MAX:
         raise Damaged("time")
@@ -80,11 +80,11 @@ def checked_time(seconds: float) -> float:
 class Frame:
     """One frame from a serial line.
 
-    `device` names the sensor if several share the line. None means the port's own device. `part`
-    is appended to the name of the port's own device, such as the number of a node. A sensor repeats
+    `device` names the sensor if several share the line. None means the port's own device. `part`,
+    such as the number of a node, is appended to the name of the port's own device. A sensor repeats
     a frame with an `identity` until it receives `acknowledgement`. A frame with an `answer_code` is
     a board's answer to a command, and the identity's `sequence` is then the number of the request.
-    `left_out` has the quantities for which the device gave no value, with the reason.
+    `left_out` has the quantities that have no value in this frame, with the reason for each.
     """
 
     quantities: Quantities

@@ -32,7 +32,7 @@ class Decoder(ABC):
 
     @abstractmethod
     def begin(self, *, mid_line: bool) -> None:
-        """Start after the port was opened.
+        """Prepare to decode after the port was opened.
 
         With `mid_line`, the first bytes may be a partial line.
         """
@@ -51,13 +51,13 @@ class Request:
     """Bytes to write to the line, and how the port waits for the response.
 
     The port waits at most `answer_seconds_max` from the start of writing `data`, including the time
-    that the bytes take on the line. A response that was given up may still arrive, so the port
-    discards all bytes for `late_seconds_max` afterwards. `device` is the polled device, or "" for
-    the port's own device. `text` describes the purpose of the request, for messages.
+    that the bytes take on the line. After a timeout, the response may still arrive, so the port
+    discards all bytes for `late_seconds_max`. `device` is the polled device, or "" for the port's
+    own device. `text` describes the purpose of the request, for messages.
 
-    `before` is carried out before `data` is written. `rates` are the baud rates for `data` and for
-    the response. With `silent_seconds_max`, the port also gives up after a silence of that length,
-    because a whole response may take minutes.
+    `before` wakes up the device before `data` is written. `rates` are the baud rates for `data` and
+    for the response. With `silent_seconds_max`, the port also gives up after a silence of that
+    length, because a whole response may take minutes.
     """
 
     data: bytes
@@ -110,7 +110,7 @@ class Poller(ABC):
 
     @abstractmethod
     def begin(self, now_seconds: float) -> None:
-        """Start after the port was opened, and forget any unfinished request."""
+        """Prepare to poll after the port was opened, and forget any unfinished request."""
 
     @abstractmethod
     def next_step(self, now_seconds: float) -> Request | Pause:
@@ -124,7 +124,7 @@ class Poller(ABC):
         """
 
     def time_out(self, answer: bytes) -> "Outcome | Request":
-        """Return the outcome of a response that timed out.
+        """Return the outcome of a request whose response timed out.
 
         `answer` has the bytes received, if any.
         """

@@ -58,8 +58,9 @@ class MemberReader:
         """Return the measurements of one line.
 
         Raises:
-            Damaged: "syntax" if the line is not a JSON object. If no member can be read, the reason
-                is that of the first member: "member", "name", "type", "value" or "text".
+            Damaged: with reason "syntax" if the line is not a JSON object. If no member can be
+                read, the reason is that of the first member: "member", "name", "type", "value" or
+                "text".
         """
         try:
             found = _loaded(line)
@@ -80,7 +81,7 @@ def _loaded(line: str) -> object:
     """Parse JSON. NaN and Infinity, which Python and C++ print against the standard, become None.
 
     Raises:
-        Damaged: "syntax" if the nesting is too deep.
+        Damaged: with reason "syntax" if the nesting is too deep.
         ValueError: the line is not JSON.
     """
     try:
@@ -93,7 +94,7 @@ def _loaded_as_printed(line: str) -> object:
     """Parse JSON that a sketch printed value by value, such as `{"t":nan,"h":+21.5,"p":}`.
 
     Raises:
-        Damaged: "syntax" if the line is still not valid JSON.
+        Damaged: with reason "syntax" if the line is still not valid JSON.
     """
     try:
         return _loaded(_TOKEN.sub(_token_of_json, line))

@@ -83,8 +83,8 @@ class PairReader:
         """Return the measurements of one line.
 
         Raises:
-            Damaged: "syntax" if the line is prose, "type" if a quantity does not have its declared
-                type.
+            Damaged: with reason "syntax" if the line is prose, "type" if a quantity does not have
+                its declared type.
         """
         values = LineValues(self._kinds, left_out)
         words = units = 0

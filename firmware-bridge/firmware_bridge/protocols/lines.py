@@ -27,10 +27,10 @@ is invalid."""
 class LineDecoder(DelimitedDecoder):
     """Splits a stream into lines, and parses each line with `parse`.
 
-    With `keeps_other_bytes`, bytes that are not UTF-8 become half surrogate pairs, so that they
-    only invalidate one value and not the line. `kinds` has the kinds of quantities that `parse`
-    records. `can_mistake_part_of_line` is for forms in which a partial line may look complete: the
-    first line after opening the port is then skipped.
+    With `keeps_other_bytes`, bytes that are not UTF-8 become lone surrogates, so that they
+    invalidate only one value and not the whole line. `kinds` has the kinds of quantities that
+    `parse` records. `can_mistake_part_of_line` is for forms in which a partial line may look
+    complete: the first line after opening the port is then skipped.
     """
 
     def __init__(

@@ -172,7 +172,7 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's acknowledgement first, and then its telegrams."""
+        """Read the meter's acknowledgement from the response first, and then its telegrams."""
         if not self._conversation.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
         try:

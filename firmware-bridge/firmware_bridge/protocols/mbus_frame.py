@@ -70,7 +70,7 @@ def answer_in(data: bytes) -> bytes | None:
     noise before the frame are skipped.
 
     Raises:
-        Damaged: "checksum" if no frame in the response has a valid checksum.
+        Damaged: with reason "checksum" if no frame in the response has a valid checksum.
     """
     damage: Damaged | None = None
     for position, byte in enumerate(data):

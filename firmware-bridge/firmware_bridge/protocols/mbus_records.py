@@ -56,7 +56,7 @@ class Header:
     def of(cls, data: bytes) -> "Header":
         """Parse a header.
 
-        Raises `Damaged` with "encrypted" if the header has a signature, or "length" if it is
+        Raises `Damaged` with reason "encrypted" if the header has a signature, or "length" if it is
         truncated.
         """
         if len(data) < HEADER_BYTES:
@@ -88,7 +88,7 @@ def read_records(data: bytes, header: Header, left_out: Counter[str]) -> tuple[Q
     `left_out` counts unreadable values by reason.
 
     Raises:
-        Damaged: "length" if a value is truncated.
+        Damaged: with reason "length" if a value is truncated.
     """
     quantities: Quantities = {}
     reader = _Reader(data)
@@ -183,7 +183,10 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
 
 
 def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
-    """Return the meaning of a value, and the suffix that its extension codes add to the name."""
+    """Return the meaning of the unit code `vif`, and a suffix for the name of the value.
+
+    The suffix is from the extension codes `vifes`. `text` is the meaning, if it is sent as text.
+    """
     rest = list(vifes)
     if vif in (0xFB, 0xFD) and rest:
         code = rest.pop(0) & 0x7F
@@ -231,7 +234,7 @@ def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
 def _variable_bytes(size: int) -> int:
     """Return the number of bytes in a value of variable length, from its length code.
 
-    Raises `Damaged` with "length" if the length code is not known.
+    Raises `Damaged` with reason "length" if the length code is not known.
     """
     for first, last in ((0x00, 0xBF), (0xC0, 0xCF), (0xD0, 0xDF), (0xE0, 0xEF)):
         if first <= size <= last:

@@ -84,10 +84,12 @@ TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
 
 
 def number_of(data: bytes, form: int) -> float:
-    """Decode a number. Forms 1 to 7 are binary (5 is a float), and forms 9 to 14 are BCD.
+    """Decode a number. `form` is the code of the number format in the DIF.
+
+    Forms 1 to 7 are binary (5 is a float), and forms 9 to 14 are BCD.
 
     Raises:
-        Damaged: "value" if a BCD digit is invalid.
+        Damaged: with reason "value" if a BCD digit is invalid.
     """
     if form == 5:
         (number,) = struct.unpack("<f", data)
@@ -101,7 +103,7 @@ def bcd_of(data: bytes) -> int:
     """Decode a little-endian BCD number. An F as the first digit is a minus sign.
 
     Raises:
-        Damaged: "value" if a digit is invalid.
+        Damaged: with reason "value" if a digit is invalid.
     """
     digits = data[::-1].hex()
     is_negative = digits.startswith("f")
@@ -115,7 +117,7 @@ def date_of(data: bytes) -> str:
     """Decode a date (type G) as `YYYY-MM-DD`.
 
     Raises:
-        Damaged: "time" if the date does not exist.
+        Damaged: with reason "time" if the date does not exist.
     """
     day, month = data[0] & 31, data[1] & 15
     year = (data[0] >> 5) | (data[1] >> 4) << 3
@@ -129,7 +131,7 @@ def time_of(data: bytes) -> str:
     """Decode a time (type F) as `YYYY-MM-DD hh:mm`, as the meter's clock shows it.
 
     Raises:
-        Damaged: "time" if the time does not exist or the meter marks it as invalid.
+        Damaged: with reason "time" if the time does not exist or the meter marks it as invalid.
     """
     minute, hour = data[0] & 63, data[1] & 31
     if data[0] & 0x80 or minute > 59 or hour > 23:
@@ -138,5 +140,5 @@ def time_of(data: bytes) -> str:
 
 
 def maker_of(code: int) -> str:
-    """Decode the three letters of a manufacturer."""
+    """Return the three letters of a manufacturer from their 16-bit code."""
     return "".join(chr(64 + (code >> shift & 31)) for shift in (10, 5, 0))

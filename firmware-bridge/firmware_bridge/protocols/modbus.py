@@ -66,7 +66,10 @@ class Modbus(PollerSettings):
 
     @property
     def resolved_devices(self) -> tuple[Device, ...]:
-        """The devices. Settings that a register lacks are taken from its device or port."""
+        """The devices, with registers that have all settings.
+
+        Settings that a register lacks are taken from its device or from the port.
+        """
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
             for each in self.devices
@@ -200,7 +203,10 @@ class ModbusPoller(Poller):
         return self._messages.timed_out(answer, self._asked)
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Record the outcome of a request. Return what was learnt about the device, for the log."""
+        """Record the outcome of a request.
+
+        Return a sentence for the log about what was learnt about the device, or "".
+        """
         assert self._asked is not None
         assert self._polled is not None
         learnt = self._polled.end(self._asked, outcome, now_seconds)

@@ -53,7 +53,7 @@ class Device(Section):
         return completed_device(written)
 
     def check(self) -> None:
-        """Reject two quantities of the same name, and one with too many registers for a request."""
+        """Reject two quantities of the same name, or a quantity too large for one request."""
         if self.quantities is not None and self.device is None:
             raise refusal("device with quantities: they are chosen from its description")
         if not self.registers:

@@ -87,7 +87,7 @@ class Plan:
         return self._queue.popleft() if self._queue else None
 
     def end(self, block: Block, outcome: Outcome, now_seconds: float) -> str:
-        """Record the outcome of a request. Return what was learnt as a sentence, or ""."""
+        """Record the outcome of a request. Return a sentence for the log, or ""."""
         self.is_busy = False
         if isinstance(outcome, Frame):
             self._note_life()
@@ -219,7 +219,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record the outcome of a part of a refused block. No `reason` means a response."""
+        """Record why a part failed, or None if it did not. Return a sentence for the log, or ""."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""
@@ -277,7 +277,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End a search in which a part is silent, and return a sentence for the log, or ""."""
+        """End the search in which this part is silent. Return a sentence for the log, or ""."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:

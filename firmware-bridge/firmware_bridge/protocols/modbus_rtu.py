@@ -73,7 +73,7 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _is_of_another(received: bytes) -> bool:
-    """Return True if a valid response comes from another address or answers another request."""
+    """Return True if `received` is a valid response from another address or to another request."""
     if len(received) < _REFUSAL_BYTES:
         return False
     is_refusal = bool(received[1] & EXCEPTION)

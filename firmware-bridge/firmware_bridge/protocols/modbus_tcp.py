@@ -105,5 +105,8 @@ class Tcp:
         return None
 
     def timed_out(self, received: bytes, block: Block) -> Damage:
-        """Return the reason "no_answer". Late responses to earlier requests do not count."""
+        """Return the reason "no_answer".
+
+        `received` is ignored, because it can only contain late responses to earlier requests.
+        """
         return Damage("no_answer")

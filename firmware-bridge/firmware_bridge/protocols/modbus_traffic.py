@@ -67,7 +67,7 @@ class Message:
 
     @property
     def values(self) -> bytes:
-        """The values that are read or written. Empty if a response omits them."""
+        """The bytes of the values that are read or written. Empty if a response omits values."""
         if self.function in _READS:
             return self.content[1:] if self.is_answer else b""
         return self.content[2:] if self.function in _WRITES_ONE else self.content[5:]

@@ -68,7 +68,7 @@ class MySensorsDecoder(LineDecoder):
         super().__init__(lambda line, left_out: {}, can_mistake_part_of_line=True)
 
     def frame_of(self, text: str) -> Frame | None:
-        """Decode one message. Return None if it has no reading."""
+        """Decode one message. Return None if the message has no reading."""
         left_out: Counter[str] = Counter()
         frame = read_message(text, self.kinds, left_out)
         self.tally.left_out.update(left_out)
@@ -76,13 +76,13 @@ class MySensorsDecoder(LineDecoder):
 
 
 def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | None:
-    """Decode one message. Return None if it has no reading.
+    """Decode one message. Return None if the message has no reading.
 
     `left_out` counts messages without a measured value.
 
     Raises:
-        Damaged: "syntax" if the line is not a message, or "type", "value" or "text" if its value is
-            invalid.
+        Damaged: with reason "syntax" if the line is not a message, or "type", "value" or "text" if
+            its value is invalid.
     """
     found = _MESSAGE.fullmatch(line)
     if found is None:

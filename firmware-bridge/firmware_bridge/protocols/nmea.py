@@ -96,7 +96,8 @@ class NmeaDecoder(Decoder):
     def flush(self) -> list[Frame]:
         """Search the buffered bytes for sentences after a pause on the line.
 
-        The bytes seemed to begin a UBX frame, which was not completed.
+        An incomplete UBX frame before the pause will not be completed, but sentences may follow its
+        first bytes.
         """
         return self._scan(idle=True) if self._buffer else []
 

@@ -80,11 +80,11 @@ class MatchReader:
         self._kinds = kinds
 
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
-        """Return the measurements of one line. A group that did not match has no measurement.
+        """Return the measurements of one line, without those of groups that did not match.
 
         Raises:
-            Damaged: "pattern" if the line does not match, "type" if a value does not have its
-                group's type, or "overlong", "value" or "text".
+            Damaged: with reason "pattern" if the line does not match, "type" if a value does not
+                have its group's type, or "overlong", "value" or "text".
         """
         if len(line) > MATCHED_CHARACTERS_MAX:
             raise Damaged("overlong")

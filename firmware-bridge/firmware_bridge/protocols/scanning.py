@@ -45,7 +45,8 @@ class ScanningDecoder(Decoder):
     def flush(self) -> list[Frame]:
         """Search the buffered bytes for frames after a pause on the line.
 
-        The bytes seemed to begin a longer frame, which was not completed.
+        An incomplete frame before the pause will not be completed, but shorter frames may be inside
+        it.
         """
         return self._scan(idle=True) if self._buffer else []
 

@@ -32,8 +32,8 @@ def read_pack(pack: bytes) -> list[Measurement]:
     """Decode the measurements of a pack, in order.
 
     Raises:
-        Damaged: "cbor" if the bytes are not CBOR, "senml" if the pack is not valid SenML, or
-            "version", "name", "value", "time" or "text" for the invalid part of a record.
+        Damaged: with reason "cbor" if the bytes are not CBOR, "senml" if the pack is not valid
+            SenML, or "version", "name", "value", "time" or "text" for the invalid part of a record.
     """
     records = _decode(pack)
     if not isinstance(records, list) or not 1 <= len(records) <= MEASUREMENTS_MAX:

@@ -44,7 +44,10 @@ class Sml(DecoderSettings):
 
 
 class SmlDecoder(ScanningDecoder):
-    """Decoder of SML files. If a file begins inside another file, only the outer is damaged."""
+    """Decoder of SML files.
+
+    If a file begins inside another file, only the outer file counts as damaged.
+    """
 
     frame_bytes_max = FILE_BYTES_MAX
 

@@ -61,7 +61,7 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
     affected.
 
     Raises:
-        Damaged: "sml" if the data contains no message.
+        Damaged: with reason "sml" if the data contains no message.
     """
     quantities: Quantities = {}
     status: int | None = None
@@ -86,7 +86,7 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
 
 
 def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
-    """Yield the status word, and the signed power if the meter sends it without a sign.
+    """Yield the status word, and the signed power if a meter sends its power without a sign.
 
     Two-way meters such as EMH's ED300L send the amount of power and its direction separately.
     """
@@ -179,7 +179,7 @@ def _value_of(kind: int, content: bytes) -> Element:
 class _Shortened(int):
     """A negative integer of fewer than 4 bytes.
 
-    Some meters send a positive number in this way, without its leading zero bytes.
+    Some meters omit the leading zero bytes of a positive number, which then looks negative.
     """
 
     def __new__(cls, number: int, bytes_count: int) -> Self:

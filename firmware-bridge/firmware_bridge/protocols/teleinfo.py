@@ -149,7 +149,7 @@ class TeleinfoDecoder(DelimitedDecoder):
         """Decode the groups of a frame. Groups without their own time get the time of the frame.
 
         Raises:
-            Damaged: "truncated" if the frame consists of parts of two frames.
+            Damaged: with reason "truncated" if the frame consists of parts of two frames.
         """
         groups = [group for line in _GROUP.findall(data) if (group := self._group_of(line))]
         if has_repeated_label(groups):

@@ -78,8 +78,8 @@ class LineValues:
         stays a string even if it looks like a number, unless its quantity has another kind.
 
         Raises:
-            Damaged: "name" if the name is invalid or repeated, or "type", "value" or "text" if the
-                value is invalid.
+            Damaged: with reason "name" if the name is invalid or repeated, or "type", "value" or
+                "text" if the value is invalid.
         """
         if not is_name(name) or name in self._values:
             raise Damaged("name")
@@ -145,8 +145,8 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
     If `kind` is None, the string suggests the kind.
 
     Raises:
-        Damaged: "not_measured", "type" if the string is not of that kind, "value" if a number is
-            out of range, or "text" if the string is not valid UTF-8.
+        Damaged: with reason "not_measured", "type" if the string is not of that kind, "value" if a
+            number is out of range, or "text" if the string is not valid UTF-8.
     """
     text = text.strip()
     if not text or (kind != "text" and _NOTHING.fullmatch(text)):
@@ -172,7 +172,7 @@ def number_of(text: str) -> float | None:
     20 or more digits counts as an identifier, because a float would lose digits.
 
     Raises:
-        Damaged: "value" if the number is out of range.
+        Damaged: with reason "value" if the number is out of range.
     """
     text = _AFTER_SIGN.sub("", text.strip())
     if _INTEGER.fullmatch(text):
@@ -206,7 +206,7 @@ def in_range(value: float) -> float:
     """Return the number if it is in range.
 
     Raises:
-        Damaged: "value" if the number is not finite or has more than 64 bits.
+        Damaged: with reason "value" if the number is not finite or has more than 64 bits.
     """
     if isinstance(value, int):
         if abs(value) > INTEGER_MAX:
@@ -220,7 +220,7 @@ def converted(value: Value, kind: Kind | None) -> Value:
     """Convert a value to `kind`: for example 1 to the Boolean True, or True to the text "true".
 
     Raises:
-        Damaged: "type" if the conversion is not possible.
+        Damaged: with reason "type" if the conversion is not possible.
     """
     own = kind_of(value)
     if kind is None or kind == own:

@@ -147,7 +147,7 @@ class VeDirectDecoder(Decoder):
         return frames
 
     def flush(self) -> list[Frame]:
-        """Discard a block that is incomplete at a pause, because blocks have no pauses in them."""
+        """Discard an incomplete block after a pause, because devices send blocks without pauses."""
         self.begin(mid_line=False)
         return []
 

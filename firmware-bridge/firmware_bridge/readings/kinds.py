@@ -17,7 +17,7 @@ KINDS_KEPT_MAX: Final = 1024
 
 
 class Kinds:
-    """The kind (number, text or Boolean) of each quantity on one line.
+    """The kind (number, text or Boolean) of each quantity on one serial line.
 
     The kinds in `declared` come from the configuration and never change.
     """
@@ -31,7 +31,7 @@ class Kinds:
         return self._kinds.get(name)
 
     def note(self, name: str, value: Value) -> None:
-        """Record the kind of `value` as the kind of the quantity `name`, if it has none yet."""
+        """Record the kind of `value` as the kind of quantity `name`, unless it already has one."""
         if name not in self._kinds and len(self._kinds) < KINDS_KEPT_MAX:
             self._kinds[name] = self._new[name] = kind_of(value)
 

@@ -56,7 +56,7 @@ class Rules:
         return found
 
     def note_published(self, device: str, quantities: Quantities, now_seconds: float) -> None:
-        """Record the measurements that were selected for publication."""
+        """Record the measurements as the last ones that were published at `now_seconds`."""
         for name, measurements in quantities.items():
             for key, group in {name: measurements, **_parts_of(name, measurements)}.items():
                 rule = self._rules.get(key)
@@ -103,7 +103,10 @@ class Rules:
 
 
 def _parts_of(name: str, measurements: list[Measurement]) -> dict[str, list[Measurement]]:
-    """Return the measurements by name, except those that have the name of the quantity."""
+    """Return the measurements of a quantity by their own names.
+
+    Measurements that have the same name as the quantity are omitted.
+    """
     parts: dict[str, list[Measurement]] = {}
     for measurement in measurements:
         if measurement.name != name:

@@ -1,6 +1,6 @@
 """Statistics of a quantity that arrives often: lowest, mean and highest value of each 5 seconds.
 
-The page polls every 5 seconds and would miss values that arrive between two responses
+The web page requests the status every 5 seconds, and would miss values that arrive in between
 (docs/formats/control-socket.md).
 """
 
@@ -8,11 +8,11 @@ import math
 from typing import Final
 
 STEP_SECONDS: Final = 5
-"""Length of a step in seconds, as in the page's history of the last hour."""
+"""Length of a step in seconds, as in the web page's history of the last hour."""
 WHOLE_STEPS_MAX: Final = 2
 """Number of completed steps to report. A late response still has the step before the last."""
 OFTEN_SECONDS: Final = 10.0
-"""Readings at larger intervals are reported one by one, because the page cannot miss any."""
+"""Readings at larger intervals are reported one by one, because the web page cannot miss any."""
 
 
 class Steps:
@@ -54,11 +54,10 @@ class Steps:
         self._last = value
 
     def whole(self, seconds: float) -> list[dict[str, float]]:
-        """Return the statistics of the steps that are complete at a time, oldest first.
+        """Return the statistics of the latest complete steps, the oldest first.
 
-        `seconds` is the time since 1970. A step is an interval of 5 seconds.
-
-        The list is empty if values arrive rarely.
+        A step is an interval of 5 seconds. `seconds` is the current time in seconds since 1970. The
+        list is empty if values arrive rarely.
         """
         if self._step != int(seconds // STEP_SECONDS):
             self._end()

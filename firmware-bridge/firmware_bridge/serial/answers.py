@@ -1,8 +1,7 @@
 """Logs and counts the responses of polled devices, and their failures.
 
-A failure is logged when its count for a device and a reason reaches 1, 2, 4, 8 and so on, so that
-a device that is switched off does not fill the log. When the device answers again, this is logged
-too.
+A failure is logged when its count for a device and a reason reaches 1, 2, 4, 8 and so on, so that a
+device that is switched off does not fill the log. The first response after failures is also logged.
 """
 
 import logging
@@ -46,7 +45,7 @@ class Answers:
         self._left_out: Counter[tuple[str, str, str]] = Counter()
 
     def note(self, outcome: Outcome, name: str, text: str) -> None:
-        """Count the outcome of a request to the device `name`, which `text` describes.
+        """Count the outcome of a request to the device `name`. `text` describes the request.
 
         Log the 1st, 2nd, 4th, 8th failure and so on, and the first response after failures.
         """

@@ -26,8 +26,8 @@ _ANY_ADDRESS = 254
 async def ask(settings: PortSettings) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
     """Send one request with each protocol, and yield the result of each.
 
-    A result is the line settings, the name of the protocol, and a guess if a meter responded,
-    otherwise None.
+    A result has three parts: the line settings, the name of the protocol, and a guess. The guess is
+    None if no meter responded.
 
     Raises:
         PortLost: if the port does not exist or is in use.

@@ -148,7 +148,7 @@ async def detect(
 ) -> AsyncGenerator[tuple[Line, int, list[Guess]], None]:
     """Read the port with each line setting for `seconds_each` seconds, and yield the results.
 
-    A result is the line setting, the number of received bytes, and the guesses about them.
+    A result is the line setting, the number of received bytes, and the guesses for these bytes.
 
     Raises:
         PortLost: if the port does not exist or is in use.

@@ -1,7 +1,7 @@
 """Detection of the device on an unconfigured port, while a person watches the progress.
 
-Line settings and protocols are tried until one matches with high confidence. Then the values are
-shown as they arrive.
+Line settings and protocols are tried until one matches with high confidence. After that, the
+device's values are shown as they arrive.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from gateway.process.declarations.serial_line import Line
 from gateway.process.files.toml_text import text_of_keys
 
 SECONDS_MAX: Final = 600.0
-"""Longest detection. A page that was left open must not block the port for other programs."""
+"""Longest detection. A web page that was left open must not block the port for other programs."""
 LINE_SECONDS: Final = 3.0
 """Time for each line setting. Most sensors send every second or two."""
 VALUES_MAX: Final = 32
@@ -201,7 +201,7 @@ class Detection:
 
 
 def values_of(frame: Frame) -> list[dict[str, Any]]:
-    """Return the first values of a frame as JSON for the page: name, value and unit of each."""
+    """Return the first values of a frame as JSON for the web page: name, value and unit of each."""
     found = [each for measurements in frame.quantities.values() for each in measurements]
     return [
         {"name": each.name, "value": _shown(each.value), "unit": each.unit}

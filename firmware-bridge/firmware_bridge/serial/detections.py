@@ -1,6 +1,6 @@
 """Runs detections of devices, at most one per port.
 
-A detection is stopped when no page requests its progress any longer.
+A detection is stopped when no web page requests its progress any longer.
 """
 
 import asyncio
@@ -34,9 +34,10 @@ class Detections:
         configured: Callable[[], Sequence[PortSettings]],
         make: Callable[..., Detection] = Detection,
     ) -> None:
-        """Set the function that returns the settings of the ports that the bridge reads.
+        """Set the functions that return the configured ports and create detections.
 
-        No detection is started on these ports. `make` creates a detection.
+        `configured` returns the settings of the ports that the bridge reads. No detection is
+        started on these ports. `make` creates a detection.
         """
         self._configured = configured
         self._make = make

@@ -53,7 +53,7 @@ class HotPlug:
         self.arrivals = 0
 
     async def __aenter__(self) -> Self:
-        """Start to read udev's events in the running event loop."""
+        """Start reading udev's events in the running event loop."""
         if self._events is not None:
             asyncio.get_running_loop().add_reader(self._events.fileno(), self._receive)
         return self

@@ -215,7 +215,10 @@ class Intake:
             self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _gather(self, device: int, durable: "asyncio.Future[None]") -> None:
-        """Commit a board's new frame immediately, unless it can be committed with later frames."""
+        """Commit a board's new frame immediately, unless it can be committed with later frames.
+
+        `durable` is a future that is done when the frame is durable.
+        """
         durable.add_done_callback(lambda _: self._gathering.acknowledge(device, time.monotonic()))
         if not self._gathering.take(device, time.monotonic()):
             self._outbox.commit_now()

@@ -43,7 +43,7 @@ DENIED = "permission denied; add the bridge's user to the group that owns the po
 
 
 class PortLost(Exception):
-    """The port was lost or cannot be opened. The message is a sentence for the operator."""
+    """Raised if the port was lost or cannot be opened. The message is written for the operator."""
 
 
 class Link(ABC):
@@ -141,7 +141,7 @@ class SerialLink(Link):
         rs485: Rs485 | None = None,
         control_lines: tuple[ControlLine, ControlLine] = ("on", "on"),
     ) -> None:
-        """Open the port. `control_lines` are DTR and RTS. This may block for a moment.
+        """Open the port. `control_lines` configures DTR and RTS. This may block for a moment.
 
         Raises:
             PortLost: if the port is missing, forbidden or in use, or cannot use RS-485 mode.
@@ -179,7 +179,7 @@ class SerialLink(Link):
     def _refuse_others(self) -> None:
         """Make the kernel refuse further openings, because some programs ignore pyserial's lock.
 
-        This is not for a pseudo-terminal, which would stay locked until its other end is closed.
+        Must not be called for a pseudo-terminal, which stays locked until its other end closes.
         """
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
@@ -260,11 +260,12 @@ class _Port(serial.Serial):
 
 
 def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: Any) -> _Port:
-    """Open a port, with DTR and RTS as `control_lines` and pyserial's settings as `keys`.
+    """Open a port with pyserial. `keys` are pyserial's settings.
 
-    Linux raises DTR and RTS when it opens a device. A line that is `off` is lowered right after.
-    Unless both are `on`, DTR and RTS are not lowered when the port is closed (HUPCL), because many
-    boards restart on an edge.
+    `control_lines` are the settings of DTR and RTS. Linux raises both lines when it opens a device.
+    A line whose setting is `off` is lowered immediately afterwards. Unless both settings are `on`,
+    DTR and RTS are not lowered when the port is closed (HUPCL), because many boards restart on an
+    edge.
 
     Raises OSError, ValueError or termios.error if the port cannot be opened.
     """

@@ -81,7 +81,10 @@ class Overhearing:
         return named or f"{kind} {span} = {values}"
 
     def _named(self, answer: Message, request: Message, devices: list[Device], kind: str) -> str:
-        """Return the readings of the named registers, or an empty string if none is named."""
+        """Return the readings of the named registers in a response, or "" if no register is named.
+
+        The names are from `devices`. `kind` is the Modbus table of the registers.
+        """
         end = request.first + request.count
         registers = [
             each

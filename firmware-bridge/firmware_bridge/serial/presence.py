@@ -32,13 +32,16 @@ class Presence:
             self._latest[device] = time.monotonic()
 
     def note_held(self) -> None:
-        """Treat all present devices as if they had just sent, because the port is not read."""
+        """Treat all present devices as if they had just sent, while the port is not read."""
         for device, is_present in self.states().items():
             if is_present:
                 self.note(device)
 
     def states(self) -> Mapping[str, bool]:
-        """Return the watched devices by name, each with True if it has sent a frame recently."""
+        """Return the availability of each watched device by name.
+
+        A device is available if it has sent a frame recently.
+        """
         if self._silent_seconds is None:
             return {}
         since = time.monotonic() - self._silent_seconds

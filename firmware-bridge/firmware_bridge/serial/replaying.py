@@ -21,7 +21,7 @@ EMPTY_LOOKS = 10
 
 
 class LinkTaken(RuntimeError):
-    """The path for the link already exists. The message is a sentence for the operator."""
+    """Raised if the path for the link already exists. The message is written for the operator."""
 
 
 def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int:

@@ -1,6 +1,6 @@
 """The status of a port for the web page: counters, and the latest values of its devices.
 
-All parts are limited in size, because the report about all ports must fit into 64 KiB
+All parts are limited in size, because the status report about all ports must fit into 64 KiB
 (docs/formats/control-socket.md).
 """
 

@@ -32,7 +32,7 @@ Settings = dict[int, int]
 
 
 class NotRfc2217(Exception):
-    """The server does not support RFC 2217, or refuses a setting. The message has the reason."""
+    """Raised if the server refuses RFC 2217 or a line setting. The message has the reason."""
 
 
 class Telnet:

@@ -85,7 +85,10 @@ class Reading:
         ]
 
     def _with_limit(self, text: str) -> str:
-        """Append the frame size limit to the text of an overlong frame, or return the text."""
+        """Append the frame size limit to a text about an overlong frame.
+
+        Any other text is returned unchanged.
+        """
         limit = self._decoder.frame_bytes_max
         return f"{text}: more than {limit} bytes" if "overlong" in text and limit else text
 

@@ -10,6 +10,6 @@ and `firmware_bridge.protocols` (allowed keys), `gateway.broker.access` (the pas
 `wanted` parses `gateway.toml`, `settings` writes the settings to the data partition, `wiping`
 removes secrets from the boot partition, and `provisioning` runs these in order. `updates` records
 slots and updates, `installing` writes an update bundle to the other slot, `rauc` runs the program
-rauc, `u_boot` reads the boot loader's environment, `card` reports to the page, `start` finds out
-which slot and version are running, and `places` has the paths.
+rauc, `u_boot` reads the boot loader's environment, `card` writes the status for the web page,
+`start` finds out which slot and version are running, and `places` has the paths.
 """

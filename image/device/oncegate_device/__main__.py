@@ -65,7 +65,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
-    """Apply one step to the record of updates, save a changed record, and publish the status."""
+    """Apply `step` to the record of updates, save the record if it changed, and publish it."""
     places = Places()
     start = start_of(places)
     try:

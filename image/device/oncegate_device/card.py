@@ -1,7 +1,7 @@
-"""The status of the card in one file for the page: /run/oncegate-device/card.json.
+"""The status of the card in one file for the web page: /run/oncegate-device/card.json.
 
-Its sentences are created here, so that they are the same on the page, in the REST interface and in
-`oncegate-device status`.
+The sentences of the status are created here, so that they are the same on the web page, in the REST
+interface and in `oncegate-device status`.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 The check opens a persistent session, which the broker confirms only after storing the session. It
 then sends a QoS 2 message through the broker, which must return exactly once. Finally it requests
-`/readyz` from the page, which must report that the broker responds.
+`/readyz` from the web page's server, which must report that the broker responds.
 """
 
 import http.client
@@ -44,14 +44,14 @@ CLIENT_ID = "oncegate-health"
 
 
 class NotHealthyError(Exception):
-    """The gateway does not work. The message describes what happened instead."""
+    """Raised if the gateway does not work. The message describes what happened."""
 
 
 def check(configuration_file: Path = CONFIGURATION) -> str:
     """Check the gateway, and return a sentence about the successful result.
 
     Raises:
-        NotHealthyError: if the broker or the page does not work.
+        NotHealthyError: if the broker or the web page does not work.
     """
     started = time.monotonic()
     try:

@@ -30,11 +30,11 @@ EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https
 
 
 class RefusedError(Exception):
-    """The update was not started. The message gives the reason and what was expected."""
+    """Raised if the update was not started. The message gives the reason and what was expected."""
 
 
 class FailedError(Exception):
-    """The update failed, and this is recorded. The message gives the reason."""
+    """Raised if the update failed, after the failure was recorded. The message gives the reason."""
 
 
 def install(
@@ -59,7 +59,7 @@ def install(
 
 
 class _Installation:
-    """A single installation. `record` is always the same as the record on disk."""
+    """One installation of an update. `record` always equals the record on disk."""
 
     def __init__(self, start: Start, places: Places) -> None:
         self.start = start

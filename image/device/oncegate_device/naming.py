@@ -1,4 +1,7 @@
-"""The card's name on the network. It differs from the host name if that is already in use."""
+"""The card's name on the network.
+
+It differs from the host name if another machine already uses the host name.
+"""
 
 import re
 
@@ -9,7 +12,7 @@ from oncegate_device.start import start_of
 
 
 def note(name: str, places: Places, *, writable: Writable = remounted) -> None:
-    """Record the network name that systemd-resolved has chosen, for the report and the page.
+    """Record the network name that systemd-resolved has chosen, for the report and the web page.
 
     Raises:
         OSError: if `name` is not a valid host name, or a file cannot be written.

@@ -44,7 +44,7 @@ class Places:
 
     @property
     def card(self) -> Path:
-        """The file with the status of the card. It is the only file that the page may read."""
+        """The file with the card's status, the only file that the web page's server may read."""
         return self.run / "card.json"
 
     @property

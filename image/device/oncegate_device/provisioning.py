@@ -65,7 +65,7 @@ def provision(
 
 
 def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None:
-    """Check the file's sensors against the sensors that were added on the page.
+    """Check the file's sensors against the sensors that were added on the web page.
 
     The gateway would not start if two sensors had the same name or the same port.
 

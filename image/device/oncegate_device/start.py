@@ -10,7 +10,7 @@ RELEASE = "usr/lib/oncegate-release"
 RELEASE_BYTES_MAX = 4096
 """Bytes read of the release file. It has two short lines, written by image/hooks/install."""
 VERSION = r"[0-9A-Za-z][0-9A-Za-z.+:~-]{0,63}"
-"""Regular expression for a Debian version that is short enough for a line on the page."""
+"""Regular expression for a Debian version that is short enough for a line on the web page."""
 KEPT_TRIES = "9"
 """U-Boot's number of remaining tries for a slot that is not on trial (image/boot/boot.cmd)."""
 STORE_FORMAT = r"[1-9][0-9]{0,5}"
@@ -34,7 +34,7 @@ class Moment:
     time_ms: int
     clock: str
     boot_id: str
-    """The kernel's id of this start. It shows whether a record was written during this start."""
+    """The kernel's id of this boot. It shows whether a record was written since this boot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Start:
 
 
 class NotACardError(Exception):
-    """This machine was not booted from a slot of the card's image."""
+    """Raised if this machine was not booted from a slot of the card's image."""
 
 
 def start_of(places: Places) -> Start:
@@ -68,7 +68,7 @@ def start_of(places: Places) -> Start:
 
 
 def moment_of(places: Places) -> Moment:
-    """Return the current time, the state of the clock, and the kernel's id of this start."""
+    """Return the current time, the state of the clock, and the kernel's id of this boot."""
     boot_id = (places.root / "proc/sys/kernel/random/boot_id").read_text().strip()
     # systemd-timesyncd creates this file when it has reached a time server during this start.
     synchronised = (places.root / "run/systemd/timesync/synchronized").exists()

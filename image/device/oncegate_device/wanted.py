@@ -60,7 +60,7 @@ _CARE = {
 
 
 class WantedError(Exception):
-    """The provisioning file is not valid. `problems` has one line for each mistake."""
+    """Raised if the provisioning file is not valid. `problems` has one line for each mistake."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -201,7 +201,7 @@ def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str,
     """Return the gateway's tables with the settings that the image prescribes.
 
     If the file has users, they may use MQTT over the network, and the bridge becomes a user with a
-    generated password. Otherwise MQTT is available only on this machine. The page uses port 80.
+    generated password. Otherwise MQTT is available only on this machine. The web page uses port 80.
     Commits are delayed to reduce wear on the card.
     """
     completed = {
