@@ -46,7 +46,7 @@ argument, and the callback for the answer.
 class Commander:
     """Receives commands and publishes answers.
 
-    `run` only ends when cancelled, and then disconnects.
+    `run` continues until it is cancelled, and disconnects before it returns.
     """
 
     def __init__(self, settings: BrokerSettings, carry_out: CarryOut) -> None:

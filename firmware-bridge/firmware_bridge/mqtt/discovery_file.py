@@ -67,7 +67,7 @@ def load(path: Path) -> Remembered:
 
 
 def contents_of(remembered: Remembered) -> bytes:
-    """Return the contents of the file as JSON."""
+    """Return the contents of the record file as JSON."""
     body = {
         "version": _VERSION,
         "topics": sorted(remembered.topics),

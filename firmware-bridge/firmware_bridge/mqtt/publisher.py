@@ -38,7 +38,7 @@ unknown user and a banned user.
 class Publisher:
     """Keeps the bridge connected to the broker.
 
-    `run` only ends when cancelled, and then disconnects.
+    `run` continues until it is cancelled, and disconnects before it returns.
     """
 
     def __init__(

@@ -86,7 +86,7 @@ class Boards:
     """
 
     def __init__(self, rows: BoardRows | None = None) -> None:
-        """Load the rows that the outbox has stored, in their order of use."""
+        """Load the rows that the outbox has stored. They are ordered by their latest use."""
         # In the order of use, with the most recently used last.
         self._starts: OrderedDict[StartKey, BoardStart] = OrderedDict()
         self._of_device: dict[int, list[StartKey]] = {}

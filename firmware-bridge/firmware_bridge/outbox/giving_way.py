@@ -133,7 +133,7 @@ class GivingWay:
             self._dropping.clear()
 
     def cancel(self) -> None:
-        """Stop the periodic check of ages."""
+        """Stop the periodic check of the ages of readings."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -135,7 +135,7 @@ class OutboxStore(TableDatabase):
         )
 
     def boards(self) -> BoardRows:
-        """Load all rows about boards, in their order of use."""
+        """Load all rows about boards, ordered by their latest use."""
         execute = self._connection.execute
         return BoardRows(
             blocks=[

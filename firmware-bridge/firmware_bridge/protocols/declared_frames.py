@@ -4,7 +4,7 @@
 
 Instead of a length field, `frame_bytes` may give a fixed length for all frames. For example, the
 PMS5003 dust sensor sends the start bytes 42 4D, a u16 with the length of the rest, u16 values, and
-the sum of all bytes before the sum.
+the sum of all preceding bytes.
 """
 
 from dataclasses import dataclass

@@ -4,7 +4,7 @@ HDLC or M-Bus frames (`dlms_link`) carry parts of a message. A message may also 
 (general-block-transfer). The complete message is a notification, which may be encrypted::
 
     0F | invocation u32 | time | data
-    DB | ... a ciphered message (`dlms_security`) with a notification in it
+    DB | ... a ciphered message (`dlms_security`) that contains a notification
 """
 
 import re
@@ -45,7 +45,7 @@ class Dlms(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """Number of frames that identify the protocol: 1, because a frame has a 16-bit CRC."""
+        """Number of frames needed to identify the protocol: 1, because a frame has a 16-bit CRC."""
         return 1
 
     def decoder(self) -> "DlmsDecoder":

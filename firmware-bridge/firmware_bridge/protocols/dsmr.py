@@ -64,7 +64,7 @@ class Dsmr(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """Number of telegrams that identify the protocol: 1 with a 16-bit CRC, 2 without."""
+        """Number of telegrams needed to identify the protocol: 1 with a 16-bit CRC, 2 without."""
         return 1 if self.crc else 2
 
     def decoder(self) -> "DsmrDecoder | EncryptedDecoder":

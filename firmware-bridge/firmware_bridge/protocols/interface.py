@@ -165,7 +165,7 @@ class DecoderSettings(ProtocolSettings, ABC):
 
     @property
     def frames_enough(self) -> int:
-        """Number of valid frames that identify the protocol. This is 1 with a strong checksum."""
+        """Number of valid frames needed to identify the protocol: 1 with a strong checksum."""
         return 5
 
     @abstractmethod

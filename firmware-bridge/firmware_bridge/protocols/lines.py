@@ -29,8 +29,8 @@ class LineDecoder(DelimitedDecoder):
 
     With `keeps_other_bytes`, bytes that are not UTF-8 become lone surrogates, so that they
     invalidate only one value and not the whole line. `kinds` has the kinds of quantities that
-    `parse` records. `can_mistake_part_of_line` is for forms in which a partial line may look
-    complete: the first line after opening the port is then skipped.
+    `parse` records. `can_mistake_part_of_line` is True if a partial line may look complete. In this
+    case, the first line after opening the port is skipped.
     """
 
     def __init__(

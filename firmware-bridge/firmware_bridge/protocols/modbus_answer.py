@@ -164,7 +164,7 @@ def quantities_of(
     """Decode registers from the values of a response, which begin with register `first`.
 
     Returns:
-        The quantities that have a value, and the reasons why the others have none.
+        The quantities that have a value, and the reasons why the other quantities have none.
     """
     quantities: Quantities = {}
     left_out: dict[str, str] = {}

@@ -9,7 +9,7 @@ together. The block is halved until each part gets a response or has only one qu
                              -> all answered: the block was too large, or crossed a border
                              -> all refused: the block is unreadable
 
-Unreadable registers and learnt limits are tried again at long intervals, because a device may have
+Unreadable registers and learnt limits are tested again at long intervals, because a device may have
 been starting up, or may get new firmware.
 """
 

@@ -8,8 +8,8 @@
 
 (Modbus application protocol 1.1b3.) Silence separates messages on the line, but adapters and
 networks do not preserve the silence. A message is therefore recognised by its CRC and the length
-that its function implies. The previous message determines if it is a request or a response. Other
-functions count as noise.
+that its function implies. The previous message determines whether a message is a request or a
+response. Other functions count as noise.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Message:
 
     @property
     def is_write(self) -> bool:
-        """True if registers or coils are written."""
+        """True for a request to write registers or coils, and for its response."""
         return self.function & ~_EXCEPTION not in _READS
 
     @property
@@ -123,8 +123,8 @@ class ModbusTraffic:
     def _noise_scanned(self) -> tuple[int, _Form | None]:
         """Return the position and form of the message that ends first.
 
-        Without a complete message, return the position where one may begin, and None. The result
-        does not depend on how the bytes were split into pieces.
+        If no message is complete, return the position where one may begin, and None as the form.
+        The result does not depend on how the bytes were split into pieces.
         """
         best: tuple[int, int, _Form] | None = None
         open_at = len(self._buffer)

@@ -35,7 +35,7 @@ class Sml(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Number of files that identify the protocol: 1, because a file has a 16-bit CRC."""
+        """Number of files needed to identify the protocol: 1, because a file has a 16-bit CRC."""
         return 1
 
     def decoder(self) -> "SmlDecoder":

@@ -122,7 +122,7 @@ class Teleinfo(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Number of frames that identify the protocol: 2, because group checksums have 6 bits."""
+        """Number of frames needed to identify the protocol: 2, as group checksums have 6 bits."""
         return 2
 
     def decoder(self) -> "TeleinfoDecoder":

@@ -72,7 +72,7 @@ class LineValues:
         self._damage: str | None = None
 
     def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
-        """Add a value, or count the quantity as not measured. None means that there is no value.
+        """Add a value, or count it as not measured. `written` is None if there is no value.
 
         Strings are usually converted to the kind that they look like. With `is_text`, a string
         stays a string even if it looks like a number, unless its quantity has another kind.
@@ -119,7 +119,7 @@ class LineValues:
         """Return the measurements by name, and record their kinds.
 
         Raises:
-            Damaged: no value could be read. The reason is that of the first value.
+            Damaged: with the reason of the first value, if no value could be read.
         """
         if self._damage is not None and not self._values:
             raise Damaged(self._damage)

@@ -98,7 +98,7 @@ class VeDirect(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Number of blocks that identify the protocol: 1, because a block has a checksum."""
+        """Number of blocks needed to identify the protocol: 1, because a block has a checksum."""
         return 1
 
     def decoder(self) -> "VeDirectDecoder":

@@ -54,7 +54,7 @@ class Kinds:
         return dict(self._kinds)
 
     def keep(self, quantities: Quantities) -> int:
-        """Remove the values whose kind is not that of their quantity. Record new quantities.
+        """Remove the values that do not have the kind of their quantity. Record new quantities.
 
         Return the number of removed values.
         """

@@ -20,9 +20,9 @@ class Measurement:
     """One value with its name (docs/formats/readings.md).
 
     `time_seconds` is as in RFC 8428: values below 2**28 are relative to the moment of arrival,
-    others count from 1970-01-01 UTC. None means the moment of arrival. `is_past` marks an entry
-    from a log of the device, which may be years old. `device_time_seconds` is the time that the
-    device reported, if it is not used because the device's clock is wrong.
+    larger values count from 1970-01-01 UTC. None means the moment of arrival. `is_past` marks an
+    entry from a log of the device, which may be years old. `device_time_seconds` is the time that
+    the device reported, if it is not used because the device's clock is wrong.
     """
 
     name: str

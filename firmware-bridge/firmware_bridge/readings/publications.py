@@ -37,7 +37,7 @@ class Publication:
 
     @property
     def bytes_count(self) -> int:
-        """Size of the reading, counted towards `outbox_max`."""
+        """Size of the message in bytes, counted towards `outbox_max`."""
         return len(self.topic) + len(self.payload) + ROW_OVERHEAD_BYTES
 
 

@@ -52,7 +52,7 @@ class SeenDevice:
 
 
 class Seen:
-    """The values seen since the start, and those stored in an earlier run.
+    """The values seen since the start of the bridge, and the values stored in an earlier run.
 
     A value is recorded when it is first sent after the start. Later it can only change from text to
     number, and from no unit to a unit. A sensor that alternates therefore does not cause endless

@@ -1,10 +1,10 @@
 """Detection of a port's baud rate, line settings and protocol.
 
-Each line setting is tried with each protocol, and the frames that decode are counted. A
-protocol is only tried if its sensors send by themselves and it needs no settings. The exception is
-CSV, whose columns are named by their position. The confidence of a guess is the share of
-good frames among all frames. It is lower if there are only a few frames, because noise sometimes
-looks like a frame of a protocol with weak checks.
+Each line setting is tried with each protocol, and the frames that decode are counted. A protocol is
+only tried if its sensors send by themselves and it needs no settings. The exception is CSV, whose
+columns are named by their position. The confidence of a guess is the share of good frames among all
+frames. The confidence is lower if there are only a few frames, because noise sometimes looks like a
+frame of a protocol with weak checks.
 """
 
 import asyncio
@@ -80,7 +80,7 @@ class Guess:
 def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
     """Decode the received pieces with every protocol, and return a guess for each that matches.
 
-    A protocol matches if it decodes at least one frame, or finds an encrypted one.
+    A protocol matches if it decodes at least one frame, or finds an encrypted frame.
     """
     found = []
     for framing, protocol in PROTOCOLS.items():

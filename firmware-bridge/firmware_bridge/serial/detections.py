@@ -125,7 +125,10 @@ class Detections:
 
 
 def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
-    """Return the names of configured ports by the device files that they refer to now."""
+    """Return the names of configured ports by device file.
+
+    The device file is the one to which a port's settings currently refer.
+    """
     found = {_device_of(each): each.name for each in configured if each.address is None}
     return {device: name for device, name in found.items() if device is not None}
 

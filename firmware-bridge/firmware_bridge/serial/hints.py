@@ -2,6 +2,7 @@
 
 The product names are from usb.ids (linux-usb.org, 2024). A colon separates the name from devices
 that often contain the product.
+
 No port is opened, because many boards restart when their port is opened.
 """
 

@@ -269,10 +269,10 @@ class Port:
 
 
 def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
-    """Return the stored value types of the port's quantities that stay valid after this start.
+    """Return the stored value types of the port's quantities that are still valid.
 
-    The type `text` is omitted if the protocol has no setting `types`, because no setting could then
-    change the quantity back to a numeric type.
+    The type `text` is omitted if the protocol has no setting `types`, because no setting could
+    change such a quantity back to a numeric type.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):

@@ -1,4 +1,4 @@
-"""The bridge's ports and their tasks. A port can be added or removed while others are read."""
+"""The bridge's ports and their tasks. A port can be added or removed while other ports are read."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence

@@ -156,7 +156,7 @@ class PortStatus:
         return self.devices[name]
 
     def note_bytes(self, count: int) -> None:
-        """Count bytes that were read, and log the end of a silence."""
+        """Count bytes that were read, and log if they end a silence."""
         if not count:
             return  # The line is still silent.
         self.bytes_read += count

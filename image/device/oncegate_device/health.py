@@ -1,8 +1,8 @@
 """Health check of the gateway, which a slot on trial must pass before it is kept.
 
 The check opens a persistent session, which the broker confirms only after storing the session. It
-then sends a QoS 2 message through the broker, which must return exactly once. Finally it requests
-`/readyz` from the web page's server, which must report that the broker responds.
+then publishes a QoS 2 message, and must receive this message from the broker exactly once. Finally
+it requests `/readyz` from the web page's server, which must report that the broker responds.
 """
 
 import http.client

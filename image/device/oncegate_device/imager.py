@@ -87,12 +87,12 @@ class Set:
 
 
 def is_there(boot: Path) -> bool:
-    """Return True if any of Imager's files exists, or its removal was interrupted."""
+    """Return True if any of Imager's files exists, or if the removal of a file was interrupted."""
     return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
 
 
 def finish(boot: Path) -> None:
-    """Complete a `wipe` that was interrupted by a power cut, if there was one."""
+    """Complete a `wipe`, if a power cut has interrupted one."""
     for name in FILES:
         wiping.finish(boot / name)
 

@@ -68,7 +68,7 @@ def write(path: Path, text: str, mode: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new, renamed and deleted names in a folder durable."""
+    """Make created, renamed and deleted files in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -38,7 +38,10 @@ def secure(boot: Path) -> None:
 
 
 def _is_whole(environment: bytes) -> bool:
-    """Return True if U-Boot's environment is undamaged: it starts with the CRC-32 of the rest."""
+    """Return True if U-Boot's environment is undamaged.
+
+    An undamaged environment starts with the CRC-32 of all bytes after the CRC-32.
+    """
     return zlib.crc32(environment[4:]) == int.from_bytes(environment[:4], "little")
 
 

@@ -175,7 +175,7 @@ def line_of(text: str) -> str:
 
 
 def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """Return the record with a new state of the running slot as the last update."""
+    """Return the record whose last update is the running slot's release, in the given state."""
     last, version = record.last, start.release.version if start.release else None
     is_same = last is not None and last.slot == start.slot and last.version == version
     update = Update(

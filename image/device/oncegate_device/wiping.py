@@ -50,7 +50,8 @@ def without_secrets(text: str) -> str:
 def replace(path: Path, content: bytes) -> None:
     """Replace the contents of a file, and overwrite the old contents on the partition.
 
-    After a power cut there is the old file, the new file, or a state that `finish` completes.
+    After a power cut, the partition has the old file, the new file, or an incomplete state that
+    `finish` completes.
     """
     _write(path.with_suffix(".new"), content)
     path.rename(path.with_suffix(".was"))
@@ -71,7 +72,7 @@ def section_of(line: str) -> str | None:
 
 
 def finish(path: Path) -> None:
-    """Complete a `replace` or `remove` that a power cut interrupted, if there was one."""
+    """Complete a `replace` or `remove`, if a power cut has interrupted one."""
     new, was = path.with_suffix(".new"), path.with_suffix(".was")
     if not was.exists():
         new.unlink(missing_ok=True)
