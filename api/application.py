@@ -39,7 +39,10 @@ class Application(FastAPI):
     """Exception because of which a background task has ended, or None."""
 
     def note_end(self, task: "asyncio.Task[None]") -> None:
-        """Stop the server because a background task has ended."""
+        """Stop the server if a background task has ended without being cancelled.
+
+        The reason is stored in `fault`.
+        """
         if not task.cancelled():
             self.fault = task.exception() or RuntimeError(f"{task.get_coro()} has ended")
             self.stop.set()

@@ -19,7 +19,7 @@ _TYPE = "application/x-www-form-urlencoded"
 
 
 class FormRefused(Exception):
-    """The form was rejected. The message is a sentence for the person who sent it."""
+    """Error for a form that is rejected. The message is a sentence for the person who sent it."""
 
     def __init__(self, reason: str, status_code: int) -> None:
         super().__init__(reason)

@@ -133,7 +133,7 @@ async def _running(
 ) -> AsyncIterator[None]:
     """Provide the objects that the routes use, as attributes of ``app.state``.
 
-    They are created before the application starts, and closed after it has stopped.
+    The objects are created before the application starts, and closed after it has stopped.
     """
     observer = Observer(ControlSocket(settings.status_socket))
     app.state.observer = observer

@@ -1,8 +1,8 @@
 """Error responses for programs: RFC 9457 problem details, each with the fix.
 
-All errors under ``/api`` (a stopped gateway, an unknown session, a bad parameter, an unknown
-address) have the same form, ``application/problem+json``. ``error_handlers`` decides who gets
-problem details and who gets a page.
+All errors under ``/api`` (a stopped gateway, an unknown session, an invalid parameter, an unknown
+path) have the same form, ``application/problem+json``. ``error_handlers`` decides who gets problem
+details and who gets a page.
 """
 
 from collections.abc import Mapping
@@ -104,9 +104,7 @@ ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def message_of(fault: Mapping[str, Any]) -> str:
-    """Return Pydantic's error message, without the prefix that Pydantic adds to our own
-    messages.
-    """
+    """Return Pydantic's error message, without the prefix that it adds to our own messages."""
     return str(fault["msg"]).removeprefix("Value error, ")
 
 

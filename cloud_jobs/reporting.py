@@ -151,7 +151,7 @@ def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Query the segments in memory, and combine the results with those passed by the caller."""
+    """Query the segments in `memory`, and combine the results with `refused` and `starts`."""
     gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps and their number. Events of the gateways in `torn` may explain gaps."""
+    """Return the first gaps and their total number. Events of gateways in `torn` explain some."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "

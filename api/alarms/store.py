@@ -45,7 +45,7 @@ class AlarmStore:
     def open(self) -> list[Alarm]:
         """Open the SQLite file, and return the active alarms that are stored in it.
 
-        If the file cannot be used, return no alarms.
+        Return no alarms if the file cannot be used.
         """
         if self._path is None:
             return []

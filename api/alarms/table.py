@@ -44,8 +44,8 @@ class AlarmTable:
     def active(self) -> list[Alarm]:
         """Return the active alarms in the order in which people should read them.
 
-        Alarms whose condition is still true come first. Within each group, the order is by
-        severity, then newest first.
+        Alarms whose condition is still true come first, then the others. Both groups are sorted by
+        severity, and then with the newest alarm first.
         """
         return sorted(
             self._alarms.values(),
@@ -71,7 +71,10 @@ class AlarmTable:
         return changed
 
     def acknowledge(self, key: Key, *, by: str, now_ms: int) -> Alarm | None:
-        """Acknowledge an alarm. Return the changed alarm, or None if no such alarm is active."""
+        """Acknowledge an alarm on behalf of `by`, the name of a person or program.
+
+        Return the changed alarm, or None if no such alarm is active.
+        """
         alarm = self._alarms.get(key)
         if alarm is None:
             return None
@@ -103,7 +106,7 @@ class AlarmTable:
         return alarm if is_change else None
 
     def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
-        """End the alarm if its condition has been absent for CLEAR_SECONDS.
+        """End the alarm of an absent condition, once it has been absent for CLEAR_SECONDS.
 
         Return the alarm if it changed, otherwise None.
         """

@@ -1,4 +1,4 @@
-"""The watch: it examines the gateway every few seconds and updates the table of alarms.
+"""Task that examines the gateway every few seconds and updates the table of alarms.
 
 Changes are written to disk, and sent through the broker to the bridge, which publishes them. While
 the broker does not respond, the state of the other processes is unknown. The alarms of these
@@ -50,7 +50,7 @@ _ALWAYS_KNOWN: Final = frozenset({"broker_down", "temperature", "under_voltage"}
 
 @dataclass(frozen=True)
 class Sources:
-    """Functions that return the present state of the SD card, the certificate and the machine."""
+    """Functions that return the present states of the SD card, the certificate and the machine."""
 
     card: Callable[[], CardReport | None]
     certificate: Callable[[], Certificate | None]
@@ -137,7 +137,10 @@ class AlarmWatch:
             await self._keep(self._table.update(lasting, now=now, now_ms=_now_ms()))
 
     async def acknowledge(self, key: Key, *, by: str) -> Alarm | None:
-        """Acknowledge an alarm. Return the changed alarm, or None if no such alarm is active."""
+        """Acknowledge an alarm on behalf of `by`, the name of a person or program.
+
+        Return the changed alarm, or None if no such alarm is active.
+        """
         async with self._turn:
             alarm = self._table.acknowledge(key, by=by, now_ms=_now_ms())
             if alarm is not None:
@@ -147,8 +150,8 @@ class AlarmWatch:
     def conditions_in(self, overview: Overview) -> tuple[Condition, ...]:
         """Return all alarm conditions that are true now, the most severe first.
 
-        `overview` has the reports of the processes. The states of card, certificate and machine are
-        read now.
+        `overview` contains the reports of the processes. The states of the SD card, the certificate
+        and the machine are read during the call.
         """
         limit = self._thresholds.wrong_passwords
         found = (
@@ -217,7 +220,7 @@ def _event_of(alarm: Alarm) -> str:
 
 
 class Patience:
-    """Filter that holds back conditions of some kinds until they have lasted long enough.
+    """Filter for conditions that must last for some time before they raise an alarm.
 
     Times are in seconds.
     """

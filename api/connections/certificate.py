@@ -1,4 +1,4 @@
-"""The page's TLS certificate: loaded at startup, and again when its files change.
+"""The web page's TLS certificate: loaded at startup, and again when its files change.
 
 The program that starts the page provides the function that loads the files. The broker's listeners
 use the same function. If new files cannot be used, the page keeps its present certificate. A

@@ -1,7 +1,7 @@
-"""Settings for the page's TLS: the certificate files, and the function that loads them.
+"""Settings for the web page's TLS: the certificate files, and the function that loads them.
 
-The program that starts the page imports this module before it has parsed its command line, so this
-module imports nothing heavy.
+The program that starts the page imports this module before it has parsed its command line.
+Therefore this module imports nothing heavy.
 """
 
 import ssl

@@ -138,8 +138,8 @@ def bounded_by(
 ) -> type[asyncio.Protocol]:
     """Return a protocol factory for uvicorn's setting `http`.
 
-    `visitors` limits the number of connections. If there is a `certificate`, the connections use
-    TLS.
+    A protocol object serves one connection. `visitors` limits the number of connections. If there
+    is a `certificate`, the connections use TLS.
     """
 
     def connection(**named: Any) -> asyncio.Protocol:

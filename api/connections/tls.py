@@ -26,7 +26,7 @@ _USE_HTTPS: Final = (
 class TlsConnection(TlsTransport[asyncio.Protocol]):
     """A visitor's TLS connection.
 
-    Until the handshake is complete, HTTP cannot write to the connection, but only close it.
+    Until the handshake is complete, the HTTP code can close the connection, but not write to it.
     """
 
     def __init__(self, http: asyncio.Protocol, certificate: ServedCertificate) -> None:
@@ -63,7 +63,7 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
             self._socket.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return information about the socket, or the TLS context for the name ``sslcontext``."""
+        """Return the TLS context for the name ``sslcontext``, otherwise data about the socket."""
         if name == "sslcontext":
             return self._certificate.context
         return super().get_extra_info(name, default)

@@ -6,8 +6,8 @@ completing a request: one from the same address if that address has reached its 
 connection. A visitor whose request is being answered is protected for
 ``ANSWERING_SECONDS_PROTECTED``.
 
-Loopback, used by reverse proxies and people at the machine, has a separate limit, and so has each
-of its addresses. This module does no I/O.
+Loopback, used by reverse proxies and people at the machine, has a separate limit, and so does each
+loopback address. This module does no I/O.
 """
 
 import ipaddress
@@ -99,7 +99,8 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 def _counted_as(host: str) -> tuple[str, bool]:
     """Return the key by which connections from an address are counted.
 
-    The key of an IPv6 address is its /64 network. The second result is True for a loopback address.
+    The key is the /64 network of an IPv6 address, or any other address itself. The second result is
+    True for a loopback address.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -116,6 +117,6 @@ def _counted_as(host: str) -> tuple[str, bool]:
 def origin_of(host: str) -> str:
     """Return the key by which connections from an address are counted.
 
-    The key of an IPv6 address is its /64 network.
+    The key is the /64 network of an IPv6 address, or any other address itself.
     """
     return _counted_as(host)[0]

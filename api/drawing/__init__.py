@@ -1,4 +1,4 @@
 """Parts of pages: curves, lines, trees and forms.
 
-These modules draw what they are given. They query only the history.
+These modules draw the data that they are given, and query only the history themselves.
 """

@@ -150,7 +150,7 @@ def _round_step(rough: float) -> float:
 
 
 def _number(value: float, step: float) -> str:
-    """Format a value with as many decimals as an axis with the given step needs."""
+    """Format a value for an axis whose labels are `step` apart, with as many decimals as needed."""
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:
@@ -184,9 +184,9 @@ def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_
 def _gaps_in(points: Sequence[Point]) -> set[int]:
     """Return the steps of the points that follow a gap.
 
-    A gap is much longer than the usual interval between points, and longer than the intervals
-    around it. The second condition is needed after a power cut: the curve of the hour then begins
-    with points that are a minute apart, and these intervals are not gaps.
+    A gap is much longer than the usual interval between points, and also longer than the intervals
+    around the gap. The comparison with these intervals is needed after a power cut: the curve of
+    the hour then begins with points that are a minute apart, which are not gaps.
     """
     distances = [after.step - before.step for before, after in pairwise(points)]
     if not distances:

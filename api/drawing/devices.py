@@ -41,7 +41,11 @@ def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
 def shown_on_overview(
     bridge: BridgeStatus, history: History, *, now_ms: int
 ) -> tuple[list[ShownDevice], int]:
-    """Return the first devices with a few quantities each, and how many devices were left out."""
+    """Return the devices for the overview page, with a few quantities each.
+
+    The first result is the devices, at most DEVICES_ON_OVERVIEW_MAX. The second is the number of
+    devices that were left out.
+    """
     found = list(devices_of(bridge))
     curves_left = limits.CURVES_ON_OVERVIEW_MAX
     shown = []

@@ -86,9 +86,7 @@ class Kind(StrEnum):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the events that this filter shows, or none if the filter shows all
-        events.
-        """
+        """The names of the events that this filter shows, or no names if it shows all events."""
         return _NAMES[self]
 
     @property

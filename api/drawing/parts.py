@@ -23,7 +23,8 @@ _DIGESTS_MAX: Final = 64
 def parts_response(html: str, header: str, *, status_code: int = 200) -> Response:
     """Return the parts of a page as JSON.
 
-    A part has null in place of its HTML if its digest is in `header`, because the browser has it.
+    `header` is the request's header ``X-Parts``: the digests of the parts that the browser already
+    has. A part that is unchanged has null in place of its HTML.
     """
     known = header.split(",")[:_DIGESTS_MAX]
     parts = [(_digest_of(part), part) for part in html.split(SEPARATOR)]

@@ -57,7 +57,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Join each branch that has no message and a single child with this child."""
+    """Join each branch that has no message and only one child with that child."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

@@ -93,11 +93,11 @@ class ChunkFiles:
     def points_of(
         self, name: str, *, first: int, last: int, visible_before: int
     ) -> tuple[str | None, list[Point]]:
-        """Return the unit of a series, and its points in rising order of their steps.
+        """Return the unit of a series, and its points in ascending order of their steps.
 
         Only steps from `first` to `last` are returned. Steps from `visible_before` on are ignored,
-        because newer values for them are in memory. Where two chunks overlap, the later one counts,
-        because the clock was wrong when the earlier one was recorded.
+        because newer values for them are in memory. Where two chunks overlap, the points of the
+        later chunk are returned, because the clock was wrong when the earlier chunk was recorded.
         """
         found: list[list[Point]] = []
         unit = None
@@ -126,7 +126,7 @@ class ChunkFiles:
     def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
         """Yield each series with its points from the chunks of the latest `span_seconds` on disk.
 
-        A series is yielded once for each chunk that contains it, in rising order of the steps.
+        A series is yielded once for each chunk that contains it, in ascending order of the steps.
         """
         chosen: list[tuple[_File, Chunk]] = []
         for file, chunk in self._chunks_newest_first():
@@ -150,7 +150,9 @@ class ChunkFiles:
     ) -> dict[tuple[str, str], list[Point]]:
         """Return the points of a group by series. The result is empty if the group cannot be read.
 
-        A group is the part of a chunk that contains some of its series.
+        A group is the part of a chunk that contains some of its series. `place` is the group's
+        offset in the file and its length in bytes. If `wanted` is given, only the series with this
+        name is returned.
         """
         try:
             descriptor = open_private(file.path, os.O_RDONLY)

@@ -45,7 +45,7 @@ _COLUMNS: Final = 4
 
 
 class Damaged(ValueError):
-    """The bytes are not a valid chunk."""
+    """Error for bytes that are not a valid chunk."""
 
 
 @dataclass(frozen=True)

@@ -114,8 +114,9 @@ def _sum_of(counts: CountPerQos) -> int:
 def quantile_of(bounds_ms: Sequence[float], counts: Sequence[int], share: float) -> float | None:
     """Return the duration in milliseconds that a fraction `share` of the commits did not exceed.
 
-    ``counts`` has one count per bound, and one more for commits above the last bound. Within a
-    bucket the commits are assumed to be evenly spread. Return None if there was no commit.
+    ``bounds_ms`` are the upper bounds of the histogram's buckets. ``counts`` has one count per
+    bucket, and one more for commits above the last bound. Within a bucket the commits are assumed
+    to be evenly spread. Return None if there was no commit.
     """
     total = sum(counts)
     if total == 0 or len(counts) != len(bounds_ms) + 1:

@@ -46,7 +46,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one series in one ring, in rising order of their steps."""
+    """The points of one series in one ring, in ascending order of their steps."""
 
     name: str
     unit: str
@@ -193,7 +193,7 @@ class History:
         return Curve(name, known if series is None else series.unit, ring, stored + recent)
 
     def last_hour(self, name: str) -> Curve:
-        """Return the points of a series in the last hour, which are always in memory."""
+        """Return the points of a series in the last hour. These points are always in memory."""
         step = self._now_ms // HOUR.step_ms
         series = self._series.get(name)
         points = [] if series is None else series.tracks[HOUR.name].between(step - HOUR.steps, step)
@@ -213,9 +213,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before a step to disk, or keep some of them in memory if this
-        fails.
-        """
+        """Write a ring's points before a step to disk. On failure, keep the latest in memory."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -244,7 +242,7 @@ class History:
                 series.tracks[ring.name].forget_before(before)
 
     def _resume(self, name: str, unit: str, points: list[Point]) -> None:
-        """Add an earlier run's points, in rising order of their steps, to a series' last hour."""
+        """Add an earlier run's points, sorted by their steps, to a series' last hour."""
         series = self._series.get(name)
         if series is None:
             if len(self._series) >= limits.SERIES_MAX:
@@ -261,7 +259,7 @@ class History:
             )
 
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
-        """Open the files of the history. Return name, unit and points of each series' latest hour.
+        """Open the files of the history. Return each series' name and unit, and its latest hour.
 
         After a power cut, the points are from the day ring and have steps of a minute.
         """

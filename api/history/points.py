@@ -32,7 +32,7 @@ class Summary:
     last: float = nan
 
     def add(self, count: int, low: float, mean: float, high: float, last: float) -> None:
-        """Add `count` readings, given by their lowest, mean, highest and last value."""
+        """Add `count` readings, of which the lowest, mean, highest and last values are given."""
         self.count += count
         self.total += count * mean
         self.low = min(self.low, low)
@@ -47,7 +47,10 @@ class Summary:
 
 
 class Track:
-    """Points of one series in rising order of their steps. Each point takes 40 bytes of memory."""
+    """Points of one series in ascending order of their steps.
+
+    Each point takes 40 bytes of memory.
+    """
 
     __slots__ = ("_columns", "_steps")
 

@@ -21,7 +21,7 @@ def name_of(device: str, quantity: str) -> str:
 
 
 class Readings:
-    """Comparison of each report with the previous one, to find the readings that are new."""
+    """Extractor of new readings: it compares each report of the bridge with the previous one."""
 
     def __init__(self) -> None:
         self._times: dict[str, int] = {}

@@ -132,7 +132,8 @@ class Accounts:
 def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
     """Return the user described by the broker's response.
 
-    Raises BrokerProblem if the response is invalid.
+    `asked` is the user name that was typed, and `address` the browser's address. Raises
+    BrokerProblem if the response is invalid.
     """
     match answer:
         case {

@@ -45,8 +45,8 @@ class Refusals:
     def line_of(self, what: str, now: float) -> str | None:
         """Count a rejected request, and return a line for the log that begins with `what`.
 
-        Return None if a line was logged within the last minute. The next line has the number of
-        rejections since.
+        Return None if a line was logged within the last minute. The next line then contains the
+        number of rejections that were not logged.
         """
         self.count += 1
         if self._logged is not None and now - self._logged < limits.REFUSALS_LOGGED_SECONDS:

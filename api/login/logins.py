@@ -21,7 +21,7 @@ from api.login.roles import Role
 class Proof:
     """Data with which the broker can later check that a login is still valid.
 
-    The password is not part of it.
+    This data does not contain the password.
     """
 
     asked: str
@@ -63,7 +63,7 @@ def secret_text() -> str:
 
 
 class Logins:
-    """All logins of one page, by the hashes of the browsers' secrets."""
+    """All logins to the web page, by the hashes of the browsers' secrets."""
 
     def __init__(self) -> None:
         # Least recently used first.
@@ -77,6 +77,8 @@ class Logins:
         self, username: str, role: Role, proof: Proof, now: float, seconds: float | None = None
     ) -> tuple[str, Login]:
         """Log a browser in. Return the browser's secret and the login.
+
+        `proof` is the data with which the broker can later check that the login is still valid.
 
         The login ends after `seconds` at the latest, or has no such limit if `seconds` is None. If
         a limit on logins is reached, the least recently used login ends: a login of the same user

@@ -1,4 +1,4 @@
-"""Roles of people and programs on the page.
+"""Roles of people and programs on the status page.
 
 Each role includes the permissions of the roles before it. A viewer sees everything, an operator
 closes connections and bans clients, and an administrator reloads the configuration. This module
@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """A role of a caller, in rising order of permissions."""
+    """A role of a caller, in ascending order of permissions."""
 
     VIEWER = 1
     OPERATOR = 2

@@ -60,4 +60,4 @@ class Acknowledge(Given):
 
 
 class Accepted(Reported):
-    """The broker's confirmation that it has logged who acknowledged the alarm."""
+    """The broker's confirmation that it has logged who acknowledged an alarm."""

@@ -20,7 +20,7 @@ class Event(Reported):
     """Client identifier; empty for events that do not belong to a session."""
 
     def text(self, name: str) -> str:
-        """Return the value of an extra field as a string, or "" if it is missing."""
+        """Return the value of an extra field as a string, or an empty string if it is missing."""
         value = (self.model_extra or {}).get(name)
         return "" if value is None or isinstance(value, dict | list) else str(value)
 

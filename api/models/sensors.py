@@ -92,7 +92,7 @@ class FoundProtocol(Reported):
 
 
 class Detection(Reported):
-    """The progress of a protocol detection.
+    """The progress of a protocol detection on a serial port.
 
     The detection stops 20 seconds after its progress was last requested.
     """

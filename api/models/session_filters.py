@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class State(StrEnum):
-    """Filter for a list of sessions: all sessions, or only those in a certain state."""
+    """Filter for a list of sessions by their state."""
 
     ALL = "all"
     CONNECTED = "connected"
@@ -38,7 +38,7 @@ class Search(BaseModel):
 
     @property
     def is_narrow(self) -> bool:
-        """True if a condition of the search may exclude a session."""
+        """True if the search has a condition that may exclude a session."""
         return bool(self.search or self.user) or self.state is not State.ALL
 
     @property

@@ -27,7 +27,7 @@ class TopicMessage(Reported):
     """Time of receipt by the gateway's clock; null if older than the newest MiB of the journal."""
 
     def without_payload(self) -> "TopicMessage":
-        """Return a copy without the payload, for viewers."""
+        """Return a copy of the message without the payload, for viewers."""
         return self.model_copy(update={"text": None, "hex": None})
 
 

@@ -58,7 +58,7 @@ actions_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 
 @actions_page.get("/bans", dependencies=[Depends(VIEWERS)])
 async def bans_page(request: Request, first: Annotated[int, Query(ge=0, le=2**31)] = 0) -> Response:
-    """Show the active bans."""
+    """Show the active bans, starting with the ban at index `first`."""
     try:
         page = await observer_of(request).bans(first)
     except BrokerProblem as problem:
@@ -77,7 +77,7 @@ async def ask_kick(request: Request, client_id: _Value) -> Response:
 
 @actions_page.get("/actions/ban", dependencies=[Depends(OPERATORS)])
 async def ask_ban(request: Request, kind: _Value = "client", value: _Value = "") -> Response:
-    """Show the form for a new ban."""
+    """Show the form for a new ban, filled in with `kind` and `value`."""
     return await _asked_with_consequences(request, "ban", {"kind": kind, "value": value})
 
 
@@ -166,9 +166,9 @@ async def do_reboot(request: Request) -> Response:
 
 
 def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:
-    """Check a form's token.
+    """Check that a form's token was issued to this browser's login.
 
-    Raises FormRefused if the token was not issued to this browser's login.
+    Raises FormRefused if it was not.
     """
     login = caller_of(request).login
     if login is None or not is_same_secret(fields.get("token"), login.form_token):

@@ -18,7 +18,7 @@ configuration_page = APIRouter(include_in_schema=False, default_response_class=H
 async def configuration(
     request: Request, show: Annotated[Literal["all", "set"], Query()] = "set"
 ) -> Response:
-    """Show the configuration in force: the keys that are set, or all keys."""
+    """Show the configuration in force: the keys that are set, or all keys if `show` is `all`."""
     try:
         found = await observer_of(request).configuration()
     except BrokerProblem as problem:

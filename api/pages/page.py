@@ -37,7 +37,7 @@ _ROOM: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Asset:
-    """A static file of the page. It is read once, and its URL changes with its contents."""
+    """A static file of the web pages. It is read once, and its URL changes with its contents."""
 
     media_type: str
     body: bytes

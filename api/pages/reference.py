@@ -53,7 +53,7 @@ class SchemaField:
 
 @reference.get("/docs")
 async def docs(request: Request) -> Response:
-    """Show the reference for people. Programs read /openapi.json."""
+    """Show the reference of the REST interface to people. Programs read /openapi.json."""
     description: dict[str, Any] = request.app.openapi()
     return rendered(
         request,

@@ -106,7 +106,8 @@ async def _changed(
 ) -> Response:
     """Execute the broker command of a submitted form, and redirect to the list of users.
 
-    If the command fails, show the form again with the problem.
+    `given_in` converts the form's fields to the command's arguments, and `answer` is the type of
+    the command's result. If the command fails, show the page `form` again with the problem.
     """
     user = ""
     try:

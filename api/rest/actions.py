@@ -45,7 +45,7 @@ def operator_of(request: Request) -> Operator:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller of a request, whom the route's access check has accepted."""
+    """Return the caller of a request. The access check of the route has accepted this caller."""
     caller = request.state.caller
     assert isinstance(caller, Caller)
     return caller

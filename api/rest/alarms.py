@@ -19,7 +19,7 @@ alarms_rest = APIRouter(prefix="/api/v1", tags=["alarms"])
 
 
 def watch_of(request: Request) -> AlarmWatch:
-    """Return this process's watch, which holds the table of alarms."""
+    """Return this process's `AlarmWatch`, which holds the table of alarms."""
     watch = request.app.state.alarms
     assert isinstance(watch, AlarmWatch)
     return watch

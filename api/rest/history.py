@@ -160,7 +160,7 @@ def _cell(text: str) -> str:
 
 
 def shortened(mean: float) -> float:
-    """Round a mean to 7 digits, the precision of a float32. Further digits would be meaningless."""
+    """Round a mean to 7 digits, the precision of a float32. Further digits have no meaning."""
     return float(f"{mean:.7g}")
 
 

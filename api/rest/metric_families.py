@@ -62,7 +62,7 @@ def count(name: str, text: str, value: float) -> "Metric":
 
 
 def by(label: str, values: Mapping[str, float | None]) -> Samples:
-    """Return one sample per value. The label named `label` contains the value's key."""
+    """Return one sample per value. The key of each value is in the label named `label`."""
     return [({label: name}, value) for name, value in first(values)]
 
 

@@ -124,10 +124,10 @@ async def frames(
     request: Request,
     name: _Name,
 ) -> LineFrames:
-    """Return the latest 20 frames of a port: their bytes, their values, and any damage. For
-    operators.
+    """Return the latest 20 frames of a port: their bytes, their values, and any damage.
 
-    The frames may contain the identity of a meter. Two frames that arrive together share an entry.
+    For operators. The frames may contain the identity of a meter. Two frames that arrive together
+    are one entry of the list.
     """
     return await asked_of_bridge(request, "serial_frames", AskedSensor(name=name), LineFrames)
 

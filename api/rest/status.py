@@ -31,8 +31,8 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 class _ClientIdConvertor(Convertor[str]):
     """URL convertor for a client identifier: the rest of the path, whatever it contains.
 
-    Starlette's own ``path`` stops at a line feed, which a client identifier may contain. With
-    ``path``, a request for ``a`` followed by a line feed would show the session of ``a``.
+    Starlette's own convertor ``path`` stops at a line feed, which a client identifier may contain.
+    With ``path``, a request for ``a`` followed by a line feed would show the session of ``a``.
     """
 
     regex = "(?s:.*)"
@@ -146,9 +146,9 @@ async def session_by_query(
         Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
     ],
 ) -> SessionDetail:
-    """Return a session like `/api/v1/sessions/{client_id}`, also for ids such as `.` and `..`.
+    """Return a session as `/api/v1/sessions/{client_id}` does, also for ids such as `.` and `..`.
 
-    Here the id is a query parameter, because a path cannot contain these ids.
+    Here the id is a query parameter, because these ids cannot be part of a path.
     """
     return await observer_of(request).session(client_id)
 
@@ -217,5 +217,5 @@ async def readyz(request: Request) -> Ready:
 
 
 def operation_id_of(route: Any) -> str:
-    """Return the route's function name, from which generated clients derive their method names."""
+    """Return the name of the route's function. Generated clients name their methods after it."""
     return str(route.name)

@@ -80,6 +80,9 @@ async def publish(request: Request) -> Published:
     "/clear", summary="Clear a retained message", **takes(OPERATORS, ClearRetained, 404, 409)
 )
 async def clear(request: Request) -> Cleared:
-    """Publish an empty retained message, which clears the topic. For operators."""
+    """Publish an empty retained message, which clears the retained message of the topic.
+
+    For operators.
+    """
     given = await given_in(request, ClearRetained)
     return await carried_out(request, "clear_retained", given, Cleared)

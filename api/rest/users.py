@@ -32,7 +32,7 @@ users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 
 
 async def users_for(request: Request, asked: AskedUsers) -> UserPage:
-    """Return users with their roles on the page.
+    """Return the users that `asked` selects, with their roles on the status page.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
     request.

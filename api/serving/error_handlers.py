@@ -103,7 +103,8 @@ def install_problem_handlers(app: FastAPI) -> None:
 def _detail_of(request: Request, error: HTTPException) -> str:
     """Return the reason why a request was refused.
 
-    Starlette only repeats the status phrase, so this function adds the path or the method.
+    Starlette's own message only repeats the status phrase, so this function adds the path or the
+    method.
     """
     path = request.url.path[: limits.SHOWN_CHARACTERS_MAX]
     if error.detail != HTTPStatus(error.status_code).phrase:

@@ -106,7 +106,7 @@ def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
     """Return a text about the process that listens on a TCP port, or None if nothing is known.
 
     The text has the form ``process 812 (python -m http.server)``. If the process is hidden, the
-    text names the user of the process.
+    text names the user of the process. `proc` is the kernel's file system.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

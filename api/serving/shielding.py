@@ -70,7 +70,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return an ASGI application that responds with status 421: the host name is not ours."""
+    """Return an ASGI application that responds with status 421: the host name is unknown."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     mend = (

@@ -1,4 +1,4 @@
-"""Backups for the page, created by `oncegate backup` in a separate process.
+"""Backups for the status page, created by `oncegate backup` in a separate process.
 
 The page's own process does not read the files of the gateway. The program that starts the page
 provides the command, and lists the files that the command reads. A download is offered only if this
@@ -85,6 +85,6 @@ async def _result_of(process: asyncio.subprocess.Process) -> bytes:
 
 
 def _environment(present: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the variables that systemd sets for this process."""
+    """Return the environment variables, without those that systemd sets for this process."""
     own = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
     return {name: value for name, value in present.items() if name not in own}

@@ -75,7 +75,7 @@ class CardFacts(Reported):
 
 
 class CardReport(Reported):
-    """The SD card's report as shown on the page."""
+    """The SD card's report as the status page shows it."""
 
     problem: str | None
     """The reason why the report cannot be read; null if it can."""
@@ -87,7 +87,7 @@ class CardReport(Reported):
 class CardReader:
     """Reader of the card's files, which reads them again at each request.
 
-    This is cheap: the files are in memory and have a few kilobytes.
+    Reading the files is cheap, because they are in memory and have a few kilobytes.
     """
 
     def __init__(self, file: Path, block_devices: Path) -> None:

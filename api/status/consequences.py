@@ -1,4 +1,4 @@
-"""Warnings if an action would disconnect the gateway's own clients: the bridge or the uplink.
+"""Warnings that an action would disconnect the gateway's own clients, the bridge or the uplink.
 
 Without the bridge no readings arrive, and without the uplink no messages reach the upstream broker.
 The page shows the warnings before the ban or disconnect is confirmed.
@@ -29,7 +29,7 @@ async def consequences_of(
     Args:
         observer: queries the broker.
         command: `ban` or `kick`; other commands affect none of these clients.
-        fields: values of the form: `client_id`, or `kind` and `value`.
+        fields: the values in the form: `client_id`, or `kind` and `value`.
     """
     sentences = {"ban": STOPPED_BY_BAN, "kick": _OF_KICK}.get(command)
     if sentences is None:

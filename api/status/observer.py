@@ -1,8 +1,9 @@
 """Queries to the broker on behalf of all visitors, with a cache of the latest responses.
 
 However many visitors there are, the broker receives the same query at most once in
-``ANSWER_REUSE_SECONDS``. Visitors that arrive meanwhile share the response or the failure.
-Responses are returned as types from ``models``; an invalid response raises ``BrokerProblem``.
+``ANSWER_REUSE_SECONDS``. Visitors that arrive in the meantime get the same response or the same
+failure. Responses are returned as types from ``models``; an invalid response raises
+``BrokerProblem``.
 """
 
 import asyncio
@@ -87,7 +88,7 @@ class Observer:
     ) -> SessionPage:
         """Return a page of sessions. `after` is the value `next` of the previous page.
 
-        `chosen` adds members to the broker's command `sessions`, such as filters.
+        `chosen` contains JSON members to add to the broker's command `sessions`, such as filters.
         """
         wanted: dict[str, object] = {"limit": limit, **(chosen or {})}
         if after is not None:
@@ -107,7 +108,7 @@ class Observer:
         return await self._asked_once(("bans", first), lambda: self._ask(command, BanPage))
 
     async def events(self, wanted: Mapping[str, object]) -> EventPage:
-        """Return events. `wanted` contains members of the broker's command `events`.
+        """Return events. `wanted` contains JSON members for the broker's command `events`.
 
         Raises:
             BrokerProblem: the broker gave no usable response.
@@ -116,7 +117,7 @@ class Observer:
         return await self._page_of("events", wanted, EventPage)
 
     async def topics(self, wanted: Mapping[str, object]) -> TopicPage:
-        """Return topics. `wanted` contains members of the broker's command `topics`.
+        """Return topics. `wanted` contains JSON members for the broker's command `topics`.
 
         Raises:
             BrokerProblem: the broker gave no usable response.
@@ -162,7 +163,10 @@ class Observer:
     async def _page_of(
         self, command: str, wanted: Mapping[str, object], model: type[_Model]
     ) -> _Model:
-        """Return a page from the broker. Equal concurrent requests share one response."""
+        """Request a page of results from the broker. Equal concurrent requests share one response.
+
+        `wanted` contains JSON members for the command, and `model` is the type of the page.
+        """
         request = {"command": command, **wanted}
         key = (command, json.dumps(request, sort_keys=True))
         return await self._asked_once(key, lambda: self._ask(request, model))
@@ -221,7 +225,8 @@ def _report_of(
 ) -> _Report:
     """Return a process's report for visitors, validated against `model`.
 
-    Return an empty report if the process has not reported.
+    If the process has not reported, return an empty report. `who` is the name of the process for
+    people.
     """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
@@ -234,9 +239,9 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Return a validated report, or a sentence about why the report is invalid.
+    """Return the validated report and None, or None and a sentence about why it is invalid.
 
-    The broker stores reports without validating them.
+    The broker stores reports without validating them. `who` is the name of the process for people.
     """
     try:
         return model.model_validate(report), None

@@ -33,7 +33,7 @@ YEARS_SHOWN_MAX: Final = 30.0
 
 
 class Wear(Reported):
-    """Bytes written since the kernel started; the kernel has no older counts."""
+    """Bytes written to the SD card since the kernel started. There are no older counts."""
 
     written_bytes: Count
     up_seconds: Seconds
@@ -48,6 +48,11 @@ class Wear(Reported):
 
 def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
     """Estimate the card's wear from the kernel's counters.
+
+    Args:
+        sectors_written: number of sectors written since the kernel started.
+        sectors: number of sectors of the card.
+        up_seconds: seconds since the kernel started.
 
     Raises:
         ValueError: the counters are impossible.

@@ -19,9 +19,10 @@ RUN = (*STORE, "released_at")
 def releases_of(events: DataFrame) -> DataFrame:
     """Return one row for each release of a message.
 
-    A message is released when it is passed on to its subscribers: by the event `message_released`
-    at QoS 2, otherwise by `message_published`. The columns are `gateway`, `store`, `released_at`,
-    `message`, `time`, `topic`, `message_qos`, `matched` and `publisher`.
+    A message is released when it is passed on to its subscribers. The log records this as the event
+    `message_released` if the message was held until then (QoS 2), otherwise as `message_published`.
+    The columns are `gateway`, `store`, `released_at`, `message`, `time`, `topic`, `message_qos`,
+    `matched` and `publisher`.
     """
     contents = (
         events.where(is_event("message_held"))
@@ -78,7 +79,7 @@ def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFra
 
 
 def _pattern() -> Column:
-    """Convert the column `plain`, a topic filter, to a regular expression."""
+    """Return a column with the regular expression for the topic filter in the column `plain`."""
     levels = F.transform(
         F.split("plain", "/", -1),
         lambda level: F.when(level == "+", F.lit("[^/]*")).otherwise(
@@ -146,7 +147,9 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
 def wrong_runs(
     releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Return findings of `fan_out`: releases whose queue entries do not match the subscriptions.
+    """Find releases whose queue entries do not match the subscriptions.
+
+    Return the findings of the audit check `fan_out`.
 
     Entries may be missing, or there may be too many. The column `broken` of `releases` is True if
     the log has a gap before the release.
@@ -231,11 +234,10 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 
 
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Find queue entries that were added after the release of their message, without a known
-    reason.
+    """Find queue entries that were added after their message's release, without a known reason.
 
-    Known reasons: the message is retained, or it was moved from another session of a shared
-    subscription that ended.
+    Known reasons are that the message is retained, or that it was moved from another session with
+    the same shared subscription because that session ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

@@ -102,7 +102,10 @@ def _sessions_of_mqtt_5(events: DataFrame) -> DataFrame:
 
 
 def received_twice(events: DataFrame) -> DataFrame:
-    """Return findings of `held_once`: messages whose message number was received more than once."""
+    """Find messages whose message number was received more than once.
+
+    Return the findings of the audit check `held_once`.
+    """
     taken = events.where(is_event("message_held", "message_published"))
     in_turn = Window.partitionBy(*STORE, "message").orderBy("sequence")
     again = taken.withColumn("since", F.lag("sequence").over(in_turn)).where("since IS NOT NULL")

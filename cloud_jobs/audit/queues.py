@@ -1,4 +1,4 @@
-"""The audit check `delivery` of session queues: each position is used once, in order."""
+"""The audit check `delivery`, applied to session queues: each position is used once, in order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return the events that queue or start a delivery, numbered (`use`) within their queue
-    position.
+    """Return the events that queue a message or start its delivery, numbered by queue position.
 
-    Each row also has data about the first event at its position.
+    The column `use` counts the events at one position, from 1. Each row also has data about the
+    first event at its position.
     """
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
@@ -26,9 +26,9 @@ def positions(events: DataFrame) -> DataFrame:
 
 
 def wrong_positions(places: DataFrame) -> DataFrame:
-    """Return findings of `delivery` about queue positions.
+    """Find queue positions that were used twice, out of order, or for two messages.
 
-    Each finding is a position that was used twice, out of order, or for two messages.
+    Return one finding of the audit check `delivery` for each of these positions.
     """
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
@@ -54,9 +54,10 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """For each start of a delivery, return when an entry at or before its position was last queued.
+    """Return, for each start of a delivery, the last time when an earlier entry was queued.
 
-    The column `entered` has this time as the sequence of the event.
+    An earlier entry has the same or a lower position in the queue. The column `entered` contains
+    the time, as the sequence of the event that queued the entry.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
@@ -100,7 +101,10 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def passed_over(left: DataFrame) -> DataFrame:
-    """Return findings of `delivery`: waiting queue entries that were overtaken by a later entry."""
+    """Find waiting queue entries that were overtaken by a later entry of the queue.
+
+    Return the findings of the audit check `delivery`.
+    """
     lost = left.where("is_passed").withColumn("since", F.col("sequence"))
     detail = F.concat(
         F.lit("message "),

@@ -123,7 +123,7 @@ class _Slots:
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
         """Return the first slot with a value in any of the series.
 
-        The second result is the number of slots from there to the last slot with a value.
+        The second result is the number of slots from the first to the last slot with a value.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]

@@ -79,7 +79,7 @@ def heat_maps(
 
     Args:
         gateways: ids of the gateways, one per row; `days` are the columns.
-        cells: rows of `gateway_health`, joined with the columns of other gold tables.
+        cells: rows of the table `gateway_health`, joined with the columns of other gold tables.
         names: the operator's names of the gateways.
     """
     place = {name: index for index, name in enumerate(gateways)}
@@ -117,9 +117,10 @@ def _values(
     place: Mapping[str, int],
     column: Mapping[datetime.date, int],
 ) -> dict[int, float]:
-    """Return the values of a measure by the number of the cell.
+    """Return the values of a measure by the number of their cell in the heat map.
 
-    Cells without a value are omitted.
+    `place` is the row of each gateway, and `column` the column of each day. Cells without a value
+    are omitted.
     """
     values: dict[int, float] = {}
     for row in cells:
@@ -135,7 +136,10 @@ def _values(
 def _absent(
     cells: Sequence[Row], place: Mapping[str, int], column: Mapping[datetime.date, int]
 ) -> list[int]:
-    """Return the numbers of the heat map cells without events."""
+    """Return the numbers of the heat map cells without events.
+
+    `place` is the row of each gateway, and `column` the column of each day.
+    """
     there = {place[row["gateway"]] * len(column) + column[row["day"]] for row in cells}
     return [at for at in range(len(place) * len(column)) if at not in there]
 

@@ -110,9 +110,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class SensorFaults:
-    """Sensors with problems: the first rows for each kind of problem, and how many sensors
-    have it.
-    """
+    """Sensors with problems: for each kind of problem, the first rows and the number of sensors."""
 
     silent: list[Row]
     silent_count: int
@@ -194,7 +192,11 @@ class SensorReader:
         return found
 
     def _faulty(self, condition: str, columns: str, order: str) -> tuple[list[Row], int]:
-        """Return the sensors with a series that meets an SQL condition, and their total number."""
+        """Return the sensors with a series that meets an SQL condition, and their total number.
+
+        At most LINES_MAX sensors are returned. `columns` is SQL for additional columns, and `order`
+        is SQL for the sort order.
+        """
         judged = self._judged(None)
         grouped = f"FROM judged WHERE {condition} GROUP BY gateway, sensor"
         rows = self._tables.rows(

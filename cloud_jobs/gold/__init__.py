@@ -1,1 +1,1 @@
-"""Computation of the gold tables, which reports query, from the ingested tables."""
+"""Computation of the gold tables from the ingested tables. Reports query the gold tables."""

@@ -1,9 +1,10 @@
-"""Error of a gateway's clock in segments written while it was not synchronised.
+"""Error of a gateway's clock in segments that were written without synchronisation.
 
 A gateway without a battery starts with a wrong time. When a time server responds, its clock is set
 in one step. Times written before this are wrong by the sum of the steps up to the first
 synchronised segment. Times written after the clock lost its synchronisation are wrong by the sum of
-the steps since then. If events are missing in between, the steps are unknown, and so is the error.
+the steps since then. If events are missing between a segment and the synchronised one, the steps
+are unknown, and so is the error.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[
 
 
 def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
-    """Group consecutive segments of a start. A new group begins after missing events."""
+    """Group consecutive segments of one broker start. A new group begins after missing events."""
     run: list[Stretch] = []
     for stretch in sorted(stretches, key=lambda one: (one.first, one.last)):
         if run and stretch.first > max(one.last for one in run[-2:]) + 1:
@@ -91,7 +92,8 @@ def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> l
 def _milliseconds(sequence: int, reference: int, steps: list[Step]) -> int:
     """Return the correction in milliseconds for the event `sequence`.
 
-    It is the sum of the clock steps between the event and `reference`.
+    The correction is the sum of the clock steps between the event and `reference`. It is negated if
+    the event is later than `reference`.
     """
     if sequence <= reference:
         return sum(s.milliseconds for s in steps if sequence < s.sequence <= reference)

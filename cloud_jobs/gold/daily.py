@@ -75,7 +75,7 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
 
 
 def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
-    """Replace the rows of `gateway_health` for `days`.
+    """Replace the rows of the table `gateway_health` for `days`.
 
     Other days of the same gateways are updated if their offline time has changed.
     """

@@ -34,11 +34,11 @@ def _percentiles(name: str, column: Column) -> list[Column]:
 
 
 def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame) -> DataFrame:
-    """Return rows of `qos2_daily`.
+    """Return rows of the table `qos2_daily`.
 
     Args:
-        messages: rows of `qos2_messages` that began on the days to compute.
-        deliveries: rows of `qos2_deliveries` that began on the days to compute.
+        messages: rows of the table `qos2_messages` that began on the days to compute.
+        deliveries: rows of the table `qos2_deliveries` that began on the days to compute.
         published: `gateway`, `store` and `message` of messages without a granted QoS that were
             published at QoS 2. These messages were dropped before they entered a queue.
     """
@@ -72,7 +72,7 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
 
 
 def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Return rows of `gateway_health` from the events of whole days.
+    """Return rows of the table `gateway_health` from the events of whole days.
 
     The column `offline_seconds` is 0 here; `gold.daily` replaces it before it writes the rows.
     """

@@ -150,7 +150,8 @@ def gold_tables(spark: SparkSession, root: str) -> Tables:
 def _begun(silver: Tables, made: Tables) -> Run:
     """Return the interrupted run if there is one, otherwise start the next run.
 
-    The range of batches of a new run is committed to `gold_runs`.
+    The range of batches of a new run is committed to the table `gold_runs`. If events of earlier
+    batches were withdrawn, the gold tables are emptied, and the run begins at batch 1.
     """
     runs = made.query("SELECT * FROM {gold_runs} ORDER BY run DESC, is_done DESC LIMIT 1")
     ends = made.query("SELECT max(audited_through) AS audited FROM {gold_runs} WHERE is_done")

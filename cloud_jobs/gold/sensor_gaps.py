@@ -19,8 +19,9 @@ _START: Final = ("gateway", "device", "device_boot")
 
 
 def sensor_gaps_of(readings: DataFrame) -> DataFrame:
-    """Return rows of `gaps`: one for each gap in the frame numbers of a sensor since one of its
-    starts.
+    """Return rows of the table `gaps`, from the frame numbers that sensors sent.
+
+    Each row is one gap in the numbers of a sensor after one of its starts.
     """
     numbered = readings.where(
         "device IS NOT NULL AND device_boot IS NOT NULL AND device_sequence IS NOT NULL"

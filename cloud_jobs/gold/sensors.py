@@ -32,8 +32,8 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
     Args:
         new: readings that are new or have moved to another time, with the columns SERIES and `day`.
-        series_days: rows of `sensor_days`. If a series has a new reading, its next day is returned
-            as well, because the first increase of that day depends on the reading.
+        series_days: rows of the table `sensor_days`. If a series has a new reading, its next day is
+            returned as well, because the first increase of that day depends on the reading.
     """
     days = new.select(*SERIES, F.col("day").alias("new_day")).distinct().alias("n")
     later = series_days.select(*SERIES, "day").alias("d")
@@ -54,7 +54,7 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
     can move to a day on which their series has no row yet.
 
     Args:
-        series_days: rows of `sensor_days`.
+        series_days: rows of the table `sensor_days`.
         moved: the moved days, with the columns `gateway` and `day`.
     """
     series = series_days.select(*SERIES).distinct()
@@ -79,7 +79,7 @@ def anchors(series_days: DataFrame) -> DataFrame:
 
 
 def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
-    """Return rows of `sensor_quarters`, with the frame number of each row's last reading.
+    """Return rows of the table `sensor_quarters`, with the frame number of each row's last reading.
 
     Args:
         readings: rows of `placed`, for whole days.
@@ -151,7 +151,7 @@ def _quarters(rows: DataFrame) -> DataFrame:
 
 
 def days_of(quarters: DataFrame) -> DataFrame:
-    """Aggregate rows of `quarters_of` to rows of `sensor_days`."""
+    """Aggregate rows of `quarters_of` to rows of the table `sensor_days`."""
 
     def at_end(name: str) -> Column:
         return F.max_by(name, F.when(F.col(name).isNotNull(), F.col("begin"))).alias(name)

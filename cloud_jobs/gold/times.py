@@ -112,7 +112,7 @@ def merge_corrections(silver: Tables, made: Tables, first: int, through: int) ->
 
 
 def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
-    """Return rows of `clock_corrections`, without `batch` and `day_before`."""
+    """Return rows of the table `clock_corrections`, without `batch` and `day_before`."""
     points = segments.select(
         *BOOT, "segment_name", "clock", F.col("first_sequence").alias("first"),
         F.col("last_sequence").alias("last"), F.lit(None).cast("long").alias("milliseconds"),
@@ -173,7 +173,10 @@ def steps_of(events: DataFrame) -> DataFrame:
 
 
 def _of_start(table: pa.Table) -> pa.Table:
-    """Return the corrections for the segments of one broker start."""
+    """Return the corrections for the segments of one broker start.
+
+    `table` contains the segments and the clock steps of the start.
+    """
     rows: list[dict[str, Any]] = table.to_pylist()
     stretches = [Stretch(r["segment_name"], r["first"], r["last"], r["clock"])
                  for r in rows if r["segment_name"] is not None]  # fmt: skip

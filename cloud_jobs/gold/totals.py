@@ -72,7 +72,7 @@ def _first(column: str) -> Column:
 
 
 def boots_of(events: DataFrame) -> DataFrame:
-    """Aggregate events to rows of `boots`, one per start of a gateway's broker."""
+    """Aggregate events to rows of the table `boots`, one per start of a gateway's broker."""
     return (
         events.groupBy("gateway", "boot")
         .agg(
@@ -93,7 +93,7 @@ def boots_of(events: DataFrame) -> DataFrame:
 
 
 def messages_of(events: DataFrame) -> DataFrame:
-    """Aggregate events to rows of `qos2_messages`."""
+    """Aggregate events to rows of the table `qos2_messages`."""
     kinds = ("message_held", "duplicate_suppressed", "message_released", "message_abandoned")
     found = events.where(F.col("event").isin(*kinds)).groupBy(*KEYS["qos2_messages"])
     rows = found.agg(
@@ -114,7 +114,7 @@ def messages_of(events: DataFrame) -> DataFrame:
 
 
 def deliveries_of(events: DataFrame) -> DataFrame:
-    """Aggregate events to rows of `qos2_deliveries`."""
+    """Aggregate events to rows of the table `qos2_deliveries`."""
     kinds = ("message_queued", "delivery_started", "delivery_resent", "delivery_received",
              "delivery_completed", "message_dropped")  # fmt: skip
     rows = (

@@ -22,7 +22,7 @@ _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out
 
 
 def daily_verdicts(silver: Tables, events: DataFrame, found: DataFrame, through: int) -> DataFrame:
-    """Return rows of `audit_daily`: a verdict for each gateway and day with `events`.
+    """Return rows of the table `audit_daily`: a verdict for each gateway and day with `events`.
 
     A finding belongs to the day of its event. If the event is missing or after the last landed
     event, the nearest earlier day with events is used. For a gateway without events, this is the

@@ -137,7 +137,7 @@ class Batch:
             is_new: True if this run staged the batch, so that no later step is committed.
 
         Returns:
-            The batch's row of `batches`, or None if another run wrote that row.
+            The batch's row of the table `batches`, or None if another run wrote that row.
         """
         row = None
         try:
@@ -210,7 +210,7 @@ class Batch:
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
-        """Run all steps between `stage` and `sweep`. Return the batch's row of `batches`."""
+        """Run all steps between `stage` and `sweep`, and return the batch's row of `batches`."""
         tables, number = self.tables, self.number
         with small_effort(tables.spark):
             refusals, files, ledger = self._looked_up(staged, is_new=is_new)
@@ -244,7 +244,7 @@ class Batch:
         return self._finish(counted)
 
     def _finish(self, counted: totals.Counted) -> dict[str, Any]:
-        """Commit the batch's row of `batches`, and return the row."""
+        """Commit the batch's row of the table `batches`, and return the row."""
         with small_effort(self.tables.spark):
             row = totals.row_of(self.tables, self.number, counted)
             self.tables.add_rows("batches", [row], batch=self.number)
@@ -252,7 +252,10 @@ class Batch:
         return row
 
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
-        """Commit events and readings concurrently. Return the number of new readings."""
+        """Commit the readings, and concurrently the events if they are not committed already.
+
+        Return the number of new readings.
+        """
         with side_by_side() as submit:
             if not parts.odd:
                 submit(self._commit_events, found)

@@ -35,7 +35,7 @@ class Events:
         self.tables.append("events", new, batch=self.batch)
 
     def refused(self) -> list[DataFrame]:
-        """Return rows of `quarantine` for events that contradict a committed event.
+        """Return rows of the table `quarantine` for events that contradict a committed event.
 
         Two events contradict each other if they have the same identity and different contents.
         """

@@ -24,7 +24,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The SenML records of a batch, with the columns of RECORDS."""
+    """The SenML records of a batch, with the columns of the schema RECORDS."""
 
     tables: Tables
     batch: int
@@ -53,10 +53,10 @@ class Records:
         return mine.count()
 
     def refused(self, readings_new: int) -> list[DataFrame]:
-        """Return the rows of `quarantine` for refused records. `readings_new` is the number of new
-        readings.
+        """Return the rows of the table `quarantine` for refused records.
 
-        A query is skipped if the counts show that it would find nothing.
+        `readings_new` is the number of readings that were new. A query is skipped if the counts
+        show that it would find nothing.
         """
         refused = []
         if self.found.wrong:

@@ -111,8 +111,8 @@ def _halved(rows: DataFrame) -> Column | None:
     """Return a filter for the messages that have only one of their two events in `rows`.
 
     The events are `message_held` and `message_released`. Return None if there are no such messages.
-    The filter selects all messages from the lowest such number on: message numbers rise, so Delta
-    can skip the files of older messages.
+    The filter selects all messages from the lowest such message number on. Message numbers increase
+    with time, so Delta can skip the files of older messages.
     """
     kinds = [f"message_{what}" for what in HALVES]
     halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

@@ -82,8 +82,8 @@ def _messages_of(
 ) -> tuple[list[int], pa.RecordBatch, tuple[Half, ...]] | None:
     """Find the messages of a file. Return None if a message occurs twice or has no number.
 
-    Otherwise return three results: the numbers of the complete messages, the contents of these
-    messages as rows of DELIVERED, and the events of messages that are incomplete in this file.
+    Otherwise return the numbers of the complete messages, their contents as rows of the schema
+    DELIVERED, and the events of messages that are incomplete in this file.
     """
     kind = events.column("event")
     published, held, released = (
@@ -177,8 +177,8 @@ def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
 
 
 def _grouped(rows: pa.Table, keys: list[str], *wanted: tuple[str, str]) -> pa.Table:
-    """Group rows by the keys and aggregate the columns.
+    """Group rows by the key columns, and apply aggregate functions to the columns in `wanted`.
 
-    Groups are in the order in which they first occur.
+    The groups are in the order in which they first occur.
     """
     return pa.TableGroupBy(rows, keys, use_threads=False).aggregate([*wanted])

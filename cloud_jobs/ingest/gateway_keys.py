@@ -55,7 +55,7 @@ class StagedFiles:
     def with_events(self) -> list[Origin]:
         """Origins of the trusted files that have at least one valid line.
 
-        An origin has the gateway, store and start of a file, and a summary of its contents.
+        An origin contains a file's gateway, store and broker start, and a summary of its contents.
         """
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
 
@@ -144,7 +144,7 @@ def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
 
 
 def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
-    """Return keys as rows of `gateway_keys`, with the number of the batch and the present time."""
+    """Return keys as rows of the table `gateway_keys`, with the batch number and the current time."""
     stamp = {"batch": batch, "added_at": datetime.now(UTC)}
     return [asdict(key) | stamp for key in keys]
 

@@ -43,7 +43,7 @@ class KnownRows:
         Args:
             tables: the ingested tables.
             is_alone: True if no other run can write to the tables.
-            segments: number of rows of `segments`.
+            segments: number of rows of the table `segments`.
         """
         self._tables = tables
         self._is_alone = is_alone
@@ -109,7 +109,7 @@ def open_files(
 ) -> list[dict[str, Any]]:
     """Return the files that must be examined.
 
-    A result has the file's `path`, and the columns of the file's row in `known`. For a new file
+    Each result has the file's `path`, and the columns of the file's row in `known`. For a new file
     these columns are None.
 
     Args:

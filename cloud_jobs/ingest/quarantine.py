@@ -14,7 +14,7 @@ from cloud_jobs.tables.schemas import QUARANTINE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
-    """Build rows of `quarantine` from columns passed by name.
+    """Build rows of the table `quarantine` from columns passed by name.
 
     Columns that are not passed are null.
     """
@@ -82,7 +82,7 @@ def bounded(rows: DataFrame) -> DataFrame:
 def refused_segments(
     files: Iterable[Mapping[str, Any]], segments: Iterable[Mapping[str, Any]], batch: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of `quarantine` for refused files.
+    """Return the rows of the table `quarantine` for refused files.
 
     Duplicates are omitted, because another file has their contents.
     """
@@ -103,7 +103,7 @@ def refused_segments(
 
 
 def refused_lines(staged: DataFrame, batch: int) -> DataFrame:
-    """Select the malformed lines of trusted files as rows of `quarantine`."""
+    """Select the malformed lines of trusted files as rows of the table `quarantine`."""
     of_file = ("name", "gateway", "boot", "file_sha256", "file_bytes")
     lines = staged.where("reason IS NULL").select(*of_file, F.inline("malformed"))
     return _rows(
@@ -142,7 +142,7 @@ def refused_events(conflicting: DataFrame, batch: int) -> DataFrame:
 
 
 def refused_payloads(records: DataFrame, batch: int) -> DataFrame:
-    """Select refused messages as rows of `quarantine`.
+    """Select refused messages as rows of the table `quarantine`.
 
     A message is refused if its payload is not SenML JSON, or contains a reading that belongs to
     another topic.

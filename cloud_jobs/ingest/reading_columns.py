@@ -35,7 +35,7 @@ _OWN_NAMES: Final = {
 
 
 def reading_columns(records: pa.RecordBatch, batch: int) -> pa.RecordBatch:
-    """Convert SenML records to rows of READINGS. Refused records are omitted."""
+    """Convert SenML records to rows of the schema READINGS. Refused records are omitted."""
     good = records.filter(pc.is_null(records.column("wrong")))
     found = {_OWN_NAMES.get(name, name): good.column(name) for name in good.schema.names}
     found |= {

@@ -189,7 +189,7 @@ def _is_numbered() -> Column:
 
 
 def readings_of(records: DataFrame, batch: int) -> DataFrame:
-    """Convert SenML records to rows of `sensor_readings`. Refused records are omitted."""
+    """Convert SenML records to rows of the table `sensor_readings`. Refused records are omitted."""
 
     def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for one in batches:

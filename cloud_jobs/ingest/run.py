@@ -78,7 +78,8 @@ def ingest_batches(
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
     """Stage and complete a batch of files.
 
-    Return its row of the table `batches`, and the size of the files in bytes.
+    The first result is the batch's row of the table `batches`, or None if another run wrote that
+    row. The second is the size of the files in bytes.
     """
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)

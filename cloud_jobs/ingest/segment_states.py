@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Rows of `segments` from earlier batches that concern the files of a batch."""
+    """Rows of the table `segments` from earlier batches that concern the files of a batch."""
 
     overlapped: frozenset[str]
     """Paths of files whose range of events overlaps the range of an ingested segment."""
@@ -49,7 +49,7 @@ _TOUCHING: Final = (
 def ledger_of(
     known: Queryable, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
-    """Return all rows of `segments` that concern a batch's files, found with a single query.
+    """Find all rows of the table `segments` that concern a batch's files, with a single query.
 
     Args:
         known: the ingested tables.
@@ -84,10 +84,11 @@ def judged(
 
 
 def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> list[Row]:
-    """Return rows of `segments`, ordered by path: one for each file name that is not ingested yet.
+    """Return rows of the table `segments`, ordered by path.
 
-    If two files in different directories have the same name, the row describes the trusted one. A
-    refused file with the same bytes as a trusted segment is recorded as a duplicate.
+    There is one row for each file name that is not ingested yet. If two files in different
+    directories have the same name, the row describes the trusted file. A refused file with the same
+    bytes as a trusted segment is recorded as a duplicate.
     """
     best: dict[str, Mapping[str, Any]] = {}
     for row in files:

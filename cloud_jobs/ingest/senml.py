@@ -36,7 +36,7 @@ _NOTHING: Final = (0, *(None,) * (len(Record._fields) - 1))
 
 
 def records_of(delivered: DataFrame) -> DataFrame:
-    """Convert delivered messages to rows of RECORDS.
+    """Convert delivered messages to rows of the schema RECORDS.
 
     There is one row per SenML record, or one row with the error (`wrong`) per refused payload.
     """
@@ -49,7 +49,7 @@ def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Convert rows of DELIVERED to rows of RECORDS.
+    """Convert rows of the schema DELIVERED to rows of the schema RECORDS.
 
     Messages that report a state (online, offline) are skipped: they are not readings and not
     errors.
@@ -100,7 +100,7 @@ def _one_by_one(
 
 
 def _with_messages(made: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Add the columns of the messages to their parsed records. Return rows of RECORDS."""
+    """Add the columns of the messages to their parsed records, and return rows of RECORDS."""
     every = made.column("source")
     of_refused = pc.if_else(pc.is_valid(made.column("wrong")), every, None)
     taken = [

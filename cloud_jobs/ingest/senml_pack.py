@@ -45,7 +45,10 @@ class RefusedPackError(ValueError):
 
 
 class Record(NamedTuple):
-    """A SenML record whose base fields are resolved. The fields are the last columns of RECORDS."""
+    """A SenML record whose base fields are resolved.
+
+    The fields are the last columns of the schema RECORDS.
+    """
 
     position: int
     senml_device: str | None
@@ -113,7 +116,8 @@ def _resolved(
 ) -> tuple[list[Record], list[str]]:
     """Resolve base fields: each applies to its record and all later ones (RFC 8428 section 4.6).
 
-    Return the records, and the rules that were broken.
+    Return the records, and the rules that were broken. Raises RefusedPackError if the records
+    together are too long, counting a topic of `topic_characters` for each of them.
     """
     base: dict[str, Any] = {}
     found: list[Record] = []

@@ -56,7 +56,7 @@ Columns = dict[str, pa.Array]
 def resolved(
     sources: pa.Int64Array, packs: pa.ListArray, topics: pa.StringArray, received: pa.Int64Array
 ) -> pa.RecordBatch:
-    """Return the records of packs that break no rule, as rows of RESOLVED.
+    """Return the records of packs that break no rule, as rows of the schema RESOLVED.
 
     Args:
         sources: the index of the message that each pack comes from.
@@ -96,7 +96,10 @@ def resolved(
 
 
 def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
-    """Return the position of each record in its SenML pack."""
+    """Return the position of each record in its SenML pack.
+
+    `of` contains the index of each record's pack.
+    """
     starts = pc.subtract(packs.offsets, packs.offsets[0]).cast(pa.int64())
     return pc.subtract(counted(len(of)), starts.take(of))
 

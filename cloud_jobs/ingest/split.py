@@ -30,9 +30,7 @@ Message = tuple[str, str, int]
 
 
 class Origin(NamedTuple):
-    """Origin of a trusted file: gateway, store, start, clock and day, and a summary of its
-    contents.
-    """
+    """Origin of a trusted file: gateway, store, broker start, clock and day, and a summary."""
 
     gateway: str
     store: str
@@ -139,7 +137,8 @@ def _touch(runs: list[Run]) -> bool:
 def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
     """Pair `message_held` and `message_released` of messages that have them in different files.
 
-    Return the pairs as rows of DELIVERED, and the gateways for which such an event occurs twice.
+    Return the pairs as rows of the schema DELIVERED, and the gateways for which such an event
+    occurs twice.
     """
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)
     for one in plain:

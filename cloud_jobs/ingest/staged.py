@@ -53,7 +53,7 @@ class Staged:
     def with_content(self, content: str, *columns: str) -> DataFrame:
         """Select the files that have a value in the column that `content` names.
 
-        The columns are `malformed`, `events` and `records`.
+        The column is `malformed`, `events` or `records`.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
@@ -77,7 +77,10 @@ def staged_files(tables: Tables, name: str) -> Staged:
 
 
 def events_of(staged: Staged, batch: int) -> DataFrame:
-    """Select the valid lines of staged files as rows of `events`. An event may occur twice."""
+    """Select the valid lines of staged files as rows of the table `events`.
+
+    An event may occur twice.
+    """
     files = staged.with_content("events", *EVENT_PARTS)
     return files.mapInArrow(unpacking_events(batch), EVENTS)
 
@@ -88,8 +91,7 @@ def records_of(staged: Staged) -> DataFrame:
 
 
 def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame:
-    """Convert the staged SenML records to rows of `sensor_readings`, followed by the `paired`
-    records."""
+    """Convert the staged SenML records and the `paired` records to rows of `sensor_readings`."""
     unpack = unpacking(RECORDS)
 
     def made(files: Batches) -> Batches:

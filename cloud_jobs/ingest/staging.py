@@ -58,9 +58,9 @@ def stage(tables: Tables, name: str, files: DataFrame, source: str = "") -> bool
 
 
 def judging(source: str) -> Callable[[Batches], Batches]:
-    """Return a function that converts rows of path, length and content to rows of STAGED.
+    """Return a function that converts rows of path, length and content to staged rows.
 
-    The function yields an Arrow batch with one row for each file.
+    The function yields an Arrow batch with the schema STAGED and one row for each file.
     """
 
     def judge(batches: Batches) -> Batches:
@@ -73,7 +73,7 @@ def judging(source: str) -> Callable[[Batches], Batches]:
 
 
 def _row_of(path: str, length: int, content: bytes | None, source: str) -> dict[str, Any]:
-    """Verify one file and return its row of STAGED."""
+    """Verify one file and return its row of the schema STAGED."""
     verdict, events = verify_in_columns(name_of(path), content, length)
     header, claimed = verdict.header, verdict.claimed
     # The origin of an untrusted file is known only from its name.

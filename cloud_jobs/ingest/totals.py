@@ -44,7 +44,10 @@ COUNTS: Final = tuple(name for name in BATCHES.fieldNames() if name not in ("bat
 
 
 def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Add up rows of `batches`, column by column. The sum named `batches` is the number of rows."""
+    """Add up rows of the table `batches`, column by column.
+
+    The sum named `batches` is the number of rows.
+    """
     found = [*rows]
     return {"batches": len(found)} | {name: sum(row[name] for row in found) for name in COUNTS}
 
@@ -67,7 +70,7 @@ def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
 
 
 def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, Any]:
-    """Return the row of `batches` for a batch.
+    """Return the row of the table `batches` for a batch.
 
     All other rows of the batch must be in the tables already.
     """

@@ -142,7 +142,7 @@ def refusals_of(
     known: Iterable[GatewayKey],
     vouched: Collection[Named] = (),
 ) -> list[Refusal]:
-    """Return the refused files and the reasons, according to the rows of `gateway_keys`.
+    """Return the refused files and the reasons, according to the rows of the table `gateway_keys`.
 
     `vouched` contains files that an ingested segment names as its predecessor.
     """
@@ -209,8 +209,10 @@ def _unsigned(file: SignedFile) -> Refusal:
 
 
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
-    """Return the name of another gateway if one of the file's folders has that name, otherwise
-    None."""
+    """Return the name of another gateway if one of the file's folders has that name.
+
+    Return None if there is no such folder, or if a folder has the name of the file's own gateway.
+    """
     folders = file.folder.split("/")
     if file.gateway in folders:
         return None

@@ -27,7 +27,7 @@ Mapped = Callable[[Batches], Batches]
 
 
 def unpacking_events(batch_number: int) -> Mapped:
-    """Return a function that converts staged files to their rows of `events`.
+    """Return a function that converts staged files to their rows of the table `events`.
 
     The input columns are EVENT_PARTS and `events`.
     """

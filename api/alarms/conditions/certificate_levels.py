@@ -17,10 +17,10 @@ CRITICAL_DAYS: Final = 1
 
 
 def level_of_certificate(days_left: int, *, is_unused: bool) -> Level:
-    """Return the alarm level of a certificate that is expired, expires soon, or cannot be replaced.
+    """Return the alarm level for a problem with a certificate.
 
-    The level depends on `days_left`, the whole days until the certificate expires, which are
-    negative afterwards. If newer files exist but cannot be used (`is_unused`), the level is at
+    `days_left` is the number of whole days until the certificate expires; it is negative
+    afterwards. If newer certificate files exist but cannot be used (`is_unused`), the level is at
     least a warning.
     """
     if days_left < CRITICAL_DAYS:

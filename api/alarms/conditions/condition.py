@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class Level(IntEnum):
-    """Severity of an alarm condition. The members are in rising order of severity."""
+    """Severity of an alarm condition. The members are in ascending order of severity."""
 
     GOOD = 0
     INFORMATION = 1

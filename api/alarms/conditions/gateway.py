@@ -31,7 +31,7 @@ def conditions_of(
     Args:
         overview: the reports of the processes.
         card: the SD card's report, or None if the gateway does not run from the SD card image.
-        certificate: the page's own certificate, or None if the page has none.
+        certificate: the web page's own certificate, or None if the page does not use TLS.
         thresholds: the values of `[alarms]` in the configuration.
     """
     found = [*_all_of(overview, thresholds)]

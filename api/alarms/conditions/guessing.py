@@ -1,7 +1,7 @@
 """Detection of password guessing: too many wrong passwords within the last hour.
 
-The broker only reports a total that increases. The number of the last hour is the difference
-between two of these totals. This module does no I/O.
+The broker only reports the total since its start. The number of failed logins in the last hour is
+the difference between two of these totals. This module does no I/O.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ _ERRORS: Final = ("bad_user_name_or_password", "not_authorized")
 class Guessing:
     """Counter of failed logins within the last hour.
 
-    It starts again when the broker has restarted.
+    The count returns to 0 when the broker restarts.
     """
 
     def __init__(self) -> None:
@@ -28,9 +28,10 @@ class Guessing:
         self._boot: str | None = None
 
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
-        """Record the broker's total of failed logins, and return at most one alarm condition.
+        """Record the broker's total of failed logins, and return any alarm condition.
 
-        The condition is returned if at least `limit` logins failed within the last hour.
+        The result contains one condition if at least `limit` logins failed within the last hour.
+        Otherwise it is empty.
         """
         total = sum(broker.errors.get(name, 0) for name in _ERRORS)
         if broker.boot != self._boot:

@@ -134,7 +134,7 @@ def _of_clocks(port: Port, name: str) -> Iterator[Condition]:
 def _of_failures(port: Port, name: str) -> Iterator[Condition]:
     """Yield a condition that names the polled devices on a port that do not respond.
 
-    Devices for which another condition reports that they are silent are left out.
+    Devices that another condition already reports as silent are left out.
     """
     failing = [
         f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"
