@@ -1,4 +1,7 @@
-"""The FastAPI application: its middleware, its OpenAPI description, and its stop after a fault."""
+"""The FastAPI application: its middleware, its OpenAPI description, and its stop after a failure.
+
+The application stops if one of its background tasks ends.
+"""
 
 import asyncio
 from typing import Any, cast

@@ -32,7 +32,7 @@ _COLUMNS: Final = {
 class AlarmStore:
     """Access to the SQLite file that stores alarms.
 
-    If there is no path, or the file cannot be used, nothing is stored on disk. Methods may be
+    If no path is given, or if the file cannot be used, nothing is stored on disk. Methods may be
     called from different threads, but not concurrently.
     """
 
@@ -63,7 +63,7 @@ class AlarmStore:
             return []
 
     def save(self, changed: Iterable[Alarm]) -> None:
-        """Write the changed alarms in one transaction."""
+        """Write the changed alarms to the SQLite file in one transaction."""
         rows = [_row_of(each) for each in changed]
         if not rows or self._connection is None:
             return

@@ -222,7 +222,7 @@ def _line_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
-    """Return the path of a Boolean quantity, such as a door: two levels with vertical edges."""
+    """Return the SVG path of a Boolean quantity, such as a door: two levels with vertical edges."""
     parts = []
     for each in bins:
         place = f"{each.x:.0f} {scale.y_of(round(each.mean))}"

@@ -40,7 +40,10 @@ def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
 
 
 def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and the label of each line from the root to a topic."""
+    """Yield the path and the label of each line from the root to a topic.
+
+    If the topic is `below`, or is below it, the first line is the topic `below` as a whole.
+    """
     start = 0
     if below and (topic == below or topic.startswith(f"{below}/")):
         yield below, below

@@ -167,7 +167,10 @@ class ChunkFiles:
         return {}
 
     def _scan(self, file: _File) -> None:
-        """Find the chunks of a file. A torn last chunk is ignored; a damaged file is renamed."""
+        """Find the chunks of a file.
+
+        An incomplete last chunk is ignored. A damaged file is renamed.
+        """
         descriptor = open_private(file.path, os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as opened:
             read = opened.read(2 * self._ring.bytes_max)

@@ -44,7 +44,8 @@ RINGS: Final = (HOUR, DAY, MONTH)
 def ring_for(*, step_seconds: int | None, span_seconds: float) -> Ring:
     """Return the ring (resolution) with a given step.
 
-    If no step is given, return the finest ring that covers a given time span.
+    If no step is given, return the finest ring that covers the given time span. If there is no such
+    ring, return the ring of the month.
     """
     for ring in RINGS:
         fits = span_seconds <= ring.span_seconds if step_seconds is None else False

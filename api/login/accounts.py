@@ -61,6 +61,8 @@ class Accounts:
     async def check(self, username: str, password: str, client: tuple[str, int]) -> Account | None:
         """Check a password. Return the user, or None if the password is wrong.
 
+        `client` is the IP address and the port of the browser.
+
         Raises:
             BrokerProblem: the broker gave no usable response, or cannot reach its source of users.
             TooManyLogins: too many checks are in progress, from this address or in total.

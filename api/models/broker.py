@@ -103,7 +103,7 @@ class CommitHistogram(Reported):
     """Commits since the broker started, by duration."""
 
     bounds_ms: list[FiniteNumber]
-    """Upper bounds of the buckets, in rising order."""
+    """Upper bounds of the buckets, in ascending order."""
     counts: list[Count]
     """Commits in each bucket, and commits above the last bound."""
 

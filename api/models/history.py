@@ -47,7 +47,7 @@ class SeriesHistory(Reported):
     name: str
     unit: str
     points: list[HistoryPoint]
-    """Points in rising order of time. Steps without a reading have no point."""
+    """Points in ascending order of time. Steps without a reading have no point."""
 
 
 class HistoryAnswer(Reported):

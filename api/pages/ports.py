@@ -108,7 +108,7 @@ async def progress(request: Request, port: _PortText) -> Response:
 async def new(
     request: Request, port: Annotated[str, Query(max_length=limits.PORT_CHARACTERS_MAX)] = ""
 ) -> Response:
-    """Show the form for a new sensor, filled in from the result of a detection on its port."""
+    """Show the form for a new sensor, filled in from a protocol detection on `port`, if any."""
     # Without a detection the user fills in the form.
     detection = (await _detection_on(request, port))[0] if port else None
     if detection is None or detection.found is None:

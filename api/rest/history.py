@@ -155,7 +155,7 @@ def csv_response(curves: list[Curve]) -> Response:
 
 
 def _cell(text: str) -> str:
-    """Return a text that no spreadsheet interprets as a formula."""
+    """Return the text of a CSV cell, in a form that no spreadsheet interprets as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 

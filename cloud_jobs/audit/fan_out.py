@@ -149,7 +149,8 @@ def wrong_runs(
 ) -> DataFrame:
     """Find releases whose queue entries do not match the subscriptions.
 
-    Return the findings of the audit check `fan_out`.
+    Return the findings of the audit check `fan_out`. `matched` contains the matching subscriptions
+    of each release, and `in_runs` the queue entries that were written together with a release.
 
     Entries may be missing, or there may be too many. The column `broken` of `releases` is True if
     the log has a gap before the release.
@@ -206,7 +207,9 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions that have more queue entries for a released message than matching
+    """Find sessions that have too many queue entries for a message that was released (passed on).
+
+    A session may have one entry per matching shared subscription, and one for its other matching
     subscriptions.
     """
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))

@@ -1,8 +1,8 @@
 """Curves of readings by day and by quarter hour, packed for the gateways' pages.
 
-A curve is a string of comma-separated numbers, one per time slot, empty for a slot without a value.
-Such a string has a fifth of the size of JSON objects. The page's script draws a curve and saves it
-as CSV.
+A curve is a string of comma-separated numbers with one field per time slot. The field of a slot
+without a value is empty. Such a string has a fifth of the size of JSON objects. The page's script
+draws a curve and saves it as CSV.
 """
 
 from __future__ import annotations

@@ -106,7 +106,10 @@ def _row(cells: Sequence[Cell]) -> str:
 
 
 def _whole(name: str) -> str:
-    """Return an HTML attribute that shows a long name in full as a tooltip."""
+    """Return an HTML attribute that shows a long name in full as a tooltip.
+
+    Return an empty string for a short name.
+    """
     return f' title="{name}"' if "<" not in name and len(name) > NAME_CHARACTERS_WIDE else ""
 
 

@@ -154,7 +154,7 @@ def _of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
-    """Replace all rows of the gateways and days in `days`, in one commit.
+    """Replace the rows of a table for the gateways and days in `days`, in one commit.
 
     Repeating the call has no further effect.
     """
@@ -171,7 +171,7 @@ def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
 
 
 def replace(made: Tables, name: str, rows: DataFrame) -> None:
-    """Replace all rows of a small table, in one commit."""
+    """Replace all rows of a small gold table, in one commit."""
     _contract(made, name, rows).write.format("delta").mode("overwrite").save(made.path(name))
 
 

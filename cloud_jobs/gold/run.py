@@ -121,7 +121,10 @@ def _make(
     *,
     audits: bool,
 ) -> int:
-    """Execute a run and record that it is done. Return the number of the last audited batch."""
+    """Execute a run and record that it is done. Return the number of the last audited batch.
+
+    The tables are audited only if `audits` is True.
+    """
     after_step("begin")
     if run.batches:
         _take(silver, made, run, progress, after_step)

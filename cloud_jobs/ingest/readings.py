@@ -124,9 +124,7 @@ def _ranges_of(plain: Split) -> Iterator[Numbers]:
 
 
 def _counted(records: DataFrame) -> list[Numbers]:
-    """Return the number of records and the ranges of their numbers, for each gateway, by a
-    query.
-    """
+    """Query the number of records and the ranges of their numbers, for each gateway."""
     numbers = ("senml_boot", "senml_sequence", "message")
     is_good = F.col("wrong").isNull()
     rows = (

@@ -48,7 +48,7 @@ _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 def verify_in_columns(
     name: str, content: bytes | None, file_bytes: int
 ) -> tuple[Verdict, pa.RecordBatch | None]:
-    """Verify one file like `verify`. Return its verdict, and its valid lines as columns (LINES).
+    """Verify one file as `verify` does. Return the verdict, and the valid lines as columns (LINES).
 
     The verdict lists only the malformed lines. The columns are None if the segment is not trusted.
     """

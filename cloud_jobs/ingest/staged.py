@@ -64,7 +64,7 @@ class Staged:
 
     @property
     def with_malformed(self) -> DataFrame:
-        """Staged files that have malformed lines. `quarantine.refused_lines` reads them."""
+        """Select the staged files that have malformed lines, for `quarantine.refused_lines`."""
         of_file = ("reason", "name", "gateway", "boot", "file_sha256", "file_bytes")
         return self.with_content("malformed", *of_file)
 

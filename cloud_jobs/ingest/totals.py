@@ -58,8 +58,11 @@ def segments_in(sums: Mapping[str, int]) -> int:
 
 
 def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
-    """Add up the rows of all batches after `batch`, like `sums_of`, and return the last batch
-    number too."""
+    """Return the sums of all batches after `batch`, and the number of the last batch.
+
+    The columns of the table `batches` are added up as in `sums_of`. The key `batch` has the number
+    of the last batch.
+    """
     sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)
     (found,) = tables.query(
         f"SELECT count(*) AS batches, coalesce(max(batch), 0) AS batch, {sums} FROM {{batches}} "

@@ -45,7 +45,7 @@ def conditions_of_upload(
 def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
     """Yield the alarm conditions of the uplink that are true now.
 
-    A gateway without an uplink has none.
+    A gateway without an uplink has no such conditions.
     """
     if report.problem is None and report.age_seconds is None:
         return
