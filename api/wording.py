@@ -67,7 +67,7 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield each character, or an escape for hidden characters and excess combining marks."""
+    """Yield the characters of a text, with escapes for hidden and excess combining characters."""
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0

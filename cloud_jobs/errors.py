@@ -30,7 +30,7 @@ class IngestError(RuntimeError):
 
 
 class ConflictError(IngestError):
-    """Commit conflict without Spark: another writer has made the same commit."""
+    """Error for a commit conflict without Spark: another writer has made the same commit."""
 
 
 def is_conflict(failure: Exception) -> bool:

@@ -11,7 +11,10 @@ from pathlib import Path
 
 
 class CertificateUnusable(Exception):
-    """The certificate cannot be used. The message names the file, the problem and the fix."""
+    """Error for a certificate that cannot be used.
+
+    The message names the file, the problem and the fix.
+    """
 
 
 @dataclass(frozen=True)

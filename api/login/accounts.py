@@ -26,7 +26,7 @@ _VERSIONS_DIFFER: Final = BrokerProblem(
 
 
 class TooManyLogins(Exception):
-    """Raised if too many passwords are being checked already."""
+    """Error for a login while too many passwords are being checked already."""
 
 
 _NOT_NOW: Final = BrokerProblem(

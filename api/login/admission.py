@@ -58,7 +58,10 @@ class Refusals:
 
 
 class NotLoggedIn(Exception):
-    """The caller must authenticate. ``was_shown`` is True if the caller sent an invalid token."""
+    """Error for a caller who must authenticate.
+
+    ``was_shown`` is True if the caller sent an invalid token.
+    """
 
     def __init__(self, *, was_shown: bool) -> None:
         super().__init__()
@@ -66,14 +69,14 @@ class NotLoggedIn(Exception):
 
 
 class NotAllowed(Exception):
-    """The caller's role is not sufficient for the route."""
+    """Error for a caller whose role is not sufficient for the route."""
 
     def __init__(self, caller: "Caller", least: Role) -> None:
         super().__init__(f"{caller.name} is {caller.role.word}; this is for {least.word}s")
 
 
 class ReadOnly(Exception):
-    """An action was requested, but actions are impossible because no users are configured."""
+    """Error for an action that is impossible because no users are configured."""
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ class BrokerWarning(Reported):
 
 
 class BrokerStatus(Reported):
-    """The broker's status."""
+    """The broker's status: its sessions, messages, journal, disk, listeners and warnings."""
 
     gateway: str
     """Identifier of the gateway."""

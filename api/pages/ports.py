@@ -52,7 +52,7 @@ async def ports(request: Request) -> Response:
 
 @ports_page.get("/ports/other", dependencies=[Depends(OPERATORS)])
 async def other(request: Request) -> Response:
-    """Show a form for the path of a port that is not listed."""
+    """Show a form for the path of a serial port that is not in the list."""
     return _other(request, "")
 
 

@@ -30,11 +30,14 @@ _BACKLOG: Final = 512
 
 
 class CannotListen(OSError):
-    """The API cannot listen at the configured address. The message is one line with the fix."""
+    """Error if the API cannot listen at the configured address.
+
+    The message is one line with the fix.
+    """
 
 
 class PortTaken(CannotListen):
-    """Another process already listens at the address."""
+    """Error if another process already listens at the configured address."""
 
 
 @dataclass(frozen=True)

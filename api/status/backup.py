@@ -20,7 +20,7 @@ LINE_CHARACTERS_MAX: Final = 400
 
 
 class BackupFailed(Exception):
-    """The command created no backup. The message is the command's error, with the fix."""
+    """Error if the command created no backup. The message is the command's error, with the fix."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ _LOOK_AT_THE_LOG: Final = (
 
 
 class BrokerProblem(Exception):
-    """The broker gave no usable response.
+    """Error if the broker gave no usable response.
 
     ``reason`` is the cause and ``mend`` the fix, both as sentences for people. ``status_code`` is
     the HTTP status.

@@ -289,7 +289,7 @@ def _last_seen(now: datetime.datetime) -> str:
 
 
 def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return each gateway's last event, and its version and time quality from its newest start."""
+    """Return each gateway's last event, and its version and time quality from its newest boot."""
     if not gateways:
         return []
     return tables.rows(

@@ -141,7 +141,7 @@ def _state(figures: Figures, row: Row, level: str) -> Cell:
 
 
 def verdict_cell(row: Row) -> Cell:
-    """Return the table cell with the result of the audit."""
+    """Return the table cell with the result of a gateway's audit."""
     if row["violations"]:
         return (f"<b class=bad>{counted(row['violations'], 'violation')}</b>",
                 row["violations"] * 1e9)  # fmt: skip

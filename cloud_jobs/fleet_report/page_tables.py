@@ -20,7 +20,7 @@ def counted(count: float, noun: str) -> str:
 
 
 def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
-    """Return the age in seconds of the time `seen` at the time `made_at`.
+    """Return the age of the time `seen` in seconds, as of the time `made_at`.
 
     The age is infinite if `seen` is None, and 0 if it is in the future.
     """

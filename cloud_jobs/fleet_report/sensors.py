@@ -104,7 +104,7 @@ class Series:
 
     @property
     def quantity(self) -> str:
-        """The part of the name after the device."""
+        """The quantity: the part of the series name after the device."""
         return self.name.removeprefix(f"{self.device}/") if self.device else self.name
 
 

@@ -41,7 +41,7 @@ class Changes(NamedTuple):
 
 
 def make_daily(made: Tables, of: Changes) -> None:
-    """Compute `qos2_daily` for the days of messages and deliveries that the run changed.
+    """Compute the table `qos2_daily` for the days of messages and deliveries that the run changed.
 
     If a message has moved to another day, both days are computed. A row is removed if its day no
     longer has any messages or deliveries.
@@ -60,7 +60,10 @@ def make_daily(made: Tables, of: Changes) -> None:
 
 
 def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
-    """Compute `gateway_health` and `drops` for days with new events or corrected times."""
+    """Compute the tables `gateway_health` and `drops` again for the days that changed.
+
+    A day has changed if it has new events, or if a clock correction moved events to or from it.
+    """
     days = as_values(of.fresh.select(*_DAY).unionByName(_days_moved(of.changed)).distinct())
     elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
     partitions = as_values(days.unionByName(elsewhere).distinct())
@@ -94,7 +97,7 @@ def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
 
 
 def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
-    """Compute `sensor_quarters` and `sensor_days` again for the days that changed.
+    """Compute the tables `sensor_quarters` and `sensor_days` again for the days that changed.
 
     A day has changed if it has new readings, or if a clock correction moved readings to or from it.
     """

@@ -52,7 +52,7 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
-    """Return the messages without a granted QoS that were published at QoS 2.
+    """Return the messages of deliveries without a granted QoS that were published at QoS 2.
 
     The columns are `gateway`, `store` and `message`.
     """

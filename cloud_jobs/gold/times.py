@@ -84,7 +84,7 @@ def worst_quality(quality: Column | str) -> Column:
 
 
 def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
-    """Update `clock_corrections` for the broker starts affected by a run.
+    """Update the table `clock_corrections` for the broker starts affected by a run.
 
     A start is affected if it has new segments that were not synchronised, or new segments while its
     times were unknown. Changed rows get the batch number `through`. Repeating the call has no
@@ -190,7 +190,7 @@ def _of_start(table: pa.Table) -> pa.Table:
 
 
 def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
-    """Update `clock_corrections` with `rows`. Unchanged rows are not written.
+    """Update the table `clock_corrections` with `rows`. Unchanged rows are not written.
 
     Rows in `old` are deleted if their range of events no longer exists.
     """

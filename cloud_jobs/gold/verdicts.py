@@ -61,7 +61,7 @@ def _worst(is_violation: Column, is_doubtful: Column) -> Column:
 
 
 def merge_verdicts(made: Tables, audit: Audit) -> None:
-    """Write verdicts to `qos2_messages` and `qos2_deliveries`, where they have changed."""
+    """Write changed verdicts to the tables `qos2_messages` and `qos2_deliveries`."""
     messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
     held = F.coalesce("held_sequence", F.lit(0))
     over = F.coalesce("released_sequence", "abandoned_sequence")

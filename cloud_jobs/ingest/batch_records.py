@@ -36,7 +36,7 @@ class Records:
     found: Found
 
     def commit(self) -> int:
-        """Append the new readings to `sensor_readings`. Return the number of new readings."""
+        """Append the new readings to the table `sensor_readings`, and return their number."""
         if not self.found.good:
             return 0
         candidates = readings_of(self.staged, self.paired, self.batch)

@@ -30,7 +30,7 @@ _COLUMNS: Final = GATEWAY_KEYS.fieldNames()[:-2]
 
 @dataclass(frozen=True, slots=True)
 class KnownKeys:
-    """Keys of gateways, read from `gateway_keys`."""
+    """Keys of gateways, read from the table `gateway_keys`."""
 
     rows: list[GatewayKey]
     any_of_batch: bool
@@ -152,7 +152,7 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
 def commit(
     tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int
 ) -> list[dict[str, Any]] | None:
-    """Write keys to `gateway_keys`. If a key has a row already, the row is replaced.
+    """Write keys to the table `gateway_keys`. If a key has a row already, the row is replaced.
 
     Return the written rows if all of them were new, or None if some replaced existing rows.
     """

@@ -31,7 +31,7 @@ HELD: Final = {
 
 
 class KnownRows:
-    """Cache for queries of `segments` and `gateway_keys`.
+    """Cache for queries of the tables `segments` and `gateway_keys`.
 
     The first query loads the rows. Rows that the run appends are added to the cache. After any
     other change the rows are loaded again.

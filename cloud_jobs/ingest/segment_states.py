@@ -124,7 +124,7 @@ def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime
 
 
 def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> bool:
-    """Write the rows to `segments`. A segment in quarantine is updated to its new state.
+    """Write the rows to the table `segments`. A segment in quarantine is updated to its new state.
 
     Return True if all rows were appended, or False if some were updated.
     """
