@@ -1,5 +1,4 @@
-"""Commands for spark-submit. They do the same work as `oncegate COMMAND`, without the gateway
-package.
+"""Commands for spark-submit, which do the work of `oncegate COMMAND` without the gateway package.
 
 Spark-submit sets master, memory and cores. The result is one JSON object on standard output;
 progress goes to standard error. The exit codes are the same as for `oncegate` (docs/commands.md).

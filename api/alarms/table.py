@@ -45,7 +45,7 @@ class AlarmTable:
         """Return the active alarms in the order in which people should read them.
 
         Alarms whose condition is still true come first, then the others. Both groups are sorted by
-        severity, and then with the newest alarm first.
+        severity. Alarms of equal severity are listed with the newest first.
         """
         return sorted(
             self._alarms.values(),

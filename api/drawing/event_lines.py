@@ -74,7 +74,7 @@ BANDS: Final = (*_CONNECTIONS, *RESTARTS)
 
 
 class Kind(StrEnum):
-    """Filter of the log page. It selects a group of kinds of events."""
+    """Filter of the log page. Each member selects a group of kinds of events."""
 
     ALL = "all"
     SESSIONS = "sessions"

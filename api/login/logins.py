@@ -63,7 +63,7 @@ def secret_text() -> str:
 
 
 class Logins:
-    """All logins to the web page, by the hashes of the browsers' secrets."""
+    """All logins to the web page, keyed by the hashes of the browsers' secrets."""
 
     def __init__(self) -> None:
         # Least recently used first.

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class Role(IntEnum):
-    """A role of a caller, in ascending order of permissions."""
+    """Role of a caller. The members are in ascending order of permissions."""
 
     VIEWER = 1
     OPERATOR = 2

@@ -54,10 +54,10 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Return, for each start of a delivery, the last time when an earlier entry was queued.
+    """Find, for each start of a delivery, the last event that queued an entry before it.
 
-    An earlier entry has the same or a lower position in the queue. The column `entered` contains
-    the time, as the sequence of the event that queued the entry.
+    Entries at the same or a lower position of the queue count, if they were queued before the
+    start. The column `entered` contains the sequence of the event.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")

@@ -1,8 +1,8 @@
-"""Seconds per day in which a gateway was off, from the last event of one start to the next start.
+"""Seconds per day in which a gateway was off: from the last event of one boot to the next boot.
 
 The seconds depend only on the table `boots`. They are written for all days of the gateways with new
-events, because a start that lands late splits an earlier interval. Days without events also have a
-row.
+events, because a boot that is ingested late splits an earlier interval. Days without events also
+have a row.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
 
 
 def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
-    """Return keys as rows of the table `gateway_keys`, with the batch number and the time."""
+    """Return keys as rows of the table `gateway_keys`, with batch number and current time."""
     stamp = {"batch": batch, "added_at": datetime.now(UTC)}
     return [asdict(key) | stamp for key in keys]
 

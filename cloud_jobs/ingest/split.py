@@ -30,7 +30,11 @@ Message = tuple[str, str, int]
 
 
 class Origin(NamedTuple):
-    """Origin of a trusted file: gateway, store, broker start, clock and day, and a summary."""
+    """Origin of a trusted file.
+
+    It contains the file's gateway, store, broker start, clock and day, and a summary of its
+    contents.
+    """
 
     gateway: str
     store: str

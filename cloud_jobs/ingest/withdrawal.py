@@ -1,10 +1,10 @@
 """Withdrawal of unsigned segments when their gateway's first key arrives.
 
-Such segments were accepted provisionally. A segment that no signed segment leads to may be forged,
-and must not displace the gateway's own events. Its rows are removed from the tables before the
-batch with the key adds rows, and the segment is put into quarantine. Each step is one idempotent
-commit. The state in `segments` is written last, so that after a crash the next run finds the same
-segments again.
+Such segments were accepted provisionally. A segment to which no signed segment refers, directly or
+through other segments, may be forged and must not displace the gateway's own events. Its rows are
+removed from the tables before the batch with the key adds rows, and the segment is put into
+quarantine. Each step is one idempotent commit. The state in `segments` is written last, so that
+after a crash the next run finds the same segments again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 After an upgrade the job may accept a segment that it refused before, for example one of a newer
 format version. But the ingestion skips a file whose name and bytes were refused. Therefore the kind
-of its rows in `quarantine` is changed to `requeued`, and the ingestion examines the file again. A
-file that is refused again gets a new row.
+of the segment's rows in the table `quarantine` is changed to `requeued`, and the next ingestion
+examines the file again. A file that is refused again gets a new row.
 """
 
 from __future__ import annotations

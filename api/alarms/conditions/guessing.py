@@ -28,7 +28,7 @@ class Guessing:
         self._boot: str | None = None
 
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
-        """Record the broker's total of failed logins, and return any alarm condition.
+        """Record the broker's total of failed logins, and return the alarm condition, if any.
 
         The result contains one condition if at least `limit` logins failed within the last hour.
         Otherwise it is empty.
