@@ -28,14 +28,14 @@ from gateway.process.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
 COMPLETION_VARIABLE = "_ONCEGATE_COMPLETE"
-"""A completion script sets this variable. The command then prints the possible next words."""
+"""Environment variable set by a completion script, so that the command prints the possible next
+words."""
 
 Shell = Literal["bash", "zsh", "fish"]
 
 _EXTRA_FILE = re.compile(r"unexpected extra argument.*\((\S+\.toml)\)")
-"""Matches the error for a configuration file that was given without `--config`, as other daemons
-accept it.
-"""
+"""Matches the error for a configuration file that was given without `--config`, which other daemons
+accept."""
 
 application = typer.Typer(
     name=PROGRAM,
@@ -124,8 +124,7 @@ def oncegate(
 
 
 def execute(arguments: Sequence[str]) -> int | Prepared:
-    """Run a subcommand and return its exit code. A service is returned, ready to run, instead of
-    run.
+    """Run a subcommand and return its exit code. A service is only prepared and returned.
 
     Raises CommandFailed or OSError if the command fails, and ModuleNotFoundError if it needs a
     Python package that is not installed.

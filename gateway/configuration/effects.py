@@ -205,11 +205,12 @@ class Changes:
     """Keys with changed values (`section.key`), grouped by the time when they take effect."""
 
     taken: tuple[str, ...]
-    """Keys in force in broker and bridge after the reload, including those in `new_connections`."""
+    """Changed keys that broker and bridge apply at the reload, including those in
+    `new_connections`."""
     new_connections: tuple[str, ...]
     """Keys in `taken` that do not affect existing connections."""
     processes: Mapping[str, tuple[str, ...]]
-    """Keys that other processes use after their restart, by process."""
+    """Changed keys that other processes apply when they are restarted, by process."""
     needs_restart: tuple[str, ...]
     """Keys that take effect only after a restart of the gateway."""
 

@@ -66,7 +66,7 @@ def known_log_identity(configuration: Configuration) -> str:
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return `gateway`, followed by the tenant's name if there is one. Events have this name."""
+    """Return the name for logged events: `gateway`, followed by any tenant's name."""
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 

@@ -21,11 +21,11 @@ LISTS: dict[str, type[Section]] = {
 """Sections that are lists of tables, with the class of a table."""
 
 _NAMED_MAX = 4
-"""Maximum number of sections in a message. If more have the key, as for `ca`, none of them is
-likely."""
+"""Maximum number of sections in a message. If more sections have the key, as for `ca`, none of them
+is likely to be meant."""
 _LIKENESS = 0.8
-"""Required similarity of a misspelled key, 0 (any) to 1 (equal): other sections have hundreds of
-keys."""
+"""Minimum similarity of a misspelled key to a known one, from 0 (any) to 1 (equal). It is strict,
+because other sections have hundreds of keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:

@@ -8,7 +8,8 @@ from typing import Final
 from gateway.configuration.whole import Configuration
 
 MADE_AT_EACH_START: Final = Path("/run")
-"""Files below this folder are made by systemd, such as a key that a service gets from root."""
+"""Folder of files that systemd creates at each start, such as a key that a service gets from
+root."""
 NO_FILES: Final = frozenset({"data_dir", "control_dir", "socket", "path"})
 """Keys whose value is the path of a folder, a socket or a device."""
 

@@ -106,9 +106,9 @@ def suggestion(
 ) -> str:
     """Return how to fix an unknown key: the nearest known key, or a list of all known keys.
 
-    `likeness` is the similarity that the nearest key must have, from 0 (any) to 1 (equal). If
-    `elsewhere` is given, the suggestion may name a key of another section. It contains the
-    protocols of `[[serial]]`, whose keys are then considered too.
+    `likeness` is the similarity that the nearest key must have, from 0 (any) to 1 (equal).
+    `elsewhere` has the protocols of `[[serial]]`. If it is given, the suggestion may also name a
+    key of another section or of a protocol.
     """
     names = sorted(known)
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:

@@ -1,4 +1,4 @@
-"""Changes to sensors in `conf.d/`. Each is checked, written atomically, and can be undone.
+"""Changes to sensors in `conf.d/`. Each change is checked, written atomically, and can be undone.
 
 `NAME.toml` defines the port NAME. `NAME.toml.previous` contains the file before the last change. It
 is empty if there was no file.
@@ -23,7 +23,7 @@ from gateway.process.files.toml_text import text_of
 
 PREVIOUS: Final = ".previous"
 PREVIOUS_FILES_MAX: Final = 64
-"""Maximum number of changes that can be undone: one for each file. The oldest file is removed."""
+"""Maximum number of changes that can be undone, one per file. The oldest file is then removed."""
 PROBLEMS_SHOWN_MAX: Final = 5
 """Maximum number of mistakes in the message about a refused change: a form has room for these."""
 FILE_MODE: Final = 0o644
@@ -87,7 +87,10 @@ class SerialFiles(Generic[Result]):
         self._check = check
 
     def listed(self) -> list[PortFile]:
-        """Return the files that can be changed here: each has one table, named like the file."""
+        """Return the files that can be changed.
+
+        Each has one table, which is named like the file.
+        """
         if self._folder is None:
             return []
         found = {
@@ -141,7 +144,8 @@ class SerialFiles(Generic[Result]):
     def undo(self, name: str, version: str | None) -> Result:
         """Exchange the file of a port with its previous version. A second undo reverses the first.
 
-        Raises ChangeRefused if there is no previous version, or the exchange is invalid.
+        Raises ChangeRefused if there is no previous version, or if the configuration would become
+        invalid.
         """
         path = self._path_of(name)
         before = self._current(path, version)
@@ -170,7 +174,7 @@ class SerialFiles(Generic[Result]):
         return self._folder / f"{name}{conf_d.ENDING}"
 
     def _current(self, path: Path, version: str | None) -> bytes | None:
-        """Return the contents of a file. Raises ChangeRefused if the file has another version."""
+        """Return the contents of a file. Raises ChangeRefused if its version is not `version`."""
         try:
             found = _read(path)
         except FileNotFoundError:
@@ -183,7 +187,7 @@ class SerialFiles(Generic[Result]):
         return found
 
     def _checked(self, path: Path, content: bytes | None) -> Result:
-        """Check the whole configuration with the change. Raises ChangeRefused if it is invalid."""
+        """Check the configuration with the changed file. Raises ChangeRefused if it is invalid."""
         try:
             return self._check({path.name: content})
         except ConfigurationError as error:

@@ -80,7 +80,8 @@ class Serial(Section):
     device: Name | None = None
     readings: Readings | None = None
     protocol: ProtocolSettings = field(metadata=NO_KEY)
-    """Built from the other keys in the table, which belong to `framing`."""
+    """Settings of the protocol, built from the keys of the table that the port itself does not
+    have."""
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:

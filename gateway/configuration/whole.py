@@ -70,7 +70,8 @@ class Configuration(Section):
         default_factory=dict, metadata=NO_KEY, compare=False, repr=False
     )
     """Sources of values by `section.key`, `section` or, for a table in a list, `section.0`. The
-    entry "" applies to all other values that are set, and "file" is the file if there is one."""
+    entry "" is the source of all other values that are set. The entry "file" is the path of the
+    configuration file, if there is one."""
     brokers_count: int = field(default=1, metadata=NO_KEY)
     """Number of brokers that share the disk: the gateway's own broker and one for each tenant."""
 
@@ -171,8 +172,8 @@ class Configuration(Section):
     def bridge_window(self) -> int:
         """Maximum number of unacknowledged publications of the bridge.
 
-        This is `[bridge] window`. The default is the limit of its own broker for one client, but at
-        most the number that any other broker should support.
+        This is `[bridge] window`. The default is `BRIDGE_WINDOW`. If the bridge publishes to this
+        gateway's broker, the default is at most that broker's limit for one client.
         """
         if self.bridge.window is not None:
             return self.bridge.window

@@ -18,7 +18,7 @@ except ImportError:  # the extra `systemd` is not installed
 logger = logging.getLogger(__name__)
 
 _FED_EACH = 4
-"""WATCHDOG=1 is sent up to this many times per watchdog timeout. systemd recommends twice."""
+"""Maximum number of WATCHDOG=1 messages per watchdog timeout. systemd recommends two."""
 
 _NO_LIBRARY = (
     "systemd waits for notifications and ends this process without them, but systemd-python is not "

@@ -77,7 +77,8 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
     def push_message(self, mid: int, raw_package: bytes) -> None:
         """Process a PUBREC.
 
-        `raw_package`, which is the PUBREL, is ignored. It is created again when it may be sent.
+        `raw_package`, which is the PUBREL, is ignored. The PUBREL is created again when it may be
+        sent.
         """
         self._pass_answer()
 
@@ -87,7 +88,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
 
     @property
     def is_empty(self) -> bool:
-        """True if nothing is in flight."""
+        """True if no exchange is in flight."""
         return not len(self._lane.exchanges)
 
     def get_all(self) -> list[tuple[int, bytes]]:
@@ -98,7 +99,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         """Return immediately, because new exchanges start while others complete."""
 
     def clear(self) -> None:
-        """Do nothing if the broker does not have the session. The link decides what happens."""
+        """Do nothing. gmqtt calls this if the broker lost the session, which the link handles."""
 
     def _pass_answer(self) -> None:
         assert self.answer is not None, "gmqtt reached its storage without a packet"
@@ -184,9 +185,7 @@ class UplinkClient(SessionClient):
         return connection
 
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
-        """Close the connection if a packet declares a length that is too large, before it is
-        buffered.
-        """
+        """Close the connection before it buffers a packet that declares too large a length."""
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:
             self._end(f"a packet of more than {self._packet_bytes_max} bytes")

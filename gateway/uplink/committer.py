@@ -74,7 +74,7 @@ class Committer(QueueCommitter[Signal]):
 
     @property
     def is_flooded(self) -> bool:
-        """True if a broker sends more packets than it could while it waits for responses."""
+        """True if more packets wait for a batch than a broker may send without responses."""
         return len(self._signals) > SIGNALS_MAX
 
     def status(self) -> dict[str, object]:
@@ -147,7 +147,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _take_up(self, settlement: Settlement) -> None:
-        """Apply and log the effects of a settlement that are not changes of rows."""
+        """Apply and log those effects of a settlement that do not change rows of the database."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()

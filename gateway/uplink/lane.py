@@ -87,7 +87,8 @@ class Lane(BrokerQueue[Message]):
         self.given_up: list[GivenUp] = []
         """Messages that the next commit deletes without sending them."""
         self.pauses = 0
-        """Number of pauses after temporary refusals. While there are any, no exchange starts."""
+        """Number of pauses after temporary refusals that have not ended. No exchange starts during
+        a pause."""
         self.refusals: Counter[int] = Counter()
         """Number of refusals for an unclear reason, by the row number of the message."""
 
@@ -102,7 +103,7 @@ class Lane(BrokerQueue[Message]):
         return not self.waiting and not len(self.exchanges)
 
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
-        """Apply a settlement to the queue, and forget the refusals of completed messages."""
+        """Apply the effects of responses, and forget the refusals of completed messages."""
         super().settle(settlement)
         for each in settlement.completed:
             self.refusals.pop(each.number, None)
@@ -119,7 +120,10 @@ class Lane(BrokerQueue[Message]):
         return self.outlet is not None and not self.pauses and super().can_start
 
     def store(self, messages: Sequence[Message]) -> None:
-        """Store messages in the current transaction. Their exchanges may start in the same one."""
+        """Store messages in the current transaction.
+
+        Their exchanges may start in the same transaction.
+        """
         self._stored = messages
         self.table.insert(messages)
         self.add(len(messages), sum(each.bytes_count for each in messages))

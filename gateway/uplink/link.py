@@ -270,7 +270,10 @@ class Link:
                 self._end("the queue is full: its messages stay in the broker's session")
 
     def _end(self, fault: str) -> None:
-        """Close the connection. Packets that were received before are still processed."""
+        """Close the connection because of a fault.
+
+        Packets that were received before are still processed.
+        """
         if self._client is not None:
             self._client.fault = fault
             self._client.abort()

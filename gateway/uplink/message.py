@@ -1,7 +1,7 @@
 """A message in the uplink: the stored parts of a PUBLISH, and the PUBLISH created from them.
 
-Pure. Times are seconds of the uplink's own clock, which stops while the uplink does not run
-(`committer.py`). Thus a message does not expire while a gateway is switched off.
+This module does no I/O. Times are seconds of the uplink's own clock, which stops while the uplink
+does not run (`committer.py`). Thus a message does not expire while a gateway is switched off.
 """
 
 import math
@@ -64,7 +64,7 @@ class Message:
 
 
 def message_of(publish: Publish, topic: str, gateway_id: str, now: float) -> Message | None:
-    """Return the message to forward for a PUBLISH, with a new topic, or None if it would loop."""
+    """Return the message to forward to `topic` for a PUBLISH, or None if the message would loop."""
     given = publish.properties or Properties()
     own = Properties()
     own.payload_format_indicator = given.payload_format_indicator

@@ -1,8 +1,8 @@
 """Unacknowledged messages from a broker, and the packet identifiers of its open QoS 2 exchanges.
-Pure.
 
-A packet identifier at QoS 2 is stored from the commit with its message until the commit after its
-PUBREL. A repeated message with a stored identifier is acknowledged, but not stored again.
+This module does no I/O. A packet identifier at QoS 2 is stored from the commit with its message
+until the commit after its PUBREL. A repeated message with a stored identifier is acknowledged, but
+not stored again.
 """
 
 from collections import deque
@@ -43,7 +43,8 @@ class Reception:
         self._open_arrivals: set[int] = set()
         self.bytes_waiting = 0
         self.bytes_coming = 0
-        """Size of the messages that were signalled but not yet added with `add`."""
+        """Total bytes of the messages that were signalled to the committer, but not yet queued with
+        `add`."""
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:
@@ -63,7 +64,7 @@ class Reception:
     def fitting(self, room_bytes: int, *, is_empty: bool) -> list[Arrival]:
         """Return the first queued messages that fit. They stay queued until `stored` is called.
 
-        `is_empty` is True if the lane has no messages. Then one message of any size fits.
+        `is_empty` is True if the lane has no messages. In this case the first message always fits.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:
@@ -74,7 +75,7 @@ class Reception:
         return taken
 
     def stored(self, taken: list[Arrival]) -> None:
-        """Remove the first messages from the queue after their commit."""
+        """Remove messages from the front of the queue after the commit that stored them."""
         for arrival in taken:
             self.arrivals.popleft()
             self.bytes_waiting -= arrival.message.bytes_count

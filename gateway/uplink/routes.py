@@ -1,11 +1,11 @@
-"""Routing of topics between the two brokers, with a topic prefix at each broker. Pure.
+"""Routing of topics between the two brokers, with a topic prefix at each broker.
 
-As in Mosquitto's `topic PATTERN DIRECTION QOS LOCAL-PREFIX REMOTE-PREFIX`, a message is received
-from one broker under `prefix + filter`. The prefix of the receiving side is removed, and the
-message is published to the other broker with the prefix of the other side::
+This module does no I/O. As in Mosquitto's `topic PATTERN DIRECTION QOS LOCAL-PREFIX REMOTE-PREFIX`,
+a message is received from one broker under `prefix + filter`. The prefix of the receiving side is
+removed, and the message is published to the other broker with the prefix of the other side::
 
-    filter "sensors/#", local_prefix "", remote_prefix "site-7/", out:
-    sensors/gps/lat  ->  site-7/sensors/gps/lat
+filter "sensors/#", local_prefix "", remote_prefix "site-7/", out:
+sensors/gps/lat  ->  site-7/sensors/gps/lat
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Processing of the signals from both brokers since the last batch. Pure.
+"""Processing of the signals from both brokers since the last batch.
 
-Signals are processed in order of arrival. The effects that depend on the disk are collected:
-changes of rows for the transaction, and packets to send after it.
+This module does no I/O. Signals are processed in order of arrival. The effects that depend on the
+disk are collected: changes of rows for the transaction, and packets to send after it.
 """
 
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ class Settlement:
         return any(changes.needs_commit for changes in self.changes.values())
 
     def settle(self, signal: Signal) -> None:
-        """Process the next signal."""
+        """Process the next signal, which is an event of the connection to one broker."""
         changes = self.changes[signal.side]
         lane, reception = self._lanes[signal.side], self._receptions[signal.side]
         match signal:

@@ -61,8 +61,9 @@ class UplinkStore(TableDatabase):
         )
 
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
-        """Delete packet identifiers after their PUBREL, or with None all, because the session is
-        lost.
+        """Delete packet identifiers after their PUBREL.
+
+        None deletes all, because the session is lost.
         """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))

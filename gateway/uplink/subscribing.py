@@ -77,7 +77,8 @@ class SubscriptionSync:
     def _granted(self, asked: Mapping[str, int], codes: list[int]) -> dict[str, int]:
         """Return the filters that the broker has accepted.
 
-        Rejected filters are requested again later.
+        `codes` has the reason code of each filter in `asked`. Rejected filters are requested again
+        later.
         """
         granted = {}
         for (each, qos), code in zip(asked.items(), codes, strict=True):

@@ -102,8 +102,8 @@ RESERVE_STEP_BYTES = 64 << 10
 """Number of bytes freed per step: enough for a small segment, or for log/chain.json."""
 
 DRAIN_SECONDS_MAX = 2.0
-"""Maximum time for which the journal is still exported when stopping. The rest follows after the
-next start."""
+"""Maximum time for which the journal is still exported when stopping. The remaining events follow
+after the next start."""
 
 FAREWELL_SECONDS_MAX = 5.0
 """Maximum time for which sealed segments are still uploaded when stopping."""
@@ -112,7 +112,7 @@ REPORT_SECONDS = 1.0
 """Interval of status reports to the broker."""
 
 ANSWER_SECONDS_MAX = 10.0
-"""Timeout for an answer from the control socket: a commit on a slow SD card takes a second or
+"""Timeout for a response from the control socket: a commit on a slow SD card takes a second or
 two."""
 
 SENTENCE_CHARACTERS_MAX = 300

@@ -141,7 +141,7 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
-    """Return the rules in `file`, or without a file the rules that the broker would use.
+    """Return the rules in `file`, or the rules that the broker would use if `file` is None.
 
     Return None if everything is allowed. Raises CommandFailed if the rules are invalid.
     """

@@ -160,7 +160,7 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 
 
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
-    """Replace the whole tokens file. Raises CommandFailed if there are too many."""
+    """Replace the whole tokens file. Raises CommandFailed if there are too many tokens."""
     from gateway.process.files.token_file import TokensFileError, write_tokens
 
     try:

@@ -154,7 +154,7 @@ class Authority:
     def revoke(self, name: str) -> None:
         """Add a client's certificate to the revocation list.
 
-        Raises AuthorityError if there is none.
+        Raises AuthorityError if the client has no certificate.
         """
         certificate, _ = self.client(name)
         if not certificate.exists():
@@ -193,7 +193,7 @@ class Authority:
         self._run_into(self.crl, "ca", "-config", self._configuration(), "-gencrl")
 
     def _run_into(self, file: Path, *arguments: object) -> None:
-        """Run openssl, and store its output in `file`, which everybody may read."""
+        """Run openssl, and store its output in `file`, which all users may read."""
         partial = file.with_suffix(".partial")
         _run(*arguments, "-out", partial)
         _keep(partial, file, 0o644)

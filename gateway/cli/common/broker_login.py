@@ -23,7 +23,7 @@ def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
 
 
 def password_of(path: Path | None, named_by: str) -> str | None:
-    """Return the first line of a password file, without the line end. Without a file, return None.
+    """Return the first line of a password file without its line end, or None if `path` is None.
 
     `named_by` is the key or option that names the file, for messages. Raises CommandFailed if the
     file cannot be used.

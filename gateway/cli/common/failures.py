@@ -21,7 +21,7 @@ EXIT_CODES_TEXT = (
     f"{EXIT_VIOLATION} a violation was found, {EXIT_INCONCLUSIVE} inconclusive or gaps, "
     f"{EXIT_BUSY} tables are busy, {EXIT_INTERRUPTED} interrupted."
 )
-"""Shown by `oncegate --help`. docs/commands.md lists the same codes in a table."""
+"""Text for `oncegate --help`. docs/commands.md lists the same codes in a table."""
 
 
 class CommandFailed(Exception):

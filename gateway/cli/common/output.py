@@ -31,7 +31,7 @@ def show(
     *,
     as_json: bool,
 ) -> None:
-    """Print `document` as one line of JSON, or the table or text that `drawn` renders from it."""
+    """Print `document` as one line of JSON, or the table or text that `drawn` returns for it."""
     if as_json:
         import json
 

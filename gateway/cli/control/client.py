@@ -23,7 +23,7 @@ CONFIGURATION_REFUSED = "failed"
 def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, Any]:
     """Send one command to the broker and return its result.
 
-    Raises CommandFailed if there is none.
+    Raises CommandFailed if the broker does not respond or refuses the command.
     """
     try:
         return control.ask(control_socket, ANSWER_SECONDS_MAX, {"command": command, **arguments})

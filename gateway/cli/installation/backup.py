@@ -159,7 +159,10 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
 
 @contextlib.contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Open a new file under a temporary name. At the end it is synced and renamed to `file`."""
+    """Yield a new file under a temporary name, which is synced and renamed to `file` at the end.
+
+    If an exception is raised, the new file is removed.
+    """
     from gateway.process.files.durable import move_durably
     from gateway.process.files.private import open_private
 

@@ -26,7 +26,7 @@ class BackupFiles:
 
 
 def files_of(configuration: Configuration) -> BackupFiles:
-    """Return the files of a gateway's configuration and users.
+    """Return the files of a gateway's configuration and users, for a backup.
 
     Raises `OSError` if a folder cannot be read.
     """
@@ -51,7 +51,7 @@ def gateway_of(configuration: Configuration) -> str:
 
 
 def formats_of_data() -> dict[str, int]:
-    """Return the format versions in which this program writes its data, by the name of the data."""
+    """Return the format versions in which this program writes each kind of data, by name."""
     from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN as OUTBOX
 
     from gateway.broker.store.formats import FORMAT

@@ -90,10 +90,10 @@ def _restored(
     data: bool,
     identity: bool | None,
 ) -> tuple["Plan", str | None]:
-    """Return the plan of a restore. If it was carried out, also return the suffix of replaced
-    files.
+    """Plan a restore, carry it out if `is_sure` is True, and return the plan.
 
-    Raises CommandFailed if the backup cannot be restored.
+    Also return the suffix of replaced files, or None if the restore was not carried out. Raises
+    CommandFailed if the backup cannot be restored.
     """
     from gateway.tools.backup.manifest import BackupRefused
     from gateway.tools.backup.plan import checked, plan_of

@@ -1,4 +1,4 @@
-"""Checks before a start that a TCP port is free, and names the process that uses it otherwise."""
+"""Checks that a TCP port is free. If it is not, the error names the process that uses it."""
 
 import errno
 import socket
@@ -11,8 +11,8 @@ from gateway.process.files.disk_errors import line_of
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
     """Return `port`, or a free port if it is 0, after checking that it can be bound at `bind`.
 
-    `what` is the name of the service and `mend` the way to choose another port. Both are for the
-    message. Raises CommandFailed if the port cannot be bound.
+    `what` names the service, and `mend` describes how to choose another port. The error message
+    contains both. Raises CommandFailed if the port cannot be bound.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as probe:

@@ -39,14 +39,14 @@ def serve_until_stopped(
     refusals: Sequence[type[Exception]] = (),
     mistakes: Sequence[type[Exception]] = (),
 ) -> None:
-    """Run `serve` with an event that SIGTERM and SIGINT set. Return when it returns.
+    """Run `serve` with an event that SIGTERM and SIGINT set. Return when `serve` returns.
 
     `data_dir` is the data directory of the process. It is created, or its permissions are
     tightened, before `serve` runs.
 
     `refusals` are exceptions whose message explains in one line why the service cannot continue.
-    They and OSError become CommandFailed. `mistakes` also become CommandFailed, with the exit code
-    for a wrong configuration.
+    They and OSError become CommandFailed. `mistakes` are exceptions that become CommandFailed with
+    the exit code for a wrong configuration.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)

@@ -76,7 +76,7 @@ def watched_of(
 def _checked(watched: Watched) -> Watched:
     """Return `watched`. Raises CommandFailed if its connection carries only our own requests.
 
-    Requests of other programs can then not be overheard.
+    On such a connection, requests of other programs cannot be overheard.
     """
     if watched.overhears and watched.port.polled_line is None:
         raise CommandFailed(

@@ -25,7 +25,7 @@ Print = Callable[[str], None]
 class Sniffer:
     """Prints what a port receives until the time is over.
 
-    `summary` is then the last line, or None.
+    After `run`, `summary` is the last line to print, or None if there is no summary.
     """
 
     def __init__(self, watched: Watched, seconds_max: float | None, print_row: Print) -> None:
@@ -88,7 +88,7 @@ class AskedRows:
         self.frames = 0
 
     def asked(self, request: Request) -> None:
-        """Print a request. A previous response in the same conversation is printed before it."""
+        """Print a request. If the previous request had a response, print this response first."""
         if self._answer:
             self._show(self._answer, "<")
         self._show(request.data, f"> {request.text}")
@@ -119,7 +119,7 @@ class AskedRows:
         self._show(b"", f"-- {text}")
 
     async def wait_until_taken(self) -> None:
-        """Return immediately, because no readings are stored."""
+        """Return immediately, because `oncegate serial sniff` does not store readings."""
 
     def _show(self, data: bytes, text: str) -> None:
         for row in rows_with(Chunk(time.monotonic() - self._begun, data), text):

@@ -60,7 +60,7 @@ def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
 def sample_rows(frame: "Frame") -> Iterator[str]:
     """Yield one row for each of the first `SAMPLE_ROWS_MAX` values of a frame.
 
-    A last row has the count of the other values, if there are any.
+    If the frame has more values, one more row contains the count of the remaining values.
     """
     found = [each for measurements in frame.quantities.values() for each in measurements]
     for each in found[:SAMPLE_ROWS_MAX]:

@@ -55,7 +55,7 @@ def bridge(
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
-    """Return the settings with all values that descriptions for Home Assistant need.
+    """Return the settings with all values that device descriptions for Home Assistant need.
 
     These are the gateway id, the topics of availability and problems, and the page's URL. Without
     availability topics, Home Assistant would keep showing the last value of a device that is gone.

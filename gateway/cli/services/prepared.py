@@ -77,7 +77,7 @@ class PreparedBridge(Prepared):
 
     settings: "BridgeSettings"
     source: "ConfigurationSource"
-    """Used to read the configuration again when operators add or change sensors."""
+    """Source of the configuration, which is read again when operators add or change sensors."""
 
     def run(self) -> int:
         from firmware_bridge.main import serve

@@ -31,7 +31,7 @@ class ConfigurationSource:
     data_dir: Path | None
 
     def sensor_files(self) -> "SensorFiles":
-        """Return the functions that read and change the files of sensors."""
+        """Return the functions that read and change the configuration files of sensors."""
         from firmware_bridge.sensor_requests import SensorFiles
 
         reader = _Reader(self)
@@ -69,7 +69,7 @@ class _Reader:
 
     @cached_property
     def files(self) -> "SerialFiles[Ports]":
-        """The files of sensors in `conf.d/`, for reading and changing."""
+        """Access to the configuration files of sensors in `conf.d/`."""
         from gateway.configuration.serial_files import SerialFiles
 
         return SerialFiles(self._folder, self._checked)
@@ -191,7 +191,7 @@ def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def _state_of(file: "PortFile | None") -> Mapping[str, object]:
-    """Return the version of a port's file, and whether the page can change it or undo a change.
+    """Return the version of a port's file, and whether the page can change or restore it.
 
     `file` is None for a port that is configured in another file.
     """

@@ -17,7 +17,7 @@ def children_of(
 ) -> "list[Child]":
     """Return the processes that `oncegate up` runs, in the order in which they are started.
 
-    `options` are passed to each process. `as_services` leaves the simulated board out.
+    `options` are passed to each process. If `as_services` is True, no simulated board is started.
     """
     from gateway.cli.supervision.supervisor import Child
 

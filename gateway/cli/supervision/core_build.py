@@ -33,7 +33,7 @@ def is_missing(root: Path = compiled_core.ROOT) -> bool:
 
 
 def _has_failed(folder: Path) -> bool:
-    """Return True if compiling the sources for `folder` failed before."""
+    """Return True if an earlier attempt to compile the sources for `folder` failed."""
     return folder.with_suffix(".failed").exists()
 
 
@@ -57,7 +57,7 @@ async def build_until(stop: asyncio.Event, say: Say) -> None:
 async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
     """Compile the core at the lowest priority, and report the result with `say`.
 
-    Cancelling this stops the compiler.
+    Cancelling the task stops the compiler.
     """
     say(
         "the broker's core runs as plain Python; it is being compiled for the next start "

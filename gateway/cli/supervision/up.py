@@ -115,8 +115,8 @@ def environment_of(
     """Return the environment of the child processes: options, and settings for development.
 
     `around` is the environment of this process. `read` is the configuration that the children would
-    read without it: values that are equal there are left out, so that a reload sees changes in the
-    file.
+    read without the added variables. A value that is the same in `read` is not added, so that a
+    reload can apply a change in the file.
     """
     from gateway.configuration.description import table_of
 

@@ -146,7 +146,10 @@ def _write_csv(rows: list[dict[str, Any]], output: Path | None) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return a cell value. A string that a spreadsheet would run as a formula is quoted."""
+    """Return a value for a CSV cell.
+
+    A string that a spreadsheet would run as a formula is quoted.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):

@@ -10,7 +10,7 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
     "uplink": "This is the gateway's own uplink. While it is banned, no message is exchanged with "
     "the upstream broker.",
 }
-"""A warning for each of the gateway's own clients: the consequences of a ban."""
+"""Warnings about the consequences of a ban, one for each of the gateway's own clients."""
 
 
 def is_in_network(host: str, network: str) -> bool:

@@ -1,8 +1,8 @@
 """A tolerant JSON parser for values from sensors. One odd value does not invalidate its line.
 
-A string from a sensor may contain half of a surrogate pair. A number may be NaN or have thousands
-of digits. The parser converts each to a value that a model can reject by itself, or that a page can
-show.
+A string from a sensor may contain a lone surrogate. A number may be NaN or have thousands of
+digits. The parser converts each to a value that a data model can reject without rejecting the rest,
+or that a web page can show.
 """
 
 import json
@@ -17,7 +17,7 @@ _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 def value_of_json(line: bytes) -> object:
-    """Parse a line of JSON. Half of a surrogate pair becomes U+FFFD.
+    """Parse a line of JSON. A lone surrogate becomes U+FFFD.
 
     Raises ValueError if the line is not JSON, and RecursionError if it is nested too deeply.
     """
@@ -31,9 +31,9 @@ def _integer_of(digits: str) -> int | float:
 
 
 def _with_whole_characters(value: object) -> object:
-    """Replace halves of surrogate pairs in a JSON value in place, and return the value.
+    """Replace lone surrogates in the strings of a JSON value in place, and return the value.
 
-    This does not use recursion, because reports are nested deeply.
+    This does not use recursion, because a value may be nested deeply.
     """
     whole: list[object] = [value]
     containers: list[list[object] | dict[str, object]] = [whole]

@@ -18,7 +18,7 @@ class ProtocolSettings(Section):
     If it is None, devices send no name, and are named by the port or the settings.
     """
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
-    """The numbers of data bits that the protocol can be used with."""
+    """Allowed numbers of data bits on a serial line with this protocol."""
 
     default_line: ClassVar[Line] = Line()
     """Line settings for a port whose table has neither `line` nor `baud_rate`."""

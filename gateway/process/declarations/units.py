@@ -38,7 +38,8 @@ _MEANT: Final = {
     "rpm": "1/min", "bpm": "beat/min", "pcs": "count", "mbar": "hPa", "millibar": "hPa",
     "pascal": "Pa", "hertz": "Hz", "meter": "m", "metre": "m", "gram": "g", "joule": "J",
 }  # fmt: skip
-"""Registered units by other spellings in lower case. No conversion factor is needed."""
+"""Registered units by their other spellings, in lower case. No spelling needs a conversion
+factor."""
 
 
 def unit_meant_by(unit: str) -> str | None:

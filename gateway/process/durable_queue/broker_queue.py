@@ -27,7 +27,7 @@ class BrokerQueue(Generic[Queued]):
         count, self.bytes_held = table.totals()
         self.waiting = count - len(exchanges)
         self.last_started = self._last_started_before = 0
-        """Number of a row: neither this row nor an earlier one waits to be sent."""
+        """Row number up to which no message waits to be sent."""
         self.settlement = ExchangeSettlement(exchanges)
         """Effects of the broker's responses, which the next commit makes durable."""
         self.started: list[Exchange[Queued]] = []
@@ -47,7 +47,10 @@ class BrokerQueue(Generic[Queued]):
         return bool(self.waiting and self.exchanges.free)
 
     def settle(self, settlement: ExchangeSettlement[Queued]) -> None:
-        """Apply a settlement to the queue. The next commit makes it durable."""
+        """Apply the effects of the broker's responses to the queue.
+
+        The next commit makes them durable.
+        """
         self.settlement, self.started = settlement, []
         self.gone += settlement.completed
         self.counters["forwarded"] += len(settlement.completed)
@@ -62,7 +65,10 @@ class BrokerQueue(Generic[Queued]):
         self.last_started = min(self.last_started, *(each.number - 1 for each in returned))
 
     def write_settled(self) -> None:
-        """Write the settlement's changes in the current transaction, before exchanges start."""
+        """Write the effects of the broker's responses in the current transaction.
+
+        The caller starts new exchanges afterwards.
+        """
         self._last_started_before = self.last_started
         self.table.return_to_queue(self.settlement.returned)
         self.table.release(self.settlement.released)

@@ -75,7 +75,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _settle(self, signals: Sequence[Signal]) -> None:
-        """Process signals in order, and apply their effects to the queues."""
+        """Process connection events in order, and apply their effects to the queues."""
 
     @abstractmethod
     def _plan(self, *, takes_arrivals: bool) -> bool:
@@ -161,7 +161,8 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _commit_batch(self) -> bool:
         """Commit a batch and send its packets.
 
-        Return False if the program stops while the disk is full. Then nothing may be sent.
+        Return False if the program stops while the disk is full. In this case no packet may be
+        sent.
         """
         self._changed.clear()
         self._urgent.clear()
@@ -177,7 +178,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _write(self) -> bool:
         """Commit the pending changes and, if there is room, new messages.
 
-        Return False if the program stops while there is not even room for the changes.
+        Return False if the program stops while the disk has no room even for the changes.
         """
         if self.disk_full or self.has_arrivals:
             self._note_disk(has_room=self._database.space.has_room())

@@ -55,14 +55,14 @@ class ExchangeSettlement(Generic[Queued]):
         self.answers.append(pubrel)
 
     def complete(self, exchange: Exchange[Queued] | None) -> None:
-        """Record an exchange that a response has completed, or None for an unexpected response."""
+        """Record an exchange that a response has completed. None counts an unexpected response."""
         if exchange is None:
             self.unexpected_answers += 1
         else:
             self.completed.append(exchange)
 
     def lose_session(self) -> None:
-        """End all exchanges, because the broker no longer has the session."""
+        """Queue the messages of all exchanges again, because the broker has lost the session."""
         self.released.clear()
         self.answers.clear()
         self.returned += self._exchanges.forget_all()

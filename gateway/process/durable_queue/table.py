@@ -60,8 +60,8 @@ class QueueTable(Generic[Queued]):
     def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
         """Append messages in their order.
 
-        `values_of_batch` are the values of the first columns in `columns_of_batch`. The other
-        columns get their defaults.
+        `values_of_batch` are the values of the first columns in `columns_of_batch`. Any remaining
+        columns of `columns_of_batch` get their defaults.
         """
         names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])
         self._connection.executemany(

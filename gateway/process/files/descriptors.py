@@ -17,8 +17,8 @@ NEEDED: Final = 64
 """Smallest limit with which a process starts. The broker itself opens 30 descriptors."""
 
 USED_MAX: Final = 1_048_576
-"""Largest limit used. Some systems allow a billion, but this is the kernel's own default limit for
-a process (`fs.nr_open`)."""
+"""Maximum limit that a process sets for itself. Some systems allow a billion, but the kernel's own
+default maximum is this value (`fs.nr_open`)."""
 
 _USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
 

@@ -58,7 +58,7 @@ class DiskSpace:
         self._connection = connection
 
     def make_wal_room(self) -> None:
-        """Allocate blocks for the WAL in advance. No other code may write to it meanwhile.
+        """Allocate blocks for the WAL in advance. No other code may write to the WAL meanwhile.
 
         The blocks contain zeros, which SQLite treats as the end of the WAL.
         """
@@ -80,7 +80,7 @@ class DiskSpace:
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
 
     def make_reserve(self) -> None:
-        """Create the reserve file with its blocks. It is smaller on a small file system."""
+        """Create the reserve file and allocate its blocks. It is smaller on a small file system."""
         total_bytes, _ = self._disk()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
         with contextlib.suppress(OSError):

@@ -9,7 +9,7 @@ FileState = tuple[int, int, int] | None
 
 
 def state_of(path: Path) -> FileState:
-    """Return a value that differs after the file has changed, or None if it cannot be read."""
+    """Return a value that differs after the file has changed, or None for an unreadable file."""
     try:
         found = os.stat(path)
     except OSError:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""Bytes read of a file. A chain has a few kB, and all public certificate authorities 200 kB."""
+"""Maximum bytes read from a file. A certificate chain has a few kB, and a file of all public
+certificate authorities 200 kB."""
 
 _CERTIFICATE: Final = re.compile(
     rb"-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----(.*?)-----END \1-----", re.DOTALL
@@ -30,7 +31,8 @@ def digests_in(content: bytes) -> frozenset[bytes]:
 def certificates_in(path: Path) -> frozenset[bytes]:
     """Return the SHA-256 of each certificate in a PEM file.
 
-    The result is empty if the file cannot be read. The code that uses the file reports this.
+    The result is empty if the file cannot be read. The code that uses the certificates reports such
+    a file.
     """
     try:
         with path.open("rb") as file:

@@ -28,7 +28,7 @@ OURS = frozenset(
     | {"gateway-id", "gateway-id.partial", "gateway-id.damaged"}
 )
 UNFINISHED_RESTORE = "restore.unfinished"
-"""Folder in a data directory while `oncegate restore` replaces the data."""
+"""Folder that exists in a data directory while `oncegate restore` replaces the data."""
 
 PREFIXES_OF_OURS = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
 """Prefixes of the gateway's own files in a data directory. The modes of other files that people
@@ -96,7 +96,7 @@ def first_line_of(path: Path, bytes_max: int) -> str:
 
 
 def prepare(data_dir: Path) -> None:
-    """Create the data directory, or tighten the modes of files from an earlier version in it.
+    """Create the data directory. If it exists, tighten the modes of files from an earlier version.
 
     Only the gateway's own files are changed, checked by owner and name. The directory's mode is
     changed last, so that later starts can see that this is done.

@@ -111,7 +111,7 @@ class QueueDatabase(ABC):
             self._connection.execute("ROLLBACK")
 
     def property(self, name: str) -> str | None:
-        """Return a value from the table `properties`, or None if there is no such name."""
+        """Return a value from the table `properties`, or None if none is stored under this name."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()
@@ -134,7 +134,7 @@ class CommitThread:
 
     @property
     def seconds(self) -> float:
-        """The time since the running commit began in seconds, or 0 if no commit is running."""
+        """Seconds since the running commit began, or 0 if no commit is running."""
         if self._began is None:
             return 0.0
         return asyncio.get_running_loop().time() - self._began

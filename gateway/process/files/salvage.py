@@ -43,7 +43,7 @@ _CIRCUMSTANCES = (
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER = struct.Struct(">16xH10xI")
-"""The page size and the number of pages in a database header
+"""Fields of a database header: the page size and the number of pages
 (https://sqlite.org/fileformat2.html, section 1.3)."""
 
 

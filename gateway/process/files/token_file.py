@@ -24,14 +24,15 @@ from gateway.process.files.private import exposure_of
 
 HEADER: Final = "# Tokens of Oncegate's REST interface, version 1"
 PREFIX: Final = "ogt_"
-"""Prefix of every token: programs that look for leaked secrets find it."""
+"""Prefix of every token, so that programs that search for leaked secrets recognise tokens."""
 ROLES: Final = ("viewer", "operator", "administrator")
 TOKENS_MAX: Final = 100
-"""Tokens in a file, at most: each request of a program is compared with all of them."""
+"""Maximum number of tokens in a file. Each request of a program is compared with all of them."""
 FILE_BYTES_MAX: Final = 65_536
-"""Bytes of the file, at most: 100 lines take 16 kB."""
+"""Maximum bytes of the file: 100 lines take 16 kB."""
 FILE_MODE: Final = 0o640
-"""Mode of a new file: its group, which may read it, is that of the page."""
+"""Mode of a new file. The file belongs to the group of the status page's process, which may read
+it."""
 
 _LINE: Final = re.compile(
     r"([A-Za-z0-9._-]{1,64}):([a-z]{1,16}):(\d{4}-\d\d-\d\d):([0-9a-f]{64})", re.ASCII
@@ -51,7 +52,7 @@ class Token:
     role: str
     """One of `ROLES`."""
     made: str
-    """The day of its creation, such as 2026-11-24."""
+    """The day on which the token was created, such as 2026-11-24."""
     digest: str
     """SHA-256 of the token, 64 hexadecimal digits."""
 

@@ -107,8 +107,8 @@ async def close(client: SessionClient) -> None:
 def sentence_of(error: Exception, *, mend: str) -> str:
     """Return a phrase that describes why a connection failed, for the log and the status.
 
-    If the broker refused the CONNECT, the phrase advises to check `mend`. This parameter has the
-    configuration keys of user name and password.
+    `mend` names the configuration keys of user name and password. If the broker refused the
+    CONNECT, the phrase advises to check these keys.
     """
     if isinstance(error, TimeoutError):
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"

@@ -104,7 +104,7 @@ class Exchanges(Generic[Message]):
             del self._by_packet_id[exchange.packet_id]
 
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange[Message] | None, bool]:
-        """Mark an exchange as released, and return it with True if this is its first PUBREC.
+        """Mark an exchange as released. Return the exchange, and True if this is its first PUBREC.
 
         Returns None and False if there is no QoS 2 exchange with this packet identifier.
         """

@@ -7,7 +7,7 @@ from gateway.tools.audit.session_state import InFlight, SessionState, Waiting
 
 
 class DeliveryChecks:
-    """Checks the delivery of queued messages: the checks `delivery`, `identifier` and `resent`."""
+    """Runs the checks `delivery`, `identifier` and `resent` of docs/audit.md on queued messages."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context

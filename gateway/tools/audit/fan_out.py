@@ -28,7 +28,7 @@ class Run:
     may_be_5: bool
     entries: dict[int, int] = field(default_factory=dict)
     latest: SessionState | None = None
-    """The session with the latest entry."""
+    """The session of the latest queue entry."""
 
 
 @dataclass(slots=True)

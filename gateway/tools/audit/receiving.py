@@ -17,7 +17,7 @@ def number_in(event: Event, name: str) -> int:
 
 
 class PublishChecks:
-    """Checks received messages: the checks `held_once`, `duplicate` and `released_once`."""
+    """Runs the checks `held_once`, `duplicate` and `released_once` of docs/audit.md on messages."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context

@@ -19,7 +19,7 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
-    """Return the segments to reject. The chain contains other segments with the same numbers.
+    """Return the segments to reject, because the chain has other segments with their numbers.
 
     The result maps the file names of rejected segments to reasons.
 
@@ -71,7 +71,7 @@ def _outside_the_chain(
 
 
 def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
-    """Return the segment where following the chain begins.
+    """Return the segment from which the chain is followed backwards.
 
     It is the first signed segment. If no segment is signed, it is the newest one, or None if
     several segments have the newest number.

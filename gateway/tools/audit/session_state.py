@@ -16,7 +16,7 @@ PAGE_NUMBERS: Final = 1 << 16
 
 @dataclass(slots=True)
 class Held:
-    """A QoS 2 message between its PUBREC and its release."""
+    """A QoS 2 message that was received, and that no PUBREL has released yet."""
 
     message: int
     topic: str
@@ -60,10 +60,11 @@ class SessionState:
     then not a violation."""
     epoch: int
     next_position: int | None = 0
-    """The next queue position. None if unknown, because the session is older than the log."""
+    """The next queue position, or None if it is unknown because the session is older than the
+    log."""
     entered_from: int | None = 0
-    """Entries from this position on were recorded without a gap. Earlier entries may have been
-    queued in a gap. None if not known yet."""
+    """Queue position from which all entries were recorded. Earlier entries may have been queued in
+    a gap of the log. None if the position is not known yet."""
     subscriptions: dict[str, int] = field(default_factory=dict)
     held: dict[int, Held] = field(default_factory=dict)
     queue: deque[Waiting] = field(default_factory=deque)

@@ -22,7 +22,7 @@ class Stretch:
     first_sequence: int
     events: Sequence[Event]
     name: str
-    """Name for people: the segment's file name, or `journal`."""
+    """Name in messages: the segment's file name, or `journal`."""
     segment: int | None = None
     """The segment's number, or None for the journal."""
     sha256: str | None = None
@@ -91,7 +91,7 @@ class Walk:
         return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
-        """Start to check another database: the first in the log, or one that replaced the last."""
+        """Start to check another database: the first one in the log, or a replacement."""
         before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence

@@ -103,9 +103,10 @@ class ArchiveReader:
         self.manifest: Final = manifest_of(b"".join(self._slices(size)))
 
     def members(self) -> Iterator[tuple[Member, Iterator[bytes]]]:
-        """Yield each member with its bytes in slices. Read all slices before the next member.
+        """Yield each member with its bytes in slices.
 
-        After the last slice of a member, its SHA-256 is compared with that of the manifest.
+        The caller must read all slices of a member before it requests the next member. After the
+        last slice, the SHA-256 of the member is compared with that in the manifest.
         """
         for member in self.manifest.members:
             header = _header_of(member.name, member.size)

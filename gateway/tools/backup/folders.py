@@ -20,7 +20,7 @@ FOLDER_MODE: Final = 0o750
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 Owner = tuple[int, int]
-"""User id and group id of a file. With -1, the file's present id is kept."""
+"""User id and group id of a file. An id of -1 means that the file keeps its present id."""
 
 
 def owner_of(user: str, group: str) -> Owner:
@@ -63,7 +63,9 @@ def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[
 
 
 def create(folder: int, name: str, chunks: Iterator[bytes], *, mode: int, owner: Owner) -> None:
-    """Write a new file durably. A file that an interrupted restore left under its name is removed.
+    """Write a new file durably.
+
+    An older file that an interrupted restore left under this name is removed.
 
     Raises:
         OSError: if the file cannot be written.

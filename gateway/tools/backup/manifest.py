@@ -14,28 +14,29 @@ from typing import Any, Final, Literal, cast, get_args
 from gateway.tools.backup.data_names import is_data, is_identity
 
 FORMAT: Final = 1
-"""The format of the manifest that this version writes. No newer format can be read."""
+"""The format of the manifest that this version writes. Newer formats are rejected."""
 MANIFEST: Final = "manifest.json"
 """Name of the archive's first member, the manifest."""
 
 MEMBERS_MAX: Final = 50_000
-"""Files in a backup, at most: ten thousand sent segments are kept by default."""
+"""Maximum number of files in a backup. By default a gateway keeps ten thousand sent segments."""
 MANIFEST_BYTES_MAX: Final = 32 << 20
-"""Bytes of the manifest, at most: 50,000 segments take 520 bytes each."""
+"""Maximum bytes of the manifest: 50,000 segments take 520 bytes each."""
 FILE_BYTES_MAX: Final = 16 << 20
-"""Bytes of a file that is not data, at most: such files are kept in memory."""
+"""Maximum bytes of a file that is not data. Such files are kept in memory."""
 FILES_BYTES_MAX: Final = 64 << 20
-"""Bytes of all such files together, at most, for the same reason."""
+"""Maximum bytes of all files together that are not data. They are kept in memory."""
 DATA_FILE_BYTES_MAX: Final = 64 << 30
-"""Bytes of a data file, at most: a database of the largest queues takes less."""
+"""Maximum bytes of a data file. A database with the largest queues takes less."""
 DATA_BYTES_MAX: Final = 256 << 30
-"""Bytes of all data files together, at most: more than the largest SD card for a gateway."""
+"""Maximum bytes of all data files together: more than the largest SD card for a gateway."""
 PATH_BYTES_MAX: Final = 400
-"""Bytes of a path within its place, at most: a segment's has up to 270."""
+"""Maximum bytes of a path relative to its folder. The path of a segment has up to 270."""
 NAME_BYTES_MAX: Final = 200
-"""Bytes of a file's name, at most, unless it is data: a replaced file gets a longer name."""
+"""Maximum bytes of the name of a file that is not data. A file that is replaced gets a longer
+name."""
 TEXT_CHARACTERS_MAX: Final = 1024
-"""Characters of any other text in the manifest, at most."""
+"""Maximum characters of any other string in the manifest."""
 
 Part = Literal["configuration", "users", "identity", "data"]
 Place = Literal["configuration", "data", "elsewhere"]
@@ -74,7 +75,7 @@ class Member:
     mode: int
     """Permissions, at most 0o777, without write access for all users."""
     owner: str
-    """The owner's name, or an empty string if it had none."""
+    """The name of the file's owner, or an empty string if the owner had no name."""
     group: str
 
     @property
@@ -90,15 +91,16 @@ class Manifest:
     version: str
     """The version of Oncegate that made the backup."""
     made: str
-    """UTC, as in `2026-11-27T09:30:00Z`."""
+    """The time at which the backup was made, in UTC, as in `2026-11-27T09:30:00Z`."""
     gateway: str
     """The gateway's id, or an empty string if it had none."""
     configuration: str | None
     """The name of the configuration file, or None if the backup has no configuration file."""
     data_dir: str
-    """The data directory when the backup was made."""
+    """The path of the data directory when the backup was made."""
     formats: Mapping[str, int] = field(default_factory=dict)
-    """The format number of each kind of data, as in `{"store": 7}`. Empty if there is no data."""
+    """The format number of each kind of data, as in `{"store": 7}`. Empty if the backup contains no
+    data."""
     members: Sequence[Member] = ()
 
     @property
@@ -239,8 +241,9 @@ def _check_names(manifest: Manifest) -> None:
     """Check that all names are distinct, and that each member may be stored at its path.
 
     Raises:
-        BackupRefused: if a name occurs twice, a name is a folder of another name, or a path in the
-            data directory does not belong to the part that the manifest claims for it.
+        BackupRefused: if a name occurs twice, if one name is a folder in another name's path, or if
+            a path in the data directory does not belong to the part that the manifest claims for
+            it.
     """
     names: set[str] = set()
     folders: set[str] = set()
@@ -261,7 +264,7 @@ def _check_names(manifest: Manifest) -> None:
 
 
 def _is_of_part(path: str, part: Part) -> bool:
-    """Return True if a file at this path in the data directory may belong to this part."""
+    """Return True if a part of the backup may contain this path of the data directory."""
     if is_identity(path):
         return part == "identity"
     if is_data(path):

@@ -19,7 +19,7 @@ class Places:
     """The folders of this machine into which a backup is restored. Nothing is written elsewhere."""
 
     configuration: Path
-    """The configuration file."""
+    """The path of the configuration file."""
     data_dir: Path
 
 

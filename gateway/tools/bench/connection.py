@@ -29,7 +29,8 @@ SESSION_EXPIRY_SECONDS: Final = 3_600
 
 
 NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""Exceptions of a non-blocking socket that has no data or no room. TLS has its own."""
+"""Exceptions of a non-blocking socket that has no data or no room. TLS raises exceptions of its
+own."""
 
 
 REASON_CODES: Final = {

@@ -119,7 +119,7 @@ class Frames:
         return topic == self.topic and payload == expected
 
     def sequence_in(self, data: bytearray, position: int) -> int:
-        """Return the sequence number in the row at `position`."""
+        """Return the sequence number in the row that begins at byte `position`."""
         at = position + self.sequence_at
         return int.from_bytes(data[at : at + SEQUENCE_BYTES], "big")
 

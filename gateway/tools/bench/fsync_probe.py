@@ -17,8 +17,8 @@ PAGE_FRAME_BYTES: Final = 24 + 4_096
 """Bytes of a header and a page in SQLite's write-ahead log."""
 
 FRAMES_A_COMMIT: Final = 2
-"""Frames per commit. The smallest possible commit changes one page for a row, and the page above.
-"""
+"""Frames per commit. The smallest possible commit changes the page of a row, and its parent
+page."""
 
 LOG_BYTES: Final = 1_000 * PAGE_FRAME_BYTES
 """Bytes after which writing restarts at the beginning, as with SQLite's wal_autocheckpoint."""

@@ -23,7 +23,8 @@ and from then on only every second new sample is stored. All parts of the run ke
 PERCENTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 CURVE_SHARES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
-"""Percentiles of the curve, from the lowest latency to p99.99, with ten steps per nine."""
+"""Shares of the samples in the latency curve: from 0 to 0.9999, with ten steps for each further
+nine."""
 
 
 class Plan:

@@ -40,9 +40,10 @@ class Step:
         self._early: set[int] = set()
 
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
-        """Check the next acknowledgements at `position`. Return how many are accepted: all or none.
+        """Check the acknowledgements at byte `position` of `data`. Return how many are accepted.
 
-        At most `count` are checked, and no more than were sent or than the current block has.
+        The number to check is at most `count`, the number of open messages, and the rest of the
+        current block. Either all of these acknowledgements are accepted, or none.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -80,7 +81,7 @@ class Step:
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Return True if this acknowledgement was received for the message."""
+        """Return True if an acknowledgement of this kind was received for the message."""
         return sequence < self.done or sequence in self._early
 
 

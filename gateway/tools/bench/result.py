@@ -94,9 +94,9 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """Number of messages to which figures per message refer.
+        """The number of messages by which figures per message are divided.
 
-        Messages received, or messages sent if there is no receiver.
+        Received messages are counted, or sent messages if the run has no receivers.
         """
         receives = self.scenario.subscribers and not self.scenario.stays_away
         return self.received if receives else self.sent

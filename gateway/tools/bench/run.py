@@ -142,7 +142,10 @@ class _Run:
             before = reading
 
     def _note(self, before: Reading, now: Reading) -> None:
-        """Add the message rate between two readings to the timeline. Thin out a full timeline."""
+        """Add the message rate between two readings of the counters to the timeline.
+
+        If the timeline is full, every second point is removed.
+        """
         self._skipped += 1
         if self._skipped < self._note_every:
             return

@@ -94,7 +94,7 @@ class Exporter:
 
     @property
     def open_segment(self) -> dict[str, int]:
-        """Number of the unfinished segment and count of its events, for `open` in the status."""
+        """Number of the unfinished segment and its number of events, for `open` in the status."""
         if self._writer is None:
             return {"segment": self._chain.next_segment, "events": 0}
         return {"segment": self._writer.header.segment, "events": self._writer.count}

@@ -40,7 +40,10 @@ class JournalPages:
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
     def after(self, sequence: int) -> list[JournalBatch]:
-        """Return the next batches with events after ``sequence``. The list is empty at the end."""
+        """Return the next batches with events after ``sequence``.
+
+        The list is empty at the end of the journal.
+        """
         return self._page(sequence, self._batch_of)
 
     def headers_after(self, sequence: int) -> list[Blob]:
@@ -62,7 +65,7 @@ class JournalPages:
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
-        """Return an encoded batch's header, or None if it is damaged or precedes ``sequence``."""
+        """Return an encoded batch's header, or None if it is damaged or too old."""
         try:
             header = Blob(blob)
         except DamagedBlob as damage:

@@ -117,7 +117,10 @@ class Chain:
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return a folder's segments from the head on, or its newest ones if the state is lost."""
+        """Return the segments in a folder from the head of the chain on.
+
+        If the state of the chain is lost, return the newest segments instead.
+        """
         head = self.head
         least = head.segment if head is not None and head.gateway == self._gateway else 0
         names = takewhile(lambda name: name.segment >= least, self._own(directory))

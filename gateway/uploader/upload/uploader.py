@@ -78,11 +78,11 @@ class Uploader:
         self.unreadable = Fault("reading sealed segments")
         self._damaged_backoff = Backoff(DAMAGED_RETRY_SECONDS)
         self._damaged_due = 0.0
-        """When to retry the segments in log/damaged, in seconds of the monotonic clock."""
+        """Monotonic time in seconds at which the segments in log/damaged are retried."""
 
     @property
     def sent(self) -> dict[str, int]:
-        """Number and size of uploaded segments on this device, for `sent` in the status."""
+        """Number and size of uploaded segments on this device, for `sent` in the status report."""
         return {"count": self._sent.count, "bytes": self._sent.size_bytes}
 
     @property
