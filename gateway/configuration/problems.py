@@ -55,7 +55,7 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The input of a check: the tables, where each value was set, and the serial protocols."""
+    """Input of a check: the tables, the source of each value, and the serial protocols."""
 
     tables: Mapping[str, Any]
     source_of: Callable[[Location], str]

@@ -23,7 +23,7 @@ from gateway.process.files.toml_text import text_of
 
 PREVIOUS: Final = ".previous"
 PREVIOUS_FILES_MAX: Final = 64
-"""Maximum number of changes that can be undone, one per file. The oldest file is then removed."""
+"""Maximum number of `.previous` files, one per change to undo. The oldest files are removed."""
 PROBLEMS_SHOWN_MAX: Final = 5
 """Maximum number of mistakes in the message about a refused change: a form has room for these."""
 FILE_MODE: Final = 0o644

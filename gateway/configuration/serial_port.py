@@ -141,7 +141,7 @@ class Serial(Section):
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
 
     def _check_scheme(self) -> None:
-        """Reject an address that the protocol does not support, and keys that conflict with it."""
+        """Reject an unsupported address, and keys that are not allowed with the address."""
         if self.address is None:
             self.protocol.check_scheme(None)
             return

@@ -97,7 +97,7 @@ class Configuration(Section):
 
     @property
     def upload_target(self) -> str:
-        """`[upload] target`, or by default the URL of `uploaded` in the data directory."""
+        """URL of the upload target. The default is the folder `uploaded` in the data directory."""
         return self.upload.target or (self.gateway.data_dir.absolute() / "uploaded").as_uri()
 
     @property

@@ -64,7 +64,7 @@ class Receiver(Protocol):
 
 
 class LaneStorage(PersistentStorage):  # type: ignore[misc]
-    """Adapter from gmqtt's storage interface to a lane."""
+    """Adapter from gmqtt's storage interface to a lane, the queue for one broker."""
 
     def __init__(self, lane: Lane, receiver: Receiver) -> None:
         super().__init__()
@@ -134,9 +134,10 @@ class UplinkClient(SessionClient):
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:
-        """Return the connection's interface for its lane, with the limits from CONNACK.
+        """Return the interface through which the lane (the queue for this broker) sends.
 
-        `window` is the configured maximum number of exchanges in flight.
+        It contains the limits from CONNACK. `window` is the configured maximum number of exchanges
+        in flight.
         """
         given = self._given
         if given.receive_maximum is not None:

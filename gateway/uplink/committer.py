@@ -147,7 +147,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _take_up(self, settlement: Settlement) -> None:
-        """Apply and log those effects of a settlement that do not change rows of the database."""
+        """Apply and log the effects of the processed signals that do not change database rows."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""One direction: the queue on disk for one broker, and the exchanges in flight with this broker.
+"""Lane of the uplink: the queue on disk for one broker, and the exchanges in flight with it.
 
 gmqtt uses a lane through its storage interface (`client.py`).
 """

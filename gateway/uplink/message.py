@@ -26,7 +26,7 @@ MQTT_5: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message. `properties` are the properties to forward, encoded without their length."""
+    """A message to forward. `properties` are its properties, encoded without their length."""
 
     topic: str
     payload: bytes

@@ -32,7 +32,10 @@ class Side(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """One table `[[uplink.topics]]`. `qos` is the highest QoS of forwarded messages."""
+    """A route for topics, from one table `[[uplink.topics]]`.
+
+    `qos` is the highest QoS of forwarded messages.
+    """
 
     filter: str
     direction: Direction = "out"

@@ -30,7 +30,7 @@ A message that is never accepted must not slow the others down.
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A QoS 1 or 2 message to be forwarded was received."""
+    """Signal that a QoS 1 or 2 message to forward was received."""
 
     side: Side
     arrival: Arrival
@@ -38,7 +38,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A PUBACK, PUBREC, PUBREL or PUBCOMP was received."""
+    """Signal that a PUBACK, PUBREC, PUBREL or PUBCOMP was received."""
 
     side: Side
     packet: Acknowledgement
@@ -46,7 +46,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A session was resumed, or created under the name `session`."""
+    """Signal that a session was resumed, or created under the name `session`."""
 
     side: Side
     outlet: Outlet
@@ -55,21 +55,24 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The broker no longer has our session, so its exchanges cannot continue."""
+    """Signal that the broker no longer has our session, so that its exchanges cannot continue."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The connection to a side's broker has ended."""
+    """Signal that the connection to a side's broker has ended."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """The broker has accepted the topic filters. `filters` is a JSON object of filters and QoS."""
+    """Signal that the broker has accepted topic filters.
+
+    `filters` is a JSON object with the QoS of each filter.
+    """
 
     side: Side
     filters: str
@@ -79,7 +82,7 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 
 
 class SideChanges(ExchangeSettlement[Message]):
-    """Changes for one side in a batch, in the lane to this side and in the reception from it."""
+    """Changes of one batch to the messages for one side, and to the receptions from this side."""
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:
         super().__init__(exchanges)
@@ -99,7 +102,10 @@ class SideChanges(ExchangeSettlement[Message]):
 
 
 class Settlement:
-    """Applies signals to lanes and receptions. `paused` are the sides to pause after a refusal."""
+    """Applies signals to the lanes (messages to send) and receptions (received messages).
+
+    `paused` are the sides to pause after a refusal.
+    """
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
         self._lanes = lanes

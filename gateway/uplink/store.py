@@ -1,4 +1,4 @@
-"""The uplink's database: its tables, in addition to those of every queue."""
+"""Database of the uplink, with tables in addition to those of every queue database."""
 
 import sqlite3
 from collections.abc import Iterable

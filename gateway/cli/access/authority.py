@@ -78,7 +78,7 @@ commonName = supplied
 
 
 class AuthorityError(Exception):
-    """A certificate cannot be created. The message gives the reason and the fix."""
+    """Error for a certificate that cannot be created. The message gives the reason and the fix."""
 
 
 class Authority:

@@ -30,7 +30,7 @@ def read_configuration(
     """Read the configuration of the gateway, or of a tenant.
 
     `overrides` replace values of the file. They are named as in `load`, with `__` instead of the
-    dot. Raises ConfigurationError if the configuration is invalid.
+    dot, like `gateway__data_dir`. Raises ConfigurationError if the configuration is invalid.
     """
     named = {name.replace("__", "."): value for name, value in overrides.items()}
     return load(file_of(config), os.environ, named, _protocols(), tenant)

@@ -31,7 +31,7 @@ _PRIORITY = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
 
 
 class Printable(logging.Formatter):
-    """Formats a record as its message, with control characters escaped and without `[Errno N]`."""
+    """Formats a log record's message with control characters escaped and without `[Errno N]`."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = "".join(
@@ -44,7 +44,7 @@ class Printable(logging.Formatter):
 
 
 class Lines(Printable):
-    """Formats a record as a line for a terminal, or as a line with a priority for the journal."""
+    """Formats a log record as a line for a terminal, or with a priority for systemd's journal."""
 
     def __init__(self, process: str, *, for_journal: bool) -> None:
         super().__init__()

@@ -98,7 +98,10 @@ def _port_of_file(name: str, config: Path | None) -> "PortSettings":
 
 
 def decoder_settings_of(framing: str) -> "DecoderSettings":
-    """Return the settings of a protocol that needs no keys. Raises CommandFailed for others."""
+    """Return the settings of a protocol that needs no keys.
+
+    Raises CommandFailed for other protocols.
+    """
     from firmware_bridge.protocols.interface import DecoderSettings
     from firmware_bridge.protocols.table import PROTOCOLS
 

@@ -105,7 +105,7 @@ class AskedRows:
             self._show(data, "!! unasked, or late")
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Print the response with its values, or the reason why there are none."""
+        """Print the response to a request with its values, or the reason why it has no values."""
         if isinstance(outcome, Frame):
             self.frames += 1
             text = text_of(outcome, self._units)
@@ -115,7 +115,7 @@ class AskedRows:
         self._answer = None
 
     def learnt(self, text: str) -> None:
-        """Print a text about what polling has found out about a device."""
+        """Print a text that describes what polling has discovered about a device."""
         self._show(b"", f"-- {text}")
 
     async def wait_until_taken(self) -> None:

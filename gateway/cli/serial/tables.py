@@ -35,7 +35,7 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield a chunk's bytes in rows of 16, each with the texts of the messages completed in it."""
+    """Yield a chunk's bytes in rows of 16, each with the texts of messages that end in the row."""
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
         piece = data[at : at + BYTES_A_ROW]

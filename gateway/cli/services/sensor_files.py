@@ -135,7 +135,7 @@ class _Reader:
     def _configuration(self) -> "Configuration":
         """Return the configuration, read again if its files have changed.
 
-        Raises Refused if invalid.
+        Raises Refused if the configuration is invalid.
         """
         signature = self._signature()
         if self._read is None or self._read[0] != signature:

@@ -37,7 +37,7 @@ _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 def lacks_room(error: Exception) -> bool:
     """Return True if an SQLite error means that the disk or the table of open files is full.
 
-    Stored data is not damaged then.
+    In this case, stored data is not damaged.
     """
     code = getattr(error, "sqlite_errorcode", None)
     # SQLite gives no reason if it cannot open a file.

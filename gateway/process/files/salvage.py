@@ -162,7 +162,8 @@ def _copy(
 ) -> tuple[bool, tuple[Any, ...] | None]:
     """Insert rows until one cannot be read.
 
-    Return a pair: True if all rows were readable, and the last row that was read, or None.
+    Return two values. The first is True if all rows were readable. The second is the last row that
+    was read, or None if no row was read.
     """
     last = None
     for row in rows:

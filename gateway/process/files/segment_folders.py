@@ -66,7 +66,7 @@ class Subfolder:
 
 
 def subfolder_of(folder: Path, number: int) -> Path:
-    """Return `folder` or the subfolder of it that stores the segment with this number."""
+    """Return the folder for the segment with this number: `folder` or one of its subfolders."""
     if number < SUBFOLDER_SEGMENTS:
         return folder
     return folder / f"{number // SUBFOLDER_SEGMENTS:05d}___"

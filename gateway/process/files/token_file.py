@@ -31,8 +31,8 @@ TOKENS_MAX: Final = 100
 FILE_BYTES_MAX: Final = 65_536
 """Maximum bytes of the file: 100 lines take 16 kB."""
 FILE_MODE: Final = 0o640
-"""Mode of a new file. The file belongs to the group of the status page's process, which may read
-it."""
+"""Mode of a new file. The file's group is that of the status page's process, so that the page can
+read it."""
 
 _LINE: Final = re.compile(
     r"([A-Za-z0-9._-]{1,64}):([a-z]{1,16}):(\d{4}-\d\d-\d\d):([0-9a-f]{64})", re.ASCII
@@ -41,7 +41,10 @@ _VERSION: Final = re.compile(r"# Tokens of Oncegate's REST interface, version (\
 
 
 class TokensFileError(Exception):
-    """The file cannot be used. The message names the file, the line and the fix."""
+    """Error for a token file that cannot be used.
+
+    The message names the file, the line and the fix.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ class KeysFileError(ValueError):
 
 
 def load_keys(path: Path) -> dict[str, list[str]]:
-    """Return the public keys of each gateway.
+    """Return the public keys of each gateway in a keys file.
 
     Raises:
         KeysFileError: a line is invalid.

@@ -142,7 +142,10 @@ class Audit:
         return end_sequence
 
     def _batch(self, walk: Walk, blob: bytes, exported_until: int) -> int:
-        """Check one batch of the journal. Return the sequence number after its last event."""
+        """Check one encoded batch of the journal.
+
+        Return the sequence number after its last event, or 0 if the batch is damaged.
+        """
         sequence = sequence_of(blob)
         try:
             batch = decode(blob)

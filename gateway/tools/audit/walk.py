@@ -62,7 +62,7 @@ class Walk:
         return boot in self._boots
 
     def is_behind(self, store: str, last_sequence: int) -> bool:
-        """Return True if the walk has already passed this sequence number of this database."""
+        """Return True if the walk has already passed `last_sequence` in the database `store`."""
         return (
             store == self._store
             and self.check is not None

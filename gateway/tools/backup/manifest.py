@@ -60,7 +60,7 @@ class BackupRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A file in a backup."""
+    """Description of a file in a backup."""
 
     part: Part
     place: Place
@@ -86,7 +86,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """Contents of a backup."""
+    """Description of a whole backup: its origin, and its files."""
 
     version: str
     """The version of Oncegate that made the backup."""

@@ -28,7 +28,8 @@ _HELD: Final = (".lock", ".sock")
 def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
     """Restore the files of a plan. Return the suffix that replaced files now have in their names.
 
-    The caller must hold the locks of the data directory if the plan has an identity or data.
+    The caller must hold the locks of the data directory if the plan contains files of the identity
+    or of the data.
 
     Raises:
         BackupRefused: if the backup has changed since the plan was made. Nothing was replaced.

@@ -240,7 +240,7 @@ def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> i
 def packet_of(data: bytes, version: int) -> Packet:
     """Decode `data`, which is exactly one packet.
 
-    Raises BenchFailed if it is invalid or DISCONNECT.
+    Raises BenchFailed if the packet is invalid or a DISCONNECT.
     """
     decoder = Decoder(PACKET_BYTES_MAX, version, "client")
     packets = decoder.feed(data)

@@ -59,7 +59,10 @@ class Departures:
             self._seconds[index & self._mask] = seconds
 
     def arrive(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
-        """Record that `count` messages starting at `sequence` arrived at the time `seconds`."""
+        """Record that `count` messages starting at `sequence` arrived at the time `seconds`.
+
+        The latencies of the timed messages are added to `samples`.
+        """
         plan = self.plan
         for index in self._timed(sequence, count):
             left = (
@@ -116,7 +119,7 @@ class Samples:
         return list(zip(shares, self.milliseconds_of(shares), strict=True))
 
     def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """Return the latency in ms below which each of these shares of the samples is.
+        """Return for each share the latency in ms below which this share of the samples is.
 
         At least one sample is required.
         """

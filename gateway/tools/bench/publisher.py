@@ -167,7 +167,7 @@ class Publisher(Client):
     # -- sending
 
     def due_seconds(self) -> float:
-        """Return when the next message is due, or infinity while no message can be sent."""
+        """Return the time of the next message, or infinity while no message can be sent."""
         if self.plan is None or self.unsent or self._room() == 0:
             return math.inf
         return self.plan.seconds_of(self.sent)

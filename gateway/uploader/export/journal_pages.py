@@ -65,7 +65,10 @@ class JournalPages:
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
-        """Return an encoded batch's header, or None if it is damaged or too old."""
+        """Return the header of an encoded batch, or None if the batch is skipped.
+
+        A batch is skipped if it is damaged or has no events after ``sequence``.
+        """
         try:
             header = Blob(blob)
         except DamagedBlob as damage:
@@ -74,7 +77,10 @@ class JournalPages:
         return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
-        """Return the decoded batch, or None if it is damaged or ends before ``sequence``."""
+        """Return the decoded batch, or None if the batch is skipped.
+
+        A batch is skipped if it is damaged or has no events after ``sequence``.
+        """
         if blob == self._latest[0] and self._latest[1] <= sequence:
             return None
         try:

@@ -104,7 +104,7 @@ class Chain:
             self._save()
 
     def advance(self, name: SegmentName) -> None:
-        """Add a sealed segment and save the state.
+        """Add a sealed segment to the chain and save the state.
 
         If this raises `OSError`, the state was not saved, but the segment is sealed.
         """
