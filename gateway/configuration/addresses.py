@@ -63,8 +63,8 @@ def host_and_port_of(address: str) -> tuple[str, int]:
 class BindAddress(Quantity):
     """An address to listen on: an IPv4 or IPv6 address, or `localhost`.
 
-    Other names are not allowed, because the address of a name can change. Clients from other
-    networks could then reach the gateway.
+    Other names are not allowed, because the address of a name can change. Otherwise clients from
+    other networks could reach the gateway after such a change.
     """
 
     def value_of(self, written: object) -> str:

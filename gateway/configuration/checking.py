@@ -97,7 +97,8 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
     """Return the tables without those that contain a mistake. `places` has the mistakes' locations.
 
-    A section that occurs once is removed. In a list of tables, only the wrong tables are removed.
+    A section that occurs once is removed. In a list of tables, only the tables with mistakes are
+    removed.
     """
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}

@@ -72,8 +72,8 @@ def ports_in(folder: Path, replaced: Mapping[str, bytes | None]) -> Found:
 
     Args:
         folder: the folder `conf.d`.
-        replaced: file contents to use instead of those on disk, by file name. None means that there
-            is no such file.
+        replaced: file contents to use instead of those on disk, by file name. None means that the
+            file is treated as missing.
     """
     ports: list[PortTable] = []
     problems: list[str] = []

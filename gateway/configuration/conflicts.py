@@ -112,7 +112,10 @@ def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener
 
 
 def collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Return True if the kernel would refuse to open both of these listening sockets."""
+    """Return True if the kernel would refuse to open both of two listening sockets.
+
+    `one` and `other` are pairs of an address and a port.
+    """
     if one[1] != other[1] or one[1] == 0:
         return False
     for first, second in ((one[0], other[0]), (other[0], one[0])):

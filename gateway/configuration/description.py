@@ -22,7 +22,7 @@ class Key:
     """A key of the configuration and its value.
 
     `name` has the form `[section] key`. `text` is the value as written in a file, and `masked` is
-    the same without secrets. `source` is the file, the environment variable or the command line
+    that text without secrets. `source` is the file, the environment variable or the command line
     that set the value, or None for a default.
     """
 
@@ -62,8 +62,8 @@ def _keys_within(configuration: Configuration, prefix: str) -> Iterator[Key]:
 def tables(configuration: Configuration) -> dict[str, Any]:
     """Return every section as a dictionary of its keys.
 
-    A list of tables becomes a list of dictionaries. If there are tenants, `tenants` contains the
-    same for each of them, by name.
+    A list of tables becomes a list of dictionaries. If there are tenants, `tenants` contains such a
+    dictionary for each tenant, by name.
     """
     found: dict[str, Any] = {
         section: table_of(value)

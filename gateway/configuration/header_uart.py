@@ -16,10 +16,10 @@ def is_header_uart(path: Path | None) -> bool:
 
 
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
-    """Return a warning for a person who wants to connect a sensor at `path`, or None.
+    """Return a warning for a person who wants to connect a sensor at `path`.
 
-    The warning depends on the state of this machine. `root` is the directory that contains `dev`
-    and `sys`.
+    Return None if `path` is not a console. The warning depends on the state of this machine. `root`
+    is the directory that contains `dev` and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

@@ -3,7 +3,7 @@
 `(gateway, boot, sequence)` identifies an event permanently, so a changing id would split the
 gateway's history. The id is on disk before it is used. A lost or damaged id does not prevent a
 start: it is restored from the session log. If the log does not contain the id either, a new one is
-created and a warning is logged (docs/decisions/0041).
+created, and an error is logged if the id was damaged (docs/decisions/0041).
 """
 
 import hashlib
@@ -60,7 +60,7 @@ def log_identity(configuration: Configuration) -> str:
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Return the result of `log_identity` without creating an id, or "" if the id is unknown."""
+    """Return the identity of `log_identity` without creating an id, or "" if the id is unknown."""
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 
@@ -120,7 +120,7 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
 
 
 def _id_in_session_log(log_dir: Path) -> str | None:
-    """Return the gateway id in the newest segment of the session log, or None."""
+    """Return the newest gateway id in the session log, or None if the log contains no id."""
     return _id_in_chain(log_dir / "chain.json") or _id_in_names(log_dir)
 
 

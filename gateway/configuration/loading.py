@@ -255,7 +255,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> object:
-    """Parse a string as a TOML value, otherwise as JSON. Return it unchanged if it is neither."""
+    """Parse a string as a TOML value, otherwise as JSON. Return other strings unchanged."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):

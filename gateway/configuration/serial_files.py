@@ -200,7 +200,7 @@ class SerialFiles(Generic[Result]):
             raise ChangeRefused("invalid", "; ".join(lines)) from None
 
     def _change(self, path: Path, before: bytes | None, content: bytes | None) -> None:
-        """Replace a file, and store its previous contents. Raises ChangeRefused if this fails."""
+        """Replace a file, and store its previous contents. Raises ChangeRefused on failure."""
         try:
             if not path.parent.is_dir():
                 make_folder(path.parent)

@@ -113,7 +113,8 @@ class Configuration(Section):
     def reaches_broker(self) -> bool:
         """True if the bridge has a broker to connect to.
 
-        This is `[bridge] broker`, or a listener for plain MQTT.
+        The broker is the one of `[bridge] broker`, or this gateway's if it has a listener for plain
+        MQTT.
         """
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
@@ -121,7 +122,8 @@ class Configuration(Section):
     def broker_address(self) -> tuple[str, int]:
         """Host and port at which the bridge reaches the broker.
 
-        This is `[bridge] broker`, or the first listener for plain MQTT. Requires `reaches_broker`.
+        The address is `[bridge] broker`, or that of the first listener for plain MQTT. Requires
+        `reaches_broker`.
         """
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
@@ -151,7 +153,7 @@ class Configuration(Section):
     def uplink_local_address(self) -> tuple[str, int]:
         """Host and port at which the uplink reaches this gateway's broker.
 
-        This is `[uplink] local_broker`, or the first listener for plain MQTT.
+        The address is `[uplink] local_broker`, or that of the first listener for plain MQTT.
         """
         if self.uplink.local_broker is not None:
             return host_and_port_of(self.uplink.local_broker)

@@ -110,7 +110,7 @@ class Link:
     async def _connect_once(self, backoff: Backoff) -> str | None:
         """Run one connection from start to end.
 
-        Return a sentence about what went wrong, or None.
+        Return a sentence about the failure, or None if the connection ended without a failure.
         """
         kept = self._committer.sessions[self.side]
         session = self._abandoned or kept or new_name(self._endpoint.client_id)
@@ -173,7 +173,7 @@ class Link:
         self._committer.signal(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session that the broker no longer has. Return a fault of the broker, or None.
+        """Abandon a session that the broker no longer has. Return the broker's fault, or None.
 
         The broker has created an empty session with this name instead. The next connection discards
         the empty session, so that it does not remain there unused.
@@ -279,7 +279,7 @@ class Link:
             self._client.abort()
 
     def _answer_dropped(self, client: UplinkClient, publish: Publish) -> None:
-        """Acknowledge a message that is dropped. A repeat of it is dropped in the same way."""
+        """Acknowledge a message that is dropped. If the broker repeats it, it is dropped again."""
         if publish.qos:
             answer = puback if publish.qos == 1 else pubrec
             client.send_packet(answer(publish.packet_id))

@@ -88,7 +88,7 @@ def passwd(
 
 
 def _do(change: Callable[[], None]) -> None:
-    """Call `change`, which changes the password file. Raises CommandFailed if that fails."""
+    """Call `change` to change the password file. Raises CommandFailed if the change fails."""
     from gateway.broker.access.passwords.lines import PasswordFileError, UsernameRefused
 
     try:

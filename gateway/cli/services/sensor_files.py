@@ -85,14 +85,14 @@ class _Reader:
     def remove(self, name: str, version: str | None) -> Ports:
         """Remove the file of a port, and return the remaining ports.
 
-        Raises Refused if this fails.
+        Raises Refused if the file cannot be removed.
         """
         return _answering(self.files.remove)(name, version)
 
     def undo(self, name: str, version: str | None) -> Ports:
         """Restore the previous version of a port's file, and return all ports.
 
-        Raises Refused if this fails.
+        Raises Refused if the file cannot be restored.
         """
         return _answering(self.files.undo)(name, version)
 

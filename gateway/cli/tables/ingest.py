@@ -177,7 +177,10 @@ def set_up_spark() -> None:
 
 
 def _checkout() -> Path | None:
-    """Return the checkout whose virtual environment runs this process, or None."""
+    """Return the checkout whose virtual environment runs this process.
+
+    Return None if there is no such checkout, or if `make` is not installed.
+    """
     root = Path(__file__).resolve().parents[3]
     is_its_own = Path(sys.prefix).resolve() == root / ".venv"
     return root if is_its_own and (root / "Makefile").exists() and shutil.which("make") else None

@@ -90,7 +90,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _committed(self) -> bool:
-        """Record that the batch is durable. Return True if another commit is due as a result."""
+        """Record that the batch is durable. Return True if its results require another commit."""
 
     @abstractmethod
     def _send(self) -> None:

@@ -37,7 +37,7 @@ def raise_limit() -> int:
 
 
 def limit() -> int:
-    """Return the maximum number of open files for this process."""
+    """Return the maximum number of files that this process may have open."""
     return _bounded(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
@@ -67,7 +67,7 @@ def ran_out(error: BaseException) -> bool:
 def are_used_up() -> bool:
     """Return True if this process has no free file descriptor now.
 
-    This is for errors of libraries that only report that a file cannot be opened.
+    Some libraries only report that a file cannot be opened. This function finds out the cause.
     """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

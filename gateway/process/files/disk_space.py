@@ -58,7 +58,7 @@ class DiskSpace:
         self._connection = connection
 
     def make_wal_room(self) -> None:
-        """Allocate blocks for the WAL in advance. No other code may write to the WAL meanwhile.
+        """Allocate blocks for the WAL in advance, while no other code writes to the WAL.
 
         The blocks contain zeros, which SQLite treats as the end of the WAL.
         """

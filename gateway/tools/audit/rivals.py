@@ -85,7 +85,10 @@ def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> S
 
 
 def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """Return the only signed segment among segments with the same number, or None."""
+    """Return the only segment with a trusted signature, or None if there is not exactly one.
+
+    `members` are the segments with one number.
+    """
     signed = [
         stretch
         for stretch in (_read(*each) for each in members)

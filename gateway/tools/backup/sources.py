@@ -130,7 +130,8 @@ class Sources:
         """Return a file's place in the backup and its path there.
 
         The place is the data directory or the configuration's folder, if the file is in one of
-        them. For a file in both, it is the inner one. Any other file is `elsewhere`.
+        them. If the file is in both folders, the place is the inner folder. The place of any other
+        file is `elsewhere`.
         """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:

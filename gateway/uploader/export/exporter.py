@@ -165,9 +165,9 @@ class Exporter:
         """Find events that the export would skip, and continue with the first of them.
 
         A replaced database starts counting at 1 again. A database that lost its last commits
-        (because the SD card did not honour fsync) uses some numbers twice. In both cases, the
-        skipped events come from a boot of which nothing has been exported yet. The export continues
-        with the first batch of that boot.
+        (because the SD card did not honour fsync) uses some sequence numbers twice. In both cases,
+        the skipped events come from a boot of which nothing has been exported yet. The export
+        continues with the first batch of that boot.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}

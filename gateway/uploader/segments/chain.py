@@ -129,7 +129,7 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. Move a damaged one to log/damaged.
 
-        Also return True if the uploader has meanwhile moved the complete segment out of log/sealed.
+        Also return True if the uploader has already moved the complete segment out of log/sealed.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:
