@@ -33,7 +33,10 @@ NO_PROTOCOLS: Protocols = {}
 
 
 class _Model(BaseModel):
-    """Base of all models. Unknown keys are rejected, and no value is converted implicitly."""
+    """Base class of the pydantic models.
+
+    Unknown keys are rejected, and no value is converted implicitly.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     section: ClassVar[type[Section]]

@@ -132,7 +132,7 @@ class SerialFiles(Generic[Result]):
         return result
 
     def remove(self, name: str, version: str | None) -> Result:
-        """Remove the file of a port. Raises ChangeRefused if the file was not removed."""
+        """Remove the file of a port. Raises ChangeRefused if the file cannot be removed."""
         path = self._path_of(name)
         before = self._current(path, version)
         if before is None:

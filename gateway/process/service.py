@@ -47,7 +47,7 @@ class Service:
     def alive(self) -> None:
         """Report that the process is working, so that systemd's watchdog does not restart it.
 
-        This may be called often, because only some calls send a message.
+        This method may be called often, because only some calls send a message.
         """
         if self.watchdog_seconds is None:
             return

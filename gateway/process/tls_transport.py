@@ -58,7 +58,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._protocol.resume_writing()
 
     def _begin(self, context: ssl.SSLContext) -> ssl.SSLObject:
-        """Create the TLS state with the server's `context`. The handshake starts with `_take`."""
+        """Create the TLS state with the server's `context`. `_take` starts the handshake."""
         self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
         return self._tls
 
@@ -115,7 +115,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         close(self._socket)
 
     def abort(self) -> None:
-        """Close immediately, without sending buffered data."""
+        """Close the connection immediately, without sending buffered data."""
         self._is_over = True
         self._socket.abort()
 

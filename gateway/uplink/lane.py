@@ -161,7 +161,7 @@ class Lane(BrokerQueue[Message]):
             self.bytes_held -= message.bytes_count
 
     def forward_qos0(self, message: Message, now: float) -> None:
-        """Send a QoS 0 message immediately, or drop it. It is not stored."""
+        """Send a QoS 0 message immediately, or drop it. The message is not stored."""
         outlet = self.outlet
         if outlet is None or not outlet.has_room():
             self.counters["dropped_qos0"] += 1

@@ -244,7 +244,7 @@ class Link:
                 self._end("the broker sends more than it gets answers for")
 
     def receive_publish(self, publish: Publish) -> None:
-        """Forward a message. Drop it if no route matches or it would loop.
+        """Forward a message, or drop it if no route matches or the message would loop.
 
         There is no response to packets from another session, or from a connection that has ended.
         """

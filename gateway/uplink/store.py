@@ -30,7 +30,10 @@ class Messages(QueueTable[Message]):
 
 
 class UplinkStore(TableDatabase):
-    """The uplink's database in one file. The exceptions are those of `QueueDatabase`."""
+    """The uplink's database in one file.
+
+    Methods raise the exceptions that `QueueDatabase` describes.
+    """
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN

@@ -107,7 +107,7 @@ class _SessionLog:
 
 @contextmanager
 def _only_one(log_dir: Path) -> Iterator[None]:
-    """Hold the lock of the log folder, so that no second process exports to it.
+    """Lock the log folder within this context, so that no second process exports to it.
 
     Raises LogInUse if another process holds the lock.
     """

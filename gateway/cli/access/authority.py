@@ -92,7 +92,7 @@ class Authority:
 
     @property
     def server(self) -> tuple[Path, Path]:
-        """Paths of the gateway's certificate and its key."""
+        """Paths of the gateway's certificate and its private key."""
         return self.folder / "server.pem", self.folder / "server.key"
 
     def client(self, name: str) -> tuple[Path, Path]:

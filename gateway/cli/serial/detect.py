@@ -31,7 +31,7 @@ def print_guess(best: Guess, table: str) -> None:
 
 
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
-    """Try line settings until one is certain, and return the guesses.
+    """Try line settings until a guess is certain, and return the guesses.
 
     `seconds` is the time for each setting. If `lines` is None, only the setting of the port is
     tried. Raises CommandFailed if the port fails.
@@ -55,7 +55,7 @@ def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | N
 
 
 def answers_on(settings: PortSettings) -> list[Guess]:
-    """Poll for meters on a port until one responds. Return a guess about it, or an empty list.
+    """Poll for meters on a port until one responds. Return a guess about the meter, or no guess.
 
     Raises CommandFailed if the port fails.
     """

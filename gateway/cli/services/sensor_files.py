@@ -48,7 +48,7 @@ class ConfigurationSource:
 class _Reader:
     """Reads the configuration again.
 
-    Its modules are loaded at the first use, and take 15 MB of memory.
+    The modules that this needs are loaded at the first use, and take 15 MB of memory.
     """
 
     def __init__(self, source: ConfigurationSource) -> None:

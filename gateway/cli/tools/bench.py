@@ -151,7 +151,7 @@ def _own_address_of(config: Path | None) -> tuple[str, int]:
 
 
 def _mistake(what: str) -> CommandFailed:
-    """Return the error for an invalid option, which `what` describes."""
+    """Return the error for an invalid option. `what` describes the mistake."""
     return CommandFailed(f"oncegate bench: {what}", exit_code=EXIT_USAGE)
 
 

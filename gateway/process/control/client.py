@@ -32,7 +32,7 @@ class ControlClient:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def request(self, request: Request) -> dict[str, Any]:
-        """Send a request and return its result. This connects first if necessary."""
+        """Send a request over the open connection or a new one, and return its result."""
         return await self._request(line_of(request), may_repeat=False)
 
     async def read(self, request: Request) -> dict[str, Any]:

@@ -178,7 +178,7 @@ class Whole(Quantity):
 class Number(Quantity):
     """An integer or float with an absolute value of at most `magnitude_max`.
 
-    `minimum` is an additional lower limit, or None.
+    `minimum` is an additional lower limit, or None for no such limit.
     """
 
     magnitude_max: float = 1e18

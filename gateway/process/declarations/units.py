@@ -43,7 +43,7 @@ factor."""
 
 
 def unit_meant_by(unit: str) -> str | None:
-    """Return the registered unit that an unregistered spelling means, or None if unknown."""
+    """Return the registered unit for another spelling, or None if the spelling is unknown."""
     meant = _MEANT.get(unit.lower())
     if meant is not None:
         return meant

@@ -79,7 +79,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _plan(self, *, takes_arrivals: bool) -> bool:
-        """Choose what to store. Return True if a commit is needed for it.
+        """Choose the changes to store. Return True if these changes need a commit.
 
         `takes_arrivals` is True if the disk has room for new messages.
         """

@@ -22,7 +22,7 @@ class PacketOf(Protocol[Queued]):
 
 
 class ExchangeSettlement(Generic[Queued]):
-    """Changes of rows, and packets to send after the changes are durable."""
+    """Changes of a queue's rows, and packets to send after these changes are durable."""
 
     def __init__(self, exchanges: Exchanges[Queued]) -> None:
         self._exchanges = exchanges

@@ -38,7 +38,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes. On a nearly full disk a single `write` may write only a part."""
+    """Write all bytes of `data`. On a nearly full disk a single `write` may write only a part."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -113,7 +113,7 @@ def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) ->
 
 
 def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file durably. If root does this, the owner and group of the file are kept."""
+    """Replace a file durably. If the process runs as root, the file's owner and group are kept."""
     owner = None
     if os.geteuid() == 0 and path.exists():
         found = path.stat()

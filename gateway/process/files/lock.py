@@ -63,7 +63,8 @@ class ProcessLock:
         """Write this process's id into the lock file, for the error message of other processes.
 
         Raises:
-            OSError: if the write fails for a reason other than a full disk. The lock is closed.
+            OSError: if the write fails for a reason other than a full disk. In this case the lock
+                is closed.
         """
         try:
             os.ftruncate(self._file.fileno(), 0)

@@ -103,7 +103,7 @@ async def serve_queue(
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
     """Lock the queue's directory within this context. Raises QueueError if it is locked.
 
-    Two processes would use each other's packet identifiers.
+    Otherwise two processes could use each other's packet identifiers.
     """
     with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
         try:

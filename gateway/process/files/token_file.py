@@ -87,7 +87,7 @@ def digest_of(token: str) -> str:
 
 
 def write_tokens(path: Path, tokens: Sequence[Token]) -> None:
-    """Replace the whole file. Its owner is kept.
+    """Replace the whole token file. The file's owner is kept.
 
     Raises:
         TokensFileError: there are too many tokens.

@@ -30,7 +30,7 @@ class Database:
 
 
 def compare(check: LogCheck, database: Database) -> None:
-    """Compare the messages that are open in the log with the database: the check `state`.
+    """Compare the open messages of the log with the database: the check `state` of docs/audit.md.
 
     Raises `OSError` and `sqlite3.Error` if the database cannot be read.
     """

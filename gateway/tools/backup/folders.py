@@ -24,7 +24,7 @@ Owner = tuple[int, int]
 
 
 def owner_of(user: str, group: str) -> Owner:
-    """Return the user id and the group id on this machine. An id is -1 if the name does not exist.
+    """Return the ids of `user` and `group` on this machine. An id is -1 if the name does not exist.
 
     Both are -1 without root's rights, because only root can change the owner of a file.
     """

@@ -208,7 +208,7 @@ def _member_of(document: object) -> Member:
 
 
 def _check_path(path: str, *, is_data: bool) -> None:
-    """Check that a path is relative and stays below its folder. Raises BackupRefused if not."""
+    """Check that a path is relative and stays below its folder. Raises BackupRefused otherwise."""
     parts = path.split("/")
     is_plain = path.isprintable() and "\\" not in path and not {"", ".", ".."} & set(parts)
     if not is_plain or len(path.encode()) > PATH_BYTES_MAX:

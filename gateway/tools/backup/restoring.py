@@ -82,7 +82,7 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
 def _set_data_aside(data_dir: Path, ending: str) -> None:
     """Move the present data into one folder.
 
-    If this is interrupted, the restore must be repeated.
+    If the move is interrupted, the restore must be repeated.
     """
     unfinished = data_dir / UNFINISHED_RESTORE
     shutil.rmtree(unfinished, ignore_errors=True)

@@ -81,7 +81,7 @@ class Client:
         return self._socket
 
     def use(self, connection: socket.socket) -> None:
-        """Close the current connection, and use this connection instead."""
+        """Close the current connection, and use `connection` from now on."""
         self.close()
         self._socket = connection
         self.partial = bytearray()

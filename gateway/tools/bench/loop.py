@@ -59,7 +59,7 @@ class Loop:
         self._poller.close()
 
     def add(self, clients: Iterable[Client]) -> None:
-        """Add clients whose connections are open to the loop."""
+        """Add clients to the loop. The connections of the clients must be open."""
         for client in clients:
             self._clients[client.connection.fileno()] = client
             self._poller.register(client.connection.fileno(), select.EPOLLIN)

@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 class Exporter:
     """Exports the journal of one data directory.
 
-    Start it with `run`. The attributes are for the status.
+    Start it with `run`. The attributes are for the status report.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 async def in_daemon_thread(work: Callable[[], None]) -> None:
-    """Run ``work`` in a daemon thread. Re-raise its exception.
+    """Run ``work`` in a daemon thread and wait for it. Re-raise its exception, if any.
 
     Cancelling stops only the wait, not the thread. The process can end without waiting for the
     thread. With `asyncio.to_thread` it would have to wait, even for minutes without a network.
