@@ -48,9 +48,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStart:
-    """A board that used the sequence numbers of an earlier start again, in `starts` of its
-    starts.
-    """
+    """A board that reused the sequence numbers of an earlier start, and how often it did so."""
 
     gateway: str
     device: str

@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps and their total number. Events of gateways in `torn` explain some."""
+    """Return the first gaps, and their number. `log_truncated` events of `torn` explain some."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
@@ -276,7 +276,7 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 
 def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
     """Return the summaries of the first gateways, and the number of all gateways. Events are
-    counted from the segments, or in `events` if segments of a gateway overlap."""
+    counted by segments, or in the table `events` for a gateway with overlapping segments."""
     rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [

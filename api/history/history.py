@@ -213,7 +213,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before a step to disk. On failure, keep the latest in memory."""
+        """Write a ring's points older than `before` to disk. On failure, keep the latest."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)

@@ -1,4 +1,4 @@
-"""Reports of other processes, as the broker stores them, and as the page shows them."""
+"""Reports from other processes, in the form that the broker stores and the status page shows."""
 
 from api.models.bridge import BridgeStatus
 from api.models.uplink import UplinkStatus

@@ -101,7 +101,7 @@ async def events(
         limits.EVENTS_PER_REQUEST_DEFAULT
     ),
 ) -> EventPage:
-    """List events of the last hours, the newest first, including events before a broker restart.
+    """List recent events, the newest first, including events before a broker restart.
 
     `after` and `before` are sequence numbers. The event with that number itself is excluded.
     """

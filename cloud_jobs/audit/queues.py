@@ -54,10 +54,10 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Find, for each start of a delivery, the last event that queued an entry before it.
+    """Find, for each start of a delivery, the last event that queued a message before this start.
 
-    Entries at the same or a lower position of the queue count, if they were queued before the
-    start. The column `entered` contains the sequence of the event.
+    Only messages at the same or a lower position of the queue are considered. The column `entered`
+    contains the sequence number of the event.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")

@@ -1,7 +1,8 @@
-"""Spark settings that the user made outside this program. They take precedence over our settings.
+"""Spark settings that the user made outside this program, and that this program must not override.
 
 In local mode Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only when
-its JVM starts. Settings passed by this program would override them.
+its JVM starts. Settings that this program passes would take their place, so it does not pass
+settings that the user has made there.
 """
 
 from __future__ import annotations

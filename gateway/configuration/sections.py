@@ -178,7 +178,7 @@ class Hooks(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionLog(Section):
-    """Contents of the session log for the cloud, and conditions for sealing a segment."""
+    """Settings of the session log: which messages it contains, and when a segment is sealed."""
 
     payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Items()] = ("sensors/#",)
     seal_after: Annotated[float, Duration(0.1, 86400)] = 60.0

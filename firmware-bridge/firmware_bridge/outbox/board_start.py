@@ -47,7 +47,7 @@ class BoardStart:
         return len(self._blocks)
 
     def blocks(self) -> list[int]:
-        """Return the numbers of the blocks of this start that are in memory."""
+        """Return the indices of the blocks of this board start that are in memory."""
         return list(self._blocks)
 
     def load(self, block: int, digests: bytes) -> None:

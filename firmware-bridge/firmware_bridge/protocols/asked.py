@@ -46,7 +46,7 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """Settings of a protocol whose devices send unprompted. They are polled if `poll` is set."""
+    """Settings of a protocol whose devices send unprompted, or are polled if `poll` is set."""
 
     poll: Annotated[str, _BYTES] | None = None
     poll_text: Annotated[str, Text(r"[\x00-\x7f]{1,64}", "1 to 64 ASCII characters")] | None = None

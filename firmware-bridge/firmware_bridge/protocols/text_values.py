@@ -45,7 +45,7 @@ class TextLineSettings(DecoderSettings):
     types: dict[str, Kind] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Reject types for quantities that the lines cannot contain."""
+        """Reject `types` that name a quantity which the lines of this port cannot contain."""
         known = self.value_names("")
         for name in self.types:
             if not is_name(name):

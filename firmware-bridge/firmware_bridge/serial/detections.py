@@ -46,10 +46,12 @@ class Detections:
     async def begin(self, port: str, *, asks: bool = False) -> dict[str, Any]:
         """Start a detection on a port, or continue the running one, and return its progress.
 
-        With `asks`, a new detection is started that also polls for a meter.
+        With `asks`, the detection also polls for a meter. A running detection that does not poll is
+        then replaced.
 
         Raises:
-            Refused: if the bridge reads the port, too many detections run, or `port` is invalid.
+            Refused: if the bridge already reads the port, too many detections run, or `port` is
+                invalid.
         """
         selection_of(port)
         self._forget_unasked()

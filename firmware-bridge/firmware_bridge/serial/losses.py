@@ -33,7 +33,7 @@ _LOST = ("overruns", "damaged", "dropped")
 
 
 class Losses:
-    """The losses of one port: counts them in the port's status and decides which are logged."""
+    """Counts the readings and frames that one port loses, and decides which losses are logged."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status

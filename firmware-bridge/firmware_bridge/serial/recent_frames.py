@@ -36,8 +36,8 @@ _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
 class _Entry:
     """One of the latest frames: bytes from the line, and the result of decoding them.
 
-    `size_bytes` is the number of bytes, and `data` has the first of them. `text` has the reasons
-    for damage, or describes a request.
+    `size_bytes` is the length of the frame. `data` contains only the beginning of a long frame.
+    `text` states the reasons for damage, or describes a request.
     """
 
     def __init__(

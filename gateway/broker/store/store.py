@@ -217,7 +217,7 @@ class Store:
         self._checkpoints.commit_rows()
 
     def rows_committed(self) -> set[Session] | None:
-        """Process the result of `commit_rows`, as in `CheckpointSchedule.rows_committed`."""
+        """Process the result of `commit_rows`: see `CheckpointSchedule.rows_committed`."""
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:

@@ -1,5 +1,6 @@
-"""Checks, before a start, that this gateway's own broker will accept the users of bridge and
-uplink.
+"""Checks whether this gateway's broker will accept the logins of its own bridge and uplink.
+
+The checks run before the programs are started.
 """
 
 from collections.abc import Iterator

@@ -98,7 +98,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _report_disk(self) -> None:
-        """Log or report that `disk_full` has changed."""
+        """Log or report, as each program does, that the disk became full or has room again."""
 
     def signal(self, signal: Signal) -> None:
         """Queue an event of a connection for the next commit."""

@@ -45,7 +45,7 @@ class LawException:
 
 @dataclass(slots=True)
 class Counts:
-    """Numbers of everything that the audit read, whether or not the checks passed."""
+    """Counts of everything that the audit read, whether or not the checks passed."""
 
     events: int = 0
     segments: int = 0

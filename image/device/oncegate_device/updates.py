@@ -175,7 +175,10 @@ def line_of(text: str) -> str:
 
 
 def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """Return the record whose last update is the running slot's release, in the given state."""
+    """Return a copy of the record with a new last update: the release of the running slot.
+
+    `state` is the state of this update.
+    """
     last, version = record.last, start.release.version if start.release else None
     is_same = last is not None and last.slot == start.slot and last.version == version
     update = Update(

@@ -79,7 +79,10 @@ class Lost:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Count the lost messages that a record shows, if the record's session has no state."""
+        """Count the messages that a record of a lost session reveals.
+
+        The caller passes only records of sessions whose state is missing.
+        """
         number = record.session
         if isinstance(record, (Connected, Ended)):
             # The session is opened again or ends, so nothing is lost.

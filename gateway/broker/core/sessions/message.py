@@ -113,7 +113,10 @@ class Message:
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":
-        """Return number, owner and publisher of a retained message, as its row stores them."""
+        """Return the columns of a retained message's row: its number, its owner and its publisher.
+
+        The owner is the user whose quota counts the message.
+        """
         return self.number, self.username(), None if self.source is None else self.source.text()
 
 

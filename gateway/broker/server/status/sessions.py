@@ -66,7 +66,7 @@ def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
     """Return when a client's last packet arrived or its connection ended, or None if unknown.
 
     The time is in milliseconds since 1970, converted with the current wall clock. If the broker was
-    stopped for an unknown time, an earlier result may be too late by the length of that stop.
+    stopped for an unknown time since then, the result may be too late by that time.
     """
     if session.connection is not None:
         return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)
