@@ -7,6 +7,7 @@ only when an alarm changes.
 
 import logging
 import sqlite3
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -33,7 +34,8 @@ class AlarmStore:
     """Access to the SQLite file that stores alarms.
 
     If no path is given, or if the file cannot be used, nothing is stored on disk. Methods may be
-    called from different threads, but not concurrently.
+    called from different threads; a lock lets one of them use the file at a time. Closing it while
+    another thread writes would end the process.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -41,23 +43,26 @@ class AlarmStore:
         self.problem: str | None = None
         """The reason why alarms are not written to disk, or None if they are."""
         self._connection: sqlite3.Connection | None = None
+        self._lock: Final = threading.Lock()
 
     def open(self) -> list[Alarm]:
         """Open the SQLite file, and return the active alarms that are stored in it.
 
         Return no alarms if the file cannot be used.
         """
-        if self._path is None:
-            return []
+        with self._lock:
+            return [] if self._path is None else self._opened_or_new(self._path)
+
+    def _opened_or_new(self, path: Path) -> list[Alarm]:
         try:
-            return self._opened(self._path)
+            return self._opened(path)
         except (OSError, sqlite3.OperationalError) as error:
             self._fail(error)
             return []
         except sqlite3.DatabaseError as error:
-            _put_aside(self._path, error)
+            _put_aside(path, error)
         try:
-            return self._opened(self._path)
+            return self._opened(path)
         except sqlite3.DatabaseError as error:
             self._fail(error)
             return []
@@ -65,22 +70,25 @@ class AlarmStore:
     def save(self, changed: Iterable[Alarm]) -> None:
         """Write the changed alarms to the SQLite file in one transaction."""
         rows = [_row_of(each) for each in changed]
-        if not rows or self._connection is None:
-            return
+        with self._lock:
+            if rows and self._connection is not None:
+                self._write(self._connection, rows)
+
+    def _write(self, connection: sqlite3.Connection, rows: list[dict[str, Any]]) -> None:
         try:
-            with self._connection:
-                self._connection.executemany(
+            with connection:
+                connection.executemany(
                     "DELETE FROM alarms WHERE id = :id AND subject = :subject "
                     "AND cleared_ms IS NULL",
                     rows,
                 )
                 names = [name for name in _COLUMNS if name != "number"]
-                self._connection.executemany(
+                connection.executemany(
                     f"INSERT INTO alarms ({', '.join(names)}) "  # noqa: S608 - our own names
                     f"VALUES ({', '.join(':' + name for name in names)})",
                     rows,
                 )
-                self._connection.execute(
+                connection.execute(
                     "DELETE FROM alarms WHERE number IN (SELECT number FROM alarms "
                     "WHERE cleared_ms IS NOT NULL ORDER BY number DESC LIMIT -1 OFFSET ?)",
                     (CLEARED_MAX,),
@@ -98,24 +106,26 @@ class AlarmStore:
         `level` selects the alarms of one level.
         """
         lowest, highest = (min(Level), max(Level)) if level is None else (level, level)
-        if self._connection is None:
-            return []
-        try:
-            rows = self._connection.execute(
-                "SELECT * FROM alarms WHERE cleared_ms IS NOT NULL AND number < ? "
-                "AND level BETWEEN ? AND ? ORDER BY number DESC LIMIT ?",
-                (2**62 if before is None else before, int(lowest), int(highest), limit),
-            ).fetchall()
-        except sqlite3.DatabaseError as error:
-            self._fail(error)
-            return []
+        with self._lock:
+            if self._connection is None:
+                return []
+            try:
+                rows = self._connection.execute(
+                    "SELECT * FROM alarms WHERE cleared_ms IS NOT NULL AND number < ? "
+                    "AND level BETWEEN ? AND ? ORDER BY number DESC LIMIT ?",
+                    (2**62 if before is None else before, int(lowest), int(highest), limit),
+                ).fetchall()
+            except sqlite3.DatabaseError as error:
+                self._fail(error)
+                return []
         return [(row["number"], _alarm_of(row)) for row in rows]
 
     def close(self) -> None:
-        """Close the SQLite file, if it is open."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Close the SQLite file, if it is open, after a write that may be running."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     def _opened(self, path: Path) -> list[Alarm]:
         path.parent.mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
 """The file of alarms: it survives a restart, has a limited size, and its errors stop nothing."""
 
 import sqlite3
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,3 +95,18 @@ def test_without_a_path_nothing_is_kept() -> None:
     assert store.open() == []
     store.save([LOST])
     assert store.problem is None
+
+
+def test_a_file_that_is_closed_during_a_write_is_closed_after_it(tmp_path: Path) -> None:
+    # Without the lock SQLite ends the process within some of these rounds.
+    many = [replace(LOST, subject=f"port {number}") for number in range(300)]
+    for _ in range(20):
+        store, _ = opened(tmp_path / "alarms.db")
+        writing = threading.Thread(target=store.save, args=(many,))
+        writing.start()
+        store.close()
+        writing.join()
+        assert store.problem is None
+    store, alarms = opened(tmp_path / "alarms.db")
+    assert len(alarms) in (0, 300), "all of a write, or nothing of it"
+    store.close()
