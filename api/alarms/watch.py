@@ -1,7 +1,7 @@
 """Task that examines the gateway every few seconds and updates the table of alarms.
 
 Changes are written to disk, and sent through the broker to the bridge, which publishes them. While
-the broker does not respond, the state of the other processes is unknown. The alarms of these
+the broker does not respond, the state of the other processes is unknown. The alarms of such
 processes then stay as they were.
 """
 

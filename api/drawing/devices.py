@@ -95,7 +95,7 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 
 
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
-    """Return the series that a CSV download of these quantities contains.
+    """Return the series that a CSV download contains.
 
     They are the numeric quantities, at most as many as one download may have.
     """

@@ -1,7 +1,6 @@
 """Types of the control socket's responses, which the REST interface returns as well.
 
-A value of these types has the form described in ``docs/formats/control-socket.md``: counters are
-not negative, times can be shown as a date, and numbers are finite. Unknown fields are ignored, so
+The form is described in ``docs/formats/control-socket.md``: counters are not negative, times can be shown as a date, and numbers are finite. Unknown fields are ignored, so
 that a newer broker works with an older page. A missing field is an error, because showing 0 for an
 unknown value would be wrong.
 

@@ -39,7 +39,7 @@ Names = Annotated[
     list[Annotated[str, Query(max_length=limits.EVENT_NAME_CHARACTERS_MAX)]],
     Query(
         max_length=limits.EVENT_NAMES_MAX,
-        description="Only events of these names, as in docs/formats/session-log.md.",
+        description="Only events with these names, as in docs/formats/session-log.md.",
     ),
 ]
 Sequence = Annotated[int | None, Query(ge=0, le=SEQUENCE_MAX)]

@@ -91,7 +91,7 @@ def own_names() -> frozenset[str]:
 def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
     """Return True if a Host header is an IP address, localhost, or one of the names in `hosts`.
 
-    An attacker cannot serve a website under any of these names.
+    An attacker cannot serve a website under such a name.
     """
     if len(host) > limits.HOST_CHARACTERS_MAX:
         return False

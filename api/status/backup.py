@@ -2,7 +2,7 @@
 
 The page's own process does not read the files of the gateway. The program that starts the page
 provides the command, and lists the files that the command reads. A download is offered only if this
-process has permission to read all of these files.
+process has permission to read every listed file.
 """
 
 import asyncio

@@ -28,7 +28,7 @@ async def consequences_of(
 
     Args:
         observer: queries the broker.
-        command: `ban` or `kick`; other commands affect none of these clients.
+        command: `ban` or `kick`; other commands affect no own client.
         fields: the values in the form: `client_id`, or `kind` and `value`.
     """
     sentences = {"ban": STOPPED_BY_BAN, "kick": _OF_KICK}.get(command)

@@ -28,7 +28,7 @@ def positions(events: DataFrame) -> DataFrame:
 def wrong_positions(places: DataFrame) -> DataFrame:
     """Find queue positions that were used twice, out of order, or for two messages.
 
-    Return one finding of the audit check `delivery` for each of these positions.
+    Return one finding of the audit check `delivery` for each such position.
     """
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))

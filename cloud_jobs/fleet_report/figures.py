@@ -218,7 +218,7 @@ def not_delivered_sql(days: list[datetime.date]) -> str:
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
     """Return the days to show: at most `days`, up to the last day with events.
 
-    The result begins with the first of these days that has events.
+    Days before the first event in this range are left out.
     """
     # Days in the future come from a broken clock and are ignored.
     tomorrow = now.date() + datetime.timedelta(days=1)

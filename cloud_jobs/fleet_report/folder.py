@@ -52,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Rows for the pages of a few gateways. The curves of these gateways are read in one query."""
+    """Rows for the pages of the gateways whose curves one query reads."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]

@@ -36,7 +36,7 @@ _LATEST: Final[dict[str, tuple[tuple[str, ...], dict[str, str]]]] = {
     "end_sequence": (("session_ended",), {"ended": "time", "end_reason": "reason"}),
 }  # fmt: skip
 """Sources of copied columns: for each sequence column, the kinds of events, and the columns copied
-from the latest of these events."""
+from the latest such event."""
 LATEST: Final = {
     column: sequence for sequence, (_, columns) in _LATEST.items() for column in columns
 }

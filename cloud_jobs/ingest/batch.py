@@ -221,7 +221,7 @@ class Batch:
         parts = split(files.with_events, {one.gateway for one in found.overlapping}, before)
         plain = staged.without(gateways=parts.odd)
         if parts.odd:
-            # Duplicates of these gateways are searched among committed events.
+            # Duplicates from such gateways are searched among committed events.
             self._commit_events(found)
         with records_in(tables, number, plain, parts) as records:
             readings_new = self._commit_contents(found, records, parts)

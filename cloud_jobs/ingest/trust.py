@@ -97,7 +97,7 @@ def new_keys(
     found: list[GatewayKey] = []
     for gateway, pin in pinned.items():
         found += _changed(gateway, pin, rows.get(gateway, []))
-    # A folder may be named after one of these gateways. A first key is not accepted from the folder
+    # A folder may be named after a known gateway. A first key is not accepted from the folder
     # of another gateway.
     names = {file.gateway for file in files} | set(rows) | set(pinned)
     candidates = sorted(files, key=lambda file: (file.segment, file.name))

@@ -26,7 +26,7 @@ S3_SCHEMES: Final = frozenset({"s3", "s3a"})
 PACKAGE: Final = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 EXCLUDES: Final = ",".join(
-    # PySpark contains all of these. A second copy on the class path can only cause conflicts.
+    # PySpark contains all excluded ones. A second copy on the class path can only cause conflicts.
     f"{group}:*"
     for group in (
         "com.fasterxml.jackson.*",

@@ -1,6 +1,6 @@
 """Columns of the ingested tables: name, type and meaning, in the order of the tables.
 
-Every transformation ends with a `select` of one of these lists. A column that is missing, doubled
+Every transformation ends with a `select` of a list defined here. A column that is missing, doubled
 or of the wrong type therefore fails where it is created, not where it is read. Keys come first:
 Delta stores the minimum and maximum of the first 32 columns of a file, and queries skip files by
 them.

@@ -18,7 +18,7 @@ class Tls(Section):
         "certificate": "PEM file of the server's certificate and its intermediate certificates.",
         "key": "PEM file of the private key, which no other user may read.",
         "ca": "PEM file of the authorities that are trusted for client certificates.",
-        "crl": "PEM file of the revocation lists of these authorities.",
+        "crl": "PEM file of the authorities' revocation lists.",
         "client_certificates": "Requirement for client certificates.",
         "username": "Field of a client's certificate that is used as the user name.",
         "min_version": "Oldest TLS version that is accepted.",

@@ -1,4 +1,4 @@
-"""`docs/security.md` names at least one test for each threat, and all of these tests exist."""
+"""`docs/security.md` names at least one test for each threat, and every named test exists."""
 
 import re
 from pathlib import Path

@@ -114,7 +114,7 @@ NAMES_OF_OTHERS = {"DATAGRAMS_AT_ONCE_MAX"}
 
 # This file contains the words.
 WITH_THE_WORDS = Path("tests/architecture/test_tidy.py")
-# A string after one of these tokens is a separate statement: a docstring.
+# A string after such a token is a separate statement: a docstring.
 STATEMENT_BEGINS = (tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 
 

@@ -97,7 +97,7 @@ def sealed(
     checksum: bool = True,
     seed: bytes | None = None,
 ) -> Segment:
-    """Return a segment of these lines (events, or bytes with their line end).
+    """Return a segment that consists of `lines` (events, or bytes with their line end).
 
     `header` and `footer` replace single fields. The footer's sha256 matches the lines unless it is
     replaced. `seed` is the seed of the private key that signs the segment, before `footer` replaces

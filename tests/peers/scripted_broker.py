@@ -1,7 +1,7 @@
 """A broker that decodes packets with `gateway.broker.wire` and answers each as its script states.
 
 `ScriptedBroker` has the sockets and the answers of a well-behaved broker. A test's script overrides
-some of these answers. Scripts that whole rooms of tests use are classes:
+some of its answers. Scripts that whole rooms of tests use are classes:
 `tests.tools.bench.lying_broker` forwards and lies, `tests.bridge.silent_broker` leaves each answer
 to the test, `tests.bridge.session_broker` keeps sessions.
 """

@@ -1,7 +1,7 @@
 """`make kill` kills the broker with SIGKILL thousands of times under load, with a progress bar and
 counts.
 
-make kill KILLS=2000                          the broker of these sources
+make kill KILLS=2000                          the broker of this checkout
 make kill SEED=4711                           the random numbers of an earlier run
 make kill ARGUMENTS=--compiled                the compiled build
 """

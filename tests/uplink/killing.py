@@ -103,7 +103,7 @@ class Campaign:
         self.kills: Counter[str] = Counter()
         self.proxy: CuttingProxy | None = None
         self.repeated = RepeatedExchanges(protocol)
-        """Repeats by the upstream broker, which is at fault for duplicates of these messages."""
+        """Repeats by the upstream broker, which is at fault for the duplicates."""
         self._victims = victims
         self._cuts_wanted = cuts
         self._section = f"protocol = {protocol}"

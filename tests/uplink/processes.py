@@ -1,4 +1,4 @@
-"""The uplink of these sources as a process of its own, and its log lines about connections."""
+"""The uplink of this checkout as a process of its own, and its log lines about connections."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""The whole uplink between two brokers of these sources, and with Mosquitto."""
+"""The whole uplink between two brokers of this checkout, and with Mosquitto."""
 
 import asyncio
 import contextlib

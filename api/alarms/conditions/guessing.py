@@ -1,7 +1,7 @@
 """Detection of password guessing: too many wrong passwords within the last hour.
 
 The broker only reports the total since its start. The number of failed logins in the last hour is
-the difference between two of these totals. This module does no I/O.
+the difference between two totals. This module does no I/O.
 """
 
 from collections import deque

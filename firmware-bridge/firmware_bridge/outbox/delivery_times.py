@@ -29,7 +29,7 @@ class DeliveryTimes:
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:
         """Record when the readings in stored batches arrived.
 
-        `last_number` is the row number of the last of these readings.
+        `last_number` is the row number of the last reading in `batches`.
         """
         first = last_number + 1 - sum(len(each.publications) for each in batches)
         for batch in batches:

@@ -204,7 +204,7 @@ class Outbox:
     async def lose_session(self) -> None:
         """Abandon the session and all its exchanges, and wait until this is durable.
 
-        The readings of these exchanges will be published again in a new session.
+        The readings of abandoned exchanges will be published again in a new session.
         """
         self._session.give_up()
         self._committer.hurry()

@@ -57,7 +57,7 @@ class Core:
         self.deferred: dict[Connection, None] = {}
         """Connections with a deferred PUBLISH: rules/deliver/defer.py."""
         self.deferred_open_count = PUT_OFF_CONNECTIONS_MAX
-        """How many of these connections were open when they were last counted."""
+        """Number of open connections in `deferred` when they were last counted."""
         self.slowing: dict[Session, None] = {}
         """Sessions that slow down their publishers: rules/deliver/backpressure.py."""
         self.asked: dict[Connection, Asked] = {}

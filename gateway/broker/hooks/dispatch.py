@@ -69,7 +69,7 @@ class Hooks:
         self._statistics = broker.statistics
         self._held_back: deque[tuple[int, Weighed]] = deque()
         self._queue: SimpleQueue[list[Weighed] | None] = SimpleQueue()
-        # Each of these four counters is written by only one thread.
+        # Each of the four counters is written by only one thread.
         self._accepted = 0
         self._accepted_bytes = 0
         self._done = 0

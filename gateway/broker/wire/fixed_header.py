@@ -104,7 +104,7 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
     expected = _QOS_1 if kind in (PUBREL, SUBSCRIBE, UNSUBSCRIBE) else 0
     if flags == expected:
         return
-    # MQTT 3.1 (section 2.1) allows a DUP flag in repeated packets of these three types
+    # MQTT 3.1 (section 2.1) allows a DUP flag in repeated PUBREL, SUBSCRIBE and UNSUBSCRIBE packets
     if version == MQTT_3_1 and expected and flags == expected | _DUP:
         return
     raise Malformed(

@@ -41,7 +41,7 @@ def configuration_with(
 ) -> Configuration:
     """Read the configuration as if some files in `conf.d/` had other contents.
 
-    `replaced` maps the names of these files to their contents, or to None for a removed file.
+    `replaced` maps file names to their contents, or to None for a removed file.
     Raises ConfigurationError if the resulting configuration is invalid.
     """
     overrides = {"gateway.data_dir": data_dir}

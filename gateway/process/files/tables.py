@@ -14,7 +14,7 @@ NOT_FOR_TABLES: Final = ("pandas", "numpy")
 
 @contextmanager
 def _absent(names: tuple[str, ...]) -> Iterator[None]:
-    """Make imports of these modules fail within this context, unless they are imported already."""
+    """Make imports of the modules `names` fail within this context, unless already imported."""
     hidden = [name for name in names if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]  # what `import` takes for absent

@@ -43,7 +43,7 @@ class Step:
         """Check the acknowledgements at byte `position` of `data`. Return how many are accepted.
 
         The number to check is at most `count`, the number of open messages, and the rest of the
-        current block. Either all of these acknowledgements are accepted, or none.
+        current block. Either all acknowledgements to check are accepted, or none.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)

@@ -98,7 +98,7 @@ def test_without_a_path_nothing_is_kept() -> None:
 
 
 def test_a_file_that_is_closed_during_a_write_is_closed_after_it(tmp_path: Path) -> None:
-    # Without the lock SQLite ends the process within some of these rounds.
+    # Without the lock SQLite ends the process within some rounds.
     many = [replace(LOST, subject=f"port {number}") for number in range(300)]
     for _ in range(20):
         store, _ = opened(tmp_path / "alarms.db")

@@ -1,4 +1,4 @@
-"""`oncegate bridge` of these sources as a process of its own, and the number of readings in its
+"""`oncegate bridge` of this checkout as a process of its own, and the number of readings in its
 outbox."""
 
 import contextlib

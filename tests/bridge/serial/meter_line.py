@@ -56,7 +56,7 @@ def port_with(terminal: Terminal, settings: Meters) -> PortSettings:
 async def asked_line(
     terminal: Terminal, broker_port: int, settings: Meters
 ) -> AsyncIterator[tuple[MeterLine, ControlRoom]]:
-    """Run a bridge with one port of these settings, and yield the meters' end of its line."""
+    """Run a bridge whose only port has `settings`. Yield the meters' end of its line."""
     directory = terminal.link.parent / "data"
     bridge = settings_of(directory, broker_port, port_with(terminal, settings))
     async with running_bridge(bridge) as room:

@@ -56,7 +56,7 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
         "queues_slow",
         "quotas",  # see test_quotas.py
         "when_full_of",
-        # None is the default of these limits.
+        # The default of the next three limits is None.
         "await_rel_timeout_seconds",
         "retry_interval_seconds",
         "max_session_expiry_seconds",

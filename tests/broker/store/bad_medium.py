@@ -21,7 +21,7 @@ class BadMedium:
         monkeypatch.setattr("gateway.broker.store.medium.READ_RETRY_SECONDS", 0.0)
 
     def fail(self, path: Path, first: int, end: int) -> None:
-        """Make every read of these bytes of a file fail from now on."""
+        """Make reads of the file's bytes from `first` to `end` fail from now on."""
         self._bad.setdefault(path.stat().st_ino, []).append(range(first, end))
 
     def heal(self) -> None:

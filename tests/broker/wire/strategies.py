@@ -80,7 +80,7 @@ ANSWER = "reason_string user_properties"
 
 @st.composite
 def properties_of(draw: st.DrawFn, names: str, authentication: bool = False) -> Properties | None:
-    """Draw a subset of these properties; an empty subset is None, as the decoder returns it."""
+    """Draw a subset of the properties `names`, or None for an empty one, as the decoder does."""
     made = Properties()
     empty = Properties()
     for name in draw(st.lists(st.sampled_from(names.split()), unique=True)):

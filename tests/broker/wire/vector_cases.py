@@ -18,7 +18,7 @@ Case = tuple[Vector, int, Sender]
 
 
 def cases(vectors: list[Vector], *kinds: int) -> list[object]:
-    """Return the test cases of a table; if `kinds` are given, only those of these packet types."""
+    """Return the test cases of a table. `kinds` limits them to some packet types."""
     return [
         pytest.param((vector, version, sender), id=f"{vector.name}, {version}, {sender}")
         for vector in vectors

@@ -28,7 +28,7 @@ SECONDS = (0.0, 1763715105.123456, 0.0000009, 1e9 + 1e-7, 253402300799.0, 12.999
 
 
 def records() -> list[dict[str, Any]]:
-    """Return records with each of these values, combined with the next values of the others."""
+    """Return records with each given value, combined with the next values of the others."""
     return [
         {
             "gateway": "gw-1", "store": "5", "message": None if n % 11 == 0 else n,

@@ -15,7 +15,7 @@ KEPT_SECONDS = 600
 
 
 class Level(IntEnum):
-    """The version of MQTT as CONNECT encodes it. All of these libraries use the same codes."""
+    """The version of MQTT as CONNECT encodes it. All tested libraries use the same codes."""
 
     MQTT_3_1 = 3
     MQTT_3_1_1 = 4

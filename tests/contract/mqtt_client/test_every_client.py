@@ -188,7 +188,7 @@ async def test_each_message_goes_to_one_of_the_clients_that_share_a_subscription
     shared_out = [int((await worker.take()).payload) for worker in workers for _ in range(5)]
     assert sorted(shared_out) == list(range(10))
     await workers[0].stop()
-    # Otherwise it may receive one of these messages, which the other worker then gets out of order.
+    # Otherwise it may receive such a message, which the other worker then gets out of order.
     await cast.ended("worker0")
     for number in (10, 11):
         await publisher.publish(topic, b"%d" % number, qos=1)

@@ -144,7 +144,7 @@ class Life:
     def seal(
         self, events: list[Event], readings: list[Reading], *, last_line: bytes | None = None
     ) -> Made:
-        """Seal a segment of these events. `last_line` replaces the line of the last event."""
+        """Seal a segment of `events`. `last_line` replaces the line of the last event."""
         lines: list[Event | bytes] = []
         held_ms, times = {}, []
         for number, event in enumerate(events, self.sequence):

@@ -62,7 +62,7 @@ def stopping_the_timer(check: Callable[[bytes], None]) -> Callable[[bytes], None
 
 
 def modules_outside(rooms: tuple[str, ...]) -> Iterator[str]:
-    """Yield the modules of our packages that are in none of these rooms."""
+    """Yield the modules of our packages that are outside the given rooms."""
     for package, folder in PACKAGES.items():
         for path in folder.rglob("*.py"):
             parts = path.relative_to(folder).with_suffix("").parts

@@ -36,10 +36,10 @@ class Faults:
     """The duration of an fsync: some milliseconds on an SD card."""
 
     read_fails: list[ReadFault] = field(default_factory=list)
-    """Reads of these bytes fail with EIO.
+    """Ranges of bytes whose reads fail with EIO.
 
-    The kernel reads ahead and in pages, so a read that begins before them is short, as from a real
-    disk.
+    The kernel reads ahead and in pages, so a read that begins before a range is short, as from a
+    real disk.
     """
 
     write_fails: str = ""

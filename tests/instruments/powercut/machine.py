@@ -52,7 +52,7 @@ FAULTS: dict[str, dict[str, object]] = {
 """Temporary faults of a disk, by name.
 
 SQLite treats a short write as a full disk, and an unreadable page as damage. So database files have
-no fault of these kinds.
+no such fault.
 """
 
 FAULT_SECONDS = (0.02, 0.4)
@@ -143,7 +143,7 @@ class Machine:
         return True
 
     def arm(self, dice: random.Random, instants: tuple[tuple[str, int], ...]) -> None:
-        """Arm a power cut at one of these moments."""
+        """Arm a power cut at a random moment of `instants`."""
         instant, count_max = dice.choice(instants)
         self.disk.arm(instant, dice.randint(1, count_max), dice.uniform(*SECONDS_BEFORE_CUT))
 

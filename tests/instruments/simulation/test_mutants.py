@@ -1,4 +1,4 @@
-"""The simulation can fail: it catches a broker with any of these mistakes.
+"""The simulation can fail: it catches every mutant, a broker with one mistake.
 
 These tests need plain Python, because compiled functions cannot be replaced.
 """

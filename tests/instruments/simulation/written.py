@@ -2,7 +2,7 @@
 
 The broker's state at the end of its last turn is compared with the state that the next run finds:
 retained QoS 0 messages, and deliveries with a received PUBACK or PUBCOMP. A power cut may lose the
-last second of these.
+last second of changes.
 """
 
 from gateway.broker.core.state import State

@@ -138,7 +138,7 @@ class PasswordFile:
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
         """Return the hashes to check a password against, and the user's own hash.
 
-        The own hash is one of these hashes, or None for an unknown user. The hashes are of the same
+        The own hash is among the hashes, or None for an unknown user. The hashes are of the same
         kinds for every name, so that the time taken does not reveal which names exist.
         """
         entry = self._entries.get(username)

@@ -108,7 +108,7 @@ class PatternTree:
         """Add a pattern without placeholders. The pattern None matches all topics.
 
         Patterns must be added in ascending order of `number`. `kinds` has one bit for each kind of
-        action, and a search tests one of these bits.
+        action, and a search tests the bit of one kind.
         """
         self.size += 1
         if pattern is None:

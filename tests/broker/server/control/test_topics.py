@@ -18,7 +18,7 @@ async def listed(broker: Broker, **request: Any) -> dict[str, Any]:
 
 
 async def broker_with(start: Start, *packets: bytes) -> Broker:
-    """Start a broker, and wait until it has acknowledged each of these QoS 1 packets."""
+    """Start a broker, and wait until it has acknowledged every QoS 1 packet of `packets`."""
     broker = await start({})
     client = await log_in(broker, "attic")
     for packet in packets:

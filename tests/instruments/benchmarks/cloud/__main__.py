@@ -47,7 +47,7 @@ TURNS = 2
 PLACES_PART = 4
 """Each place ingests all events divided by this number, twice."""
 GROWTH = (100, 10)
-"""Small segments are ingested into tables with all events divided by each of these numbers.
+"""Small segments are ingested into tables with all events, divided by each number here.
 
 They are ingested once more at the end.
 """

@@ -77,7 +77,7 @@ class Allowance:
     connections: int = 0
     """Connections that are open at the same time."""
     handshakes: int = 0
-    """How many of these connections use TLS."""
+    """Number of TLS connections among them."""
     slow_readers: int = 0
     sessions: int = 0
     """Sessions that the attack leaves behind."""
