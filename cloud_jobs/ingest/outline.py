@@ -1,7 +1,7 @@
 """Outline of a staged file: a summary of its messages and readings for the driver.
 
 The outlines of a batch show which files cannot contain a message or a reading twice. The readings
-of these files need no join and no sort. An outline also contains events of incomplete messages: a
+from such files need no join and no sort. An outline also contains events of incomplete messages: a
 `message_held` without its `message_released`, or the reverse. Numbers are stored as ranges, because
 consecutive messages and frames nearly always have consecutive numbers.
 """

@@ -218,9 +218,9 @@ CLOCK_CORRECTIONS: Final = schema_of(
 )
 """One row per segment that was written while the clock was not synchronised, or several if the
 clock was set within the segment. `offset_ms` must be added to the times of the row's events. It is
-null if not known; `time_quality` is then `unknown`, otherwise `corrected`. `day` is the corrected UTC
-day of the segment's first event, `written_day` its day in `events`, and `day_before` the value of
-`day` before `batch` changed the row."""
+null if not known; `time_quality` is then `unknown`, otherwise `corrected`. `day` is the corrected
+UTC day of the segment's first event, `written_day` its day in `events`, and `day_before` the value
+of `day` before `batch` changed the row."""
 
 GOLD_TABLES: Final[dict[str, StructType]] = {
     "clock_corrections": CLOCK_CORRECTIONS,

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from gateway.process.files.private import PREFIXES_OF_OURS
+
 IDENTITY: Final = ("gateway-id", "log/signing-key", "log/signing-key.pub")
 """Files with the gateway's id and signing key. Each tenant has its own signing key."""
 TENANTS: Final = "tenants"
 
 _FOLDERS: Final = frozenset({"journal", "log", "history", "bridge", "uplink"})
 _FILES: Final = frozenset({"decoy-key"})
-_PREFIXES: Final = ("broker.", "outbox.db", "bridge.", "upload.", "uplink.")
 _LEFT_OUT_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/lock")
 """Endings of locks, sockets, partly written files, and SQLite's shared memory."""
 
@@ -35,7 +36,7 @@ def is_data(path: str) -> bool:
 
 def is_top_of_data(name: str) -> bool:
     """Return True if a file or folder directly in the data directory belongs to the data."""
-    return name in _FOLDERS or name in _FILES or name.startswith(_PREFIXES)
+    return name in _FOLDERS or name in _FILES or name.startswith(PREFIXES_OF_OURS)
 
 
 def is_set_aside(path: str) -> bool:

@@ -89,7 +89,7 @@ class Connection:
         self.receiving = 0
         """Number of QoS 1 and 2 messages received without their last acknowledgement."""
         self.received = 0
-        """Number of these messages whose last acknowledgement waits for the current batch."""
+        """Number of such messages whose last acknowledgement waits for the current batch."""
         self.maximum_packet_size_bytes = 0
         self.topic_alias_maximum = 0
         self.wants_problem_information = True

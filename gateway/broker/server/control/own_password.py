@@ -5,12 +5,46 @@ attacker who controls the status page does not know the password. Without it, th
 change users or tokens.
 """
 
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
 
 from gateway.broker.access.logins.proven import Proven
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
+
+CHANGES_WAITING_MAX: Final = 4
+"""Maximum number of waiting changes of one file. Each hashes a password, which takes a tenth of a
+second of CPU time."""
+
+
+class ConfirmedChanges:
+    """Admits changes of one file, one after another, each with the administrator's own password."""
+
+    def __init__(self, authentications: Authentications, what: str) -> None:
+        """Set what is changed: `what` is a noun for error messages, such as "users"."""
+        self._authentications = authentications
+        self._what = what
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    @asynccontextmanager
+    async def turn(self, request: dict[str, Any]) -> AsyncIterator[None]:
+        """Wait for earlier changes, and check the password in `request`; then the caller may write.
+
+        Raises Refused if too many changes wait, or if `confirm` refuses the request.
+        """
+        if self._waiting >= CHANGES_WAITING_MAX:
+            raise Refused("busy", f"other {self._what} are being changed: try again in a moment")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                await confirm(self._authentications, request, self._what)
+                yield
+        finally:
+            self._waiting -= 1
 
 
 async def confirm(authentications: Authentications, request: dict[str, Any], what: str) -> None:

@@ -9,9 +9,9 @@ import asyncio
 import datetime
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from gateway.broker.server.control.own_password import confirm
+from gateway.broker.server.control.own_password import ConfirmedChanges
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.configuration import Configuration
@@ -25,9 +25,6 @@ from gateway.process.files.token_file import (
     write_tokens,
 )
 
-CHANGES_WAITING_MAX: Final = 4
-"""Maximum number of waiting changes. Each checks a password, which takes CPU time."""
-
 Request = dict[str, Any]
 Result = TypeVar("Result")
 
@@ -37,9 +34,7 @@ class TokenChanges:
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
-        self._authentications = authentications
-        self._turn = asyncio.Lock()
-        self._waiting = 0
+        self._changes = ConfirmedChanges(authentications, "tokens")
         self.configuration: Configuration | None = None
         """The current configuration, or None before the start."""
 
@@ -98,16 +93,10 @@ class TokenChanges:
         path = None if self.configuration is None else self.configuration.api.tokens_file
         if path is None:
             raise Refused("read_only", "no file of tokens is configured: [api] tokens_file")
-        if self._waiting >= CHANGES_WAITING_MAX:
-            raise Refused("busy", "other tokens are being changed: try again in a moment")
-        self._waiting += 1
-        try:
-            async with self._turn:
-                await confirm(self._authentications, request, "tokens")
+        async with self._changes.turn(request):
+            try:
                 return await asyncio.to_thread(change, path)
-        except OSError as error:
-            raise Refused("read_only", f"{path}: {line_of(error)}") from None
-        except TokensFileError as error:
-            raise Refused("invalid", str(error)) from None
-        finally:
-            self._waiting -= 1
+            except OSError as error:
+                raise Refused("read_only", f"{path}: {line_of(error)}") from None
+            except TokensFileError as error:
+                raise Refused("invalid", str(error)) from None

@@ -13,15 +13,12 @@ from typing import Any, Final
 from gateway.broker.access.errors import AccessFileError
 from gateway.broker.access.passwords.file import remove_user, set_password
 from gateway.broker.access.users.file import FileUsers
-from gateway.broker.server.control.own_password import confirm
+from gateway.broker.server.control.own_password import ConfirmedChanges
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.configuration import Configuration
 from gateway.process.files.disk_errors import line_of
 
-CHANGES_WAITING_MAX: Final = 4
-"""Maximum number of waiting changes. Each hashes a password, which takes a tenth of a second of CPU
-time."""
 SECRETS: Final = frozenset({"password", "own_password"})
 """Arguments that are left out of log lines and events."""
 
@@ -37,8 +34,7 @@ class UserChanges:
         """Set the dependencies. `reload` reads the configuration and its files again."""
         self._authentications = authentications
         self._reload = reload
-        self._turn = asyncio.Lock()
-        self._waiting = 0
+        self._changes = ConfirmedChanges(authentications, "users")
         self.configuration: Configuration | None = None
         """The current configuration, or None before the start."""
 
@@ -77,21 +73,14 @@ class UserChanges:
         self, request: Request, username: str, change: Callable[[Path], bool]
     ) -> bool:
         path = self._file_for(username)
-        if self._waiting >= CHANGES_WAITING_MAX:
-            raise Refused("busy", "other users are being changed: try again in a moment")
-        self._waiting += 1
-        try:
-            async with self._turn:
-                await confirm(self._authentications, request, "users")
-                try:
-                    is_changed = await asyncio.to_thread(change, path)
-                except OSError as error:
-                    raise Refused("read_only", f"{path}: {line_of(error)}") from None
-                except (AccessFileError, UnicodeEncodeError) as error:
-                    raise Refused("invalid", str(error)) from None
-                self._reload()
-        finally:
-            self._waiting -= 1
+        async with self._changes.turn(request):
+            try:
+                is_changed = await asyncio.to_thread(change, path)
+            except OSError as error:
+                raise Refused("read_only", f"{path}: {line_of(error)}") from None
+            except (AccessFileError, UnicodeEncodeError) as error:
+                raise Refused("invalid", str(error)) from None
+            self._reload()
         return is_changed
 
     def _file_for(self, username: str) -> Path:

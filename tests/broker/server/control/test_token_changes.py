@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.broker.server.control import token_changes
+from gateway.broker.server.control import own_password
 from gateway.process.files.token_file import digest_of, read_tokens
 from tests.broker.server.control.test_operating import BEN, ask
 from tests.broker.server.control.test_user_changes import OWN, code, done, site_of
@@ -57,7 +57,7 @@ async def test_without_the_own_password_or_the_right_no_token_is_added(
             assert await code(tmp_path, "add_token", **given) == expected, change
         assert await code(tmp_path, "remove_token", name="none") == "not_found"
         assert (tmp_path / "tokens").read_bytes() == before
-        monkeypatch.setattr(token_changes, "CHANGES_WAITING_MAX", 0)
+        monkeypatch.setattr(own_password, "CHANGES_WAITING_MAX", 0)
         assert await code(tmp_path, "add_token", **ADDED) == "busy"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.broker.access.passwords.file import PasswordFile, set_password
-from gateway.broker.server.control import user_changes
+from gateway.broker.server.control import own_password
 from tests.broker.server.control.test_operating import BEN, PAGE, ask, written
 from tests.broker.server.control.test_user_list import CARL
 from tests.broker.server.reloading_broker import reloading_broker
@@ -84,7 +84,7 @@ async def test_without_the_own_password_or_the_right_nothing_changes(
         assert await code(tmp_path, "remove_user", user="carl") == "refused"
         assert await code(tmp_path, "remove_user", user="nobody-here") == "not_found"
         assert (tmp_path / "passwords").read_bytes() == before
-        monkeypatch.setattr(user_changes, "CHANGES_WAITING_MAX", 0)
+        monkeypatch.setattr(own_password, "CHANGES_WAITING_MAX", 0)
         assert await code(tmp_path, "set_password", **dora) == "busy"
 
 
