@@ -57,6 +57,7 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
             or received.qos > limits.maximum_qos
             or len(received.topic) >= limits.max_topic_levels
         ):
+            # Only packets that can fail a check: a call for every packet costs plain Python time.
             # First, because the topic alias of a deferred packet counts too.
             violation = admission.violation_of(core, connection, received)
             if violation is not None:

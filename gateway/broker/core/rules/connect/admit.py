@@ -15,7 +15,6 @@ from gateway.broker.core.records.kinds import CloseReason, EndReason, WillClearR
 from gateway.broker.core.rules.connect import disconnect, refuse, session_places
 from gateway.broker.core.rules.deliver import backpressure, deliver
 from gateway.broker.core.rules.publish import full_disk
-from gateway.broker.core.rules.publish.full_disk import DISK_FULL
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
 from gateway.broker.core.sessions.message import Will
 from gateway.broker.core.sessions.session import EXPIRY_NEVER, Session
@@ -48,7 +47,7 @@ def admit(
         refuse.refuse(core, connection, NOT_AUTHORIZED, "client_id_of_another_user")
         return None
     if before is None and full_disk.refuses(core, packet, connection.session_expiry_seconds):
-        refuse.refuse(core, connection, QUOTA_EXCEEDED, DISK_FULL)
+        refuse.refuse(core, connection, QUOTA_EXCEEDED, full_disk.DISK_FULL)
         return None
     is_clean = not full_disk.is_persistent(packet, connection.session_expiry_seconds)
     code, limit = session_places.refusal_of(core, connection, before, now, is_clean)

@@ -12,7 +12,6 @@ from gateway.broker.core.effects import PageRequest
 from gateway.broker.core.limits import QUEUE_PAGE_MESSAGES, QUEUED_BYTES
 from gateway.broker.core.records.kinds import DropReason, Observation
 from gateway.broker.core.rules.deliver import backpressure, defer
-from gateway.broker.core.rules.deliver.backpressure import takes_beyond
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.message import QOS, Delivery, DeliveryState, Message
 from gateway.broker.core.sessions.session import MemoryQueues, Session
@@ -103,7 +102,11 @@ def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bo
         # QoS 1 and 2 were checked before they were acknowledged: `full_queues`.
         return flags & QOS > 0
     if session.when_full is WhenFull.SLOW:
-        return session.slows and flags & QOS > 0 and takes_beyond(session, size_bytes, core.limits)
+        return (
+            session.slows
+            and flags & QOS > 0
+            and backpressure.takes_beyond(session, size_bytes, core.limits)
+        )
     while session.queued_count and not session.has_room(core.limits, size_bytes):
         if not _displace(core, session):
             break
