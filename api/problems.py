@@ -48,8 +48,8 @@ _MEND_OF_CODE: Final = {
     "wrong_password": "Enter the password with which you log in.",
     "read_only": "Use `oncegate passwd` or `oncegate api-token` on the gateway. To change users or "
     "tokens here, keep their file where the broker may write, such as its data directory.",
-    "unavailable": "Restart it where it was started: stop `oncegate up` with Ctrl-C and start it "
-    "again, or restart the container.",
+    "unavailable": "In its terminal, stop `oncegate up` with Ctrl-C and start it again. A "
+    "container is restarted by its engine.",
     "busy": "Try again in a moment.",
     "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
     "oncegate-bridge` shows why it stopped.",
