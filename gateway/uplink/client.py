@@ -1,13 +1,13 @@
-"""The uplink's gmqtt client: one connection of one of the uplink's two sessions.
+"""The uplink's gmqtt client: one connection to one of the two brokers.
 
 gmqtt connects, keeps the connection alive, and resends unacknowledged packets from its storage. The
-storage is the store's queue for this broker:
+storage is the uplink's queue of messages for this broker:
 
 | gmqtt calls | when | effect |
 |---|---|---|
-| `get_all` | the broker has the session | returns everything in flight, PUBRELs first |
-| `push_message` | PUBREC | the exchange's next state, durable before PUBREL is sent |
-| `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the end of the exchange |
+| `get_all` | the broker has the session | returns all packets in flight, PUBRELs first |
+| `push_message` | PUBREC | the exchange's next state becomes durable, then PUBREL is sent |
+| `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the exchange ends |
 | `clear` | the broker does not have the session | none, because the link decides |
 
 `gateway.broker.wire` decodes each packet before gmqtt does. Thus a malformed packet closes the
@@ -77,8 +77,8 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
     def push_message(self, mid: int, raw_package: bytes) -> None:
         """Process a PUBREC.
 
-        `raw_package`, which is the PUBREL, is ignored. The PUBREL is created again when it may be
-        sent.
+        `raw_package` is gmqtt's PUBREL, which is ignored. The uplink creates its own PUBREL and
+        sends it after the next commit.
         """
         self._pass_answer()
 
@@ -186,7 +186,12 @@ class UplinkClient(SessionClient):
         return connection
 
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
-        """Close the connection before it buffers a packet that declares too large a length."""
+        """Pass received data to gmqtt.
+
+        Close the connection if a packet declares a length above the limit.
+
+        The connection is closed before gmqtt buffers the whole packet.
+        """
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:
             self._end(f"a packet of more than {self._packet_bytes_max} bytes")

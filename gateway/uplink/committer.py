@@ -2,10 +2,10 @@
 
 `QueueCommitter` defines the order for messages that are sent. For received messages it is:
 
-| sent | after this is durable |
+| the broker that sent the message gets | after the commit of |
 |---|---|
-| PUBREC, PUBACK to the sending side | the message, and at QoS 2 its packet identifier |
-| PUBCOMP to that side | that the packet identifier is free again |
+| PUBREC, PUBACK | the message, and at QoS 2 its packet identifier |
+| PUBCOMP | the removal of the packet identifier |
 """
 
 import asyncio
@@ -64,17 +64,23 @@ class Committer(QueueCommitter[Signal]):
 
     @property
     def now(self) -> float:
-        """The time of the uplink's clock in seconds. It continues from the end of the last run."""
+        """The time of the uplink's own clock in seconds. After a restart, the clock continues.
+
+        It does not run while the uplink is stopped.
+        """
         return self._clock_base + time.monotonic()
 
     @property
     def has_arrivals(self) -> bool:
-        """True if received messages wait to be stored."""
+        """True if received messages are waiting to be stored."""
         return any(each.arrivals for each in self.receptions.values())
 
     @property
     def is_flooded(self) -> bool:
-        """True if more packets wait for a batch than a broker may send without responses."""
+        """True if too many received packets wait for a commit.
+
+        The limit is more than a broker may send before it gets responses.
+        """
         return len(self._signals) > SIGNALS_MAX
 
     def status(self) -> dict[str, object]:
@@ -147,7 +153,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _take_up(self, settlement: Settlement) -> None:
-        """Apply and log the effects of the processed signals that do not change database rows."""
+        """Apply the effects of the processed signals in memory, and log refusals."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()
@@ -178,5 +184,8 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _subscriptions_key(side: Side) -> str:
-    """Return the name of the property with the subscriptions at a side's broker, as JSON."""
+    """Return the key under which the database stores the subscriptions at one side's broker.
+
+    The stored value is JSON.
+    """
     return f"subscriptions_{side.name.lower()}"

@@ -27,7 +27,7 @@ def hops_of(properties: UserProperties) -> list[str]:
 
 
 def may_pass(hops: list[str], gateway_id: str) -> bool:
-    """Return True if this gateway may forward a message with these hops.
+    """Return True if this gateway may forward a message that has passed the gateways in `hops`.
 
     The message must not have passed this gateway before, and must have fewer than `HOPS_MAX` hops,
     because `with_hop` adds one.
@@ -36,7 +36,10 @@ def may_pass(hops: list[str], gateway_id: str) -> bool:
 
 
 def with_hop(properties: UserProperties, gateway_id: str) -> list[tuple[str, str]]:
-    """Return the user properties with this gateway added, as one list of hops at the end."""
+    """Return the user properties with this gateway added to the hops.
+
+    All hops are combined in one property at the end.
+    """
     given = list(properties)
     others = [each for each in given if each[0] != HOPS_PROPERTY]
     return [*others, (HOPS_PROPERTY, ",".join([*hops_of(given), gateway_id]))]

@@ -103,7 +103,10 @@ class Lane(BrokerQueue[Message]):
         return not self.waiting and not len(self.exchanges)
 
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
-        """Apply the effects of responses, and forget the refusals of completed messages."""
+        """Apply the effects of the broker's responses.
+
+        The counts of refusals are deleted for messages that are complete.
+        """
         super().settle(settlement)
         for each in settlement.completed:
             self.refusals.pop(each.number, None)

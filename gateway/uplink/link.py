@@ -1,7 +1,7 @@
 """One of the uplink's two sessions: connects, subscribes, forwards messages, and reconnects.
 
-The name of the session connects it to its data in the store
-(docs/decisions/0061-the-session-s-name-is-its-proof.md). If the broker no longer has the session,
+The data in the store belongs to the session with the stored name
+(docs/decisions/0061-the-session-s-name-is-its-proof.md). If the broker no longer has this session,
 the link abandons it and begins a session with another name.
 """
 
@@ -53,7 +53,7 @@ _VERSIONS = {4: MQTTv311, 5: MQTTv50}
 
 
 class Link:
-    """The session at one side's broker.
+    """The uplink's session at the broker of one side (local or remote).
 
     `run` never returns. When it is cancelled, it disconnects.
     """
@@ -173,10 +173,11 @@ class Link:
         self._committer.signal(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session that the broker no longer has. Return the broker's fault, or None.
+        """Abandon a session whose state at the broker is not as expected.
 
-        The broker has created an empty session with this name instead. The next connection discards
-        the empty session, so that it does not remain there unused.
+        If the broker lost the session, it has created an empty session with the same name, which
+        the next connection deletes. Return a sentence about the fault if the broker already had a
+        session with a new name, otherwise None.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -279,7 +280,10 @@ class Link:
             self._client.abort()
 
     def _answer_dropped(self, client: UplinkClient, publish: Publish) -> None:
-        """Acknowledge a message that is dropped. If the broker repeats it, it is dropped again."""
+        """Acknowledge a message that is dropped.
+
+        It is not stored, so a repeated message is dropped again.
+        """
         if publish.qos:
             answer = puback if publish.qos == 1 else pubrec
             client.send_packet(answer(publish.packet_id))

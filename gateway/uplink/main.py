@@ -22,7 +22,7 @@ QUEUE_FILE = "uplink.db"
 
 
 def _nothing() -> None:
-    """Do nothing. This is the default for callers that need no report."""
+    """Do nothing. This is the default for `ready` and `alive`."""
 
 
 async def serve(
@@ -36,11 +36,11 @@ async def serve(
     Args:
         settings: all settings of the uplink.
         stop: set to stop the uplink.
-        ready: called when the queue is open, or while it waits for space on a full disk.
+        ready: called when the queue is open, or while the uplink waits for space on a full disk.
         alive: called each second while the event loop runs and no commit hangs.
 
     Raises:
-        QueueError: the queue cannot be used. Its message is one line with the fix.
+        QueueError: the queue cannot be used. The message is one line and names the fix.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(

@@ -26,7 +26,10 @@ MQTT_5: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message to forward. `properties` are its properties, encoded without their length."""
+    """A message to forward.
+
+    `properties` are its encoded MQTT properties, without the length field.
+    """
 
     topic: str
     payload: bytes

@@ -1,8 +1,8 @@
 """Unacknowledged messages from a broker, and the packet identifiers of its open QoS 2 exchanges.
 
-This module does no I/O. A packet identifier at QoS 2 is stored from the commit with its message
-until the commit after its PUBREL. A repeated message with a stored identifier is acknowledged, but
-not stored again.
+This module does no I/O. At QoS 2, the commit that stores a message also stores its packet
+identifier. The commit after PUBREL deletes the identifier. If a message arrives again while its
+identifier is stored, it is acknowledged, but not stored again.
 """
 
 from collections import deque
@@ -32,9 +32,10 @@ class Arrival:
 
 
 class Reception:
-    """Messages received from one side. `held` are the stored packet identifiers.
+    """Messages received from the broker on one side.
 
-    `repeats` counts repeated QoS 2 messages.
+    `held` has the packet identifiers that are stored on disk. `repeats` counts repeated QoS 2
+    messages.
     """
 
     def __init__(self, held: set[int]) -> None:
@@ -48,7 +49,10 @@ class Reception:
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:
-        """Return True if a QoS 2 message is already stored or waiting, and count it as a repeat."""
+        """Return True if a QoS 2 message is already stored or waiting for a commit.
+
+        Count it as a repeat.
+        """
         if packet_id not in self.held and packet_id not in self._open_arrivals:
             return False
         self.repeats += 1
@@ -62,9 +66,10 @@ class Reception:
             self._open_arrivals.add(arrival.packet_id)
 
     def fitting(self, room_bytes: int, *, is_empty: bool) -> list[Arrival]:
-        """Return the first queued messages that fit. They stay queued until `stored` is called.
+        """Return the messages at the front of the queue that fit into `room_bytes`.
 
-        `is_empty` is True if the lane has no messages. In this case the first message always fits.
+        They stay queued until `stored` is called. If the lane has no other messages (`is_empty`),
+        the first message fits in any case.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:
@@ -75,7 +80,7 @@ class Reception:
         return taken
 
     def stored(self, taken: list[Arrival]) -> None:
-        """Remove messages from the front of the queue after the commit that stored them."""
+        """Remove messages from the front of the queue, after a commit has stored them."""
         for arrival in taken:
             self.arrivals.popleft()
             self.bytes_waiting -= arrival.message.bytes_count

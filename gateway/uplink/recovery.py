@@ -15,7 +15,10 @@ NAMES: Final = QueueNames("the uplink's queue", "uplink", "messages")
 
 
 def open_uplink_store(path: Path) -> UplinkStore:
-    """Open the database. Replace a damaged or missing file by a new one with the readable contents.
+    """Open the database.
+
+    A damaged or missing file is replaced with a new one, into which the readable contents are
+    copied.
 
     Raises:
         NoRoom: the disk is full.

@@ -57,7 +57,10 @@ class Route:
 
 
 class Routes:
-    """All routes, in the order of the file. The first route that matches a topic decides."""
+    """All routes, in the order of the configuration.
+
+    The first route that matches a topic applies.
+    """
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._from = {side: [route for route in routes if route.takes_from(side)] for side in Side}

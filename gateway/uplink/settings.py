@@ -13,11 +13,11 @@ WINDOW_MAX = 65_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A broker, and the uplink's identity at this broker.
+    """A broker's address, and the uplink's identity at this broker.
 
-    `client_id` is the first part of the session's name. `mend` names the configuration keys for
-    user name and password, for error messages. `availability_topic` is None if the connection's
-    state is not published.
+    `client_id` is the first part of the session's name. `mend` is used in error messages, and names
+    the configuration keys for user name and password. `availability_topic` is None if the
+    connection's state is not published.
     """
 
     host: str

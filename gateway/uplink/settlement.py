@@ -1,7 +1,7 @@
 """Processing of the signals from both brokers since the last batch.
 
-This module does no I/O. Signals are processed in order of arrival. The effects that depend on the
-disk are collected: changes of rows for the transaction, and packets to send after it.
+This module does no I/O. Signals are processed in order of arrival. Effects that need a commit are
+collected: row changes for the transaction, and packets to send after it.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """Signal that a session was resumed, or created under the name `session`."""
+    """Signal that a broker has resumed a session or created a new one. `session` is its name."""
 
     side: Side
     outlet: Outlet
@@ -55,7 +55,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """Signal that the broker no longer has our session, so that its exchanges cannot continue."""
+    """Signal that the broker no longer has the uplink's session, so exchanges cannot continue."""
 
     side: Side
 
@@ -71,7 +71,7 @@ class Disconnected:
 class Subscribed:
     """Signal that the broker has accepted topic filters.
 
-    `filters` is a JSON object with the QoS of each filter.
+    `filters` is a JSON object that maps each topic filter to its QoS.
     """
 
     side: Side
@@ -82,7 +82,10 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 
 
 class SideChanges(ExchangeSettlement[Message]):
-    """Changes of one batch to the messages for one side, and to the receptions from this side."""
+    """Changes that one batch makes for one side.
+
+    They concern the messages to this side's broker, and the messages received from it.
+    """
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:
         super().__init__(exchanges)
@@ -104,7 +107,7 @@ class SideChanges(ExchangeSettlement[Message]):
 class Settlement:
     """Applies signals to the lanes (messages to send) and receptions (received messages).
 
-    `paused` are the sides to pause after a refusal.
+    `paused` has the sides whose broker has refused a message. Sending to them pauses.
     """
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
@@ -120,7 +123,7 @@ class Settlement:
         return any(changes.needs_commit for changes in self.changes.values())
 
     def settle(self, signal: Signal) -> None:
-        """Process the next signal, which is an event of the connection to one broker."""
+        """Process the next signal, which is an event on the connection to one broker."""
         changes = self.changes[signal.side]
         lane, reception = self._lanes[signal.side], self._receptions[signal.side]
         match signal:

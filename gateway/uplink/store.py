@@ -1,4 +1,4 @@
-"""Database of the uplink, with tables in addition to those of every queue database."""
+"""Database of the uplink: the tables of every queue database, and the uplink's own tables."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ TABLES: Final = {Side.REMOTE: "messages_out", Side.LOCAL: "messages_in"}
 
 
 class Messages(QueueTable[Message]):
-    """Messages that are queued for one side."""
+    """Table of the messages that are queued for one side's broker."""
 
     message_type = Message
     columns = ("topic", "payload", "qos", "retain", "properties", "expires_at")
@@ -32,7 +32,7 @@ class Messages(QueueTable[Message]):
 class UplinkStore(TableDatabase):
     """The uplink's database in one file.
 
-    Methods raise the exceptions that `QueueDatabase` describes.
+    Methods can raise any exception that `QueueDatabase` describes.
     """
 
     migration_set = MIGRATION_SET
@@ -50,23 +50,30 @@ class UplinkStore(TableDatabase):
     # Packet identifiers of QoS 2 messages that a side has sent but not released
 
     def received(self, source: Side) -> set[int]:
-        """Return the packet identifiers of open QoS 2 exchanges with messages from a side."""
+        """Return the stored packet identifiers of QoS 2 messages that a side's broker sent.
+
+        Their exchanges are open, because PUBREL has not arrived.
+        """
         rows = self._connection.execute(
             "SELECT packet_id FROM received WHERE side = ?", (int(source),)
         )
         return {packet_id for (packet_id,) in rows}
 
     def note_received(self, source: Side, packet_ids: Iterable[int]) -> None:
-        """Store the packet identifiers of messages that the same transaction stores."""
+        """Store the packet identifiers of received QoS 2 messages.
+
+        The messages themselves are stored in the same transaction.
+        """
         self._connection.executemany(
             "INSERT OR IGNORE INTO received (side, packet_id) VALUES (?, ?)",
             [(int(source), packet_id) for packet_id in packet_ids],
         )
 
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
-        """Delete packet identifiers after their PUBREL.
+        """Delete packet identifiers of received messages after their PUBREL.
 
-        None deletes all, because the session is lost.
+        If `packet_ids` is None, all identifiers of this side are deleted, because the session is
+        lost.
         """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))

@@ -77,8 +77,8 @@ class SubscriptionSync:
     def _granted(self, asked: Mapping[str, int], codes: list[int]) -> dict[str, int]:
         """Return the filters that the broker has accepted.
 
-        `codes` has the reason code of each filter in `asked`. Rejected filters are requested again
-        later.
+        `codes` has one reason code for each filter in `asked`. Rejected filters are requested again
+        at the next connection.
         """
         granted = {}
         for (each, qos), code in zip(asked.items(), codes, strict=True):

@@ -1,12 +1,12 @@
 """Connection to the broker: reports the status once a second, and which events are exported.
 
-The broker may be absent, restarting or replaced. The link then retries and does not delay the
-export or the upload.
+If the broker is absent or restarting, the link retries, and does not delay the export or the
+upload.
 
 The command `exported` allows the broker to remove events from its journal. It is sent only after
-events of the broker's current boot have been sealed. The identifier of a boot is random. If a
-segment contains the identifier of the current boot, the exported events come from this broker's
-journal, and not from a journal that has been replaced since.
+events of the broker's current boot have been sealed. Each boot has a random identifier. If a sealed
+segment contains the identifier of the current boot, its events come from this broker's journal, and
+not from an earlier journal that has since been replaced.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ class ControlLink:
         self._changed.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Connect to the broker and send reports until ``stop`` is set. Then send a last report."""
+        """Connect to the broker and send reports until `stop` is set.
+
+        Then send one final report.
+        """
         while not stop.is_set():
             try:
                 await self._serve_connection(stop)

@@ -41,9 +41,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The files to restore, and the members in `elsewhere`, which are not restored.
+    """The planned restore of one backup.
 
-    Those members came from neither the data directory nor the folder of the configuration file.
+    `steps` has the files to restore. `elsewhere` has the members that are not restored, because
+    they came from neither the data directory nor the folder of the configuration file.
     """
 
     manifest: Manifest
@@ -53,21 +54,22 @@ class Plan:
 
     @property
     def has_data(self) -> bool:
-        """True if the restore replaces the whole data of the gateway."""
+        """True if the restore replaces all data of the gateway."""
         return any(step.member.part == "data" for step in self.steps)
 
     @property
     def writes(self) -> tuple[Step, ...]:
         """The steps that write a file.
 
-        The file is new or different, or the present file is moved away with the old data.
+        Steps for unchanged files are left out, unless the present file is moved away with the old
+        data.
         """
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
 
     def is_staged(self, step: Step) -> bool:
-        """Return True if the file's present version is moved away with the old data.
+        """Return True if the present file is moved away together with the old data.
 
-        The step then writes the file even if it is unchanged.
+        The restore must then write the file, even if its content is the same.
         """
         return self.has_data and step.member.place == "data" and is_set_aside(step.path)
 
@@ -123,7 +125,7 @@ def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Itera
 def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
     """Raise BackupRefused if a file that is not data would replace the gateway's data.
 
-    Only members of the parts `identity` and `data` may replace such files.
+    Only members of the parts `identity` and `data` may replace the gateway's identity and data.
     """
     inside = target.parent.resolve() / target.name
     if member.part in ("identity", "data") or not inside.is_relative_to(data_dir.resolve()):

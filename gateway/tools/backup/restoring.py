@@ -26,10 +26,10 @@ _HELD: Final = (".lock", ".sock")
 
 
 def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
-    """Restore the files of a plan. Return the suffix that replaced files now have in their names.
+    """Restore the files of a plan.
 
-    The caller must hold the locks of the data directory if the plan contains files of the identity
-    or of the data.
+    Return the suffix that was appended to the names of the replaced files. If the plan contains
+    files of the identity or of the data, the caller must hold the locks of the data directory.
 
     Raises:
         BackupRefused: if the backup has changed since the plan was made. Nothing was replaced.
@@ -80,7 +80,7 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
 
 
 def _set_data_aside(data_dir: Path, ending: str) -> None:
-    """Move the present data into one folder.
+    """Move the present data into one folder, whose name is `ending`.
 
     If the move is interrupted, the restore must be repeated.
     """
@@ -103,9 +103,9 @@ def _data_at(folder: Path) -> Iterator[Path]:
 
 
 def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
-    """Rename a staged file to its final name.
+    """Rename a file from its temporary name to its final name.
 
-    An existing file gets `ending` appended to its name.
+    If a file with the final name exists, `ending` is first appended to the old file's name.
     """
     source, path = step.base, _beside(step.path)
     if staged:

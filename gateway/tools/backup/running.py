@@ -1,7 +1,4 @@
-"""Locks of a data directory.
-
-While they are held, no program of the gateway can use the directory.
-"""
+"""Locks of a data directory, which keep all programs of the gateway from using the directory."""
 
 import contextlib
 from collections.abc import Iterator
@@ -23,15 +20,17 @@ _LOCKS: Final = {
 
 
 class StillRunning(Exception):
-    """Error raised when a program uses the data directory.
+    """Raised if a program of the gateway is still using the data directory.
 
-    The message names the program and the fix.
+    The message names the program, and how to stop it.
     """
 
 
 @contextlib.contextmanager
 def all_stopped(data_dir: Path) -> Iterator[None]:
-    """Hold the locks of all programs of a data directory, and of its tenants, within this context.
+    """Hold the locks of all programs in a data directory and its tenants' directories.
+
+    The locks are held until the `with` block ends.
 
     Raises:
         StillRunning: if a program holds its lock.

@@ -36,7 +36,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """Status, size and SHA-256 of a file that was read."""
+    """The `stat` result, size in bytes and SHA-256 of a file that was read."""
 
     status: os.stat_result
     size: int
@@ -47,8 +47,8 @@ class _Described:
 class Sources:
     """The files to back up, which the `add` methods collect.
 
-    A file of the data is read when it is added, for its SHA-256, and again by `content_of`. Any
-    other file is small: its contents are kept in memory.
+    A data file is read twice: by `add_data` for its SHA-256, and by `content_of`. All other files
+    are small, and their contents are kept in memory.
     """
 
     configuration_dir: Path | None
@@ -81,13 +81,13 @@ class Sources:
     def add_identity(self) -> None:
         """Add the files with the gateway's id and keys, if they exist.
 
-        Raises the errors of `add_named`.
+        Can raise any exception in `add_named`.
         """
         for path in identity_in(self.data_dir):
             self._add_small("identity", "data", path, self.data_dir / path, follow=False)
 
     def add_data(self) -> None:
-        """Add all files of the data. The gateway's programs must be stopped.
+        """Add all files of the gateway's data. The gateway's programs must be stopped.
 
         Raises OSError if a file cannot be read.
         """
@@ -127,11 +127,11 @@ class Sources:
         self._contents[member.name] = content
 
     def _place_of(self, file: Path) -> tuple[Place, str]:
-        """Return a file's place in the backup and its path there.
+        """Return the place of a file, and its path within this place.
 
-        The place is the data directory or the configuration's folder, if the file is in one of
-        them. If the file is in both folders, the place is the inner folder. The place of any other
-        file is `elsewhere`.
+        The place is `data` for a file in the data directory, `configuration` for a file in the
+        folder of the configuration file, and otherwise `elsewhere`. If one folder contains the
+        other, the inner folder that contains the file decides.
         """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:
@@ -145,9 +145,9 @@ class Sources:
 
 
 def _read_small(file: Path, *, follow: bool) -> tuple[bytes, os.stat_result]:
-    """Return the contents of a small file and its status.
+    """Return the contents of a small file, and its `stat` result.
 
-    Links are followed only if `follow` is set.
+    A symbolic link is followed only if `follow` is True.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:

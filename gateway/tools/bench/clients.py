@@ -127,7 +127,7 @@ class Clients:
             subscriber.connection.setblocking(False)
 
     def disconnect(self) -> None:
-        """Disconnect all clients, and delete their sessions unless the broker is gone."""
+        """Disconnect all clients, and delete their sessions if the broker can still be reached."""
         for client in self:
             client.say_goodbye()
         if not self._scenario.persistent:

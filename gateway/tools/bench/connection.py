@@ -238,9 +238,9 @@ def packet_bytes_of(data: bytearray, position: int, end: int, version: int) -> i
 
 
 def packet_of(data: bytes, version: int) -> Packet:
-    """Decode `data`, which is exactly one packet.
+    """Decode `data`, which must be exactly one packet.
 
-    Raises BenchFailed if the packet is invalid or a DISCONNECT.
+    Raises BenchFailed if the packet is invalid, or if it is a DISCONNECT.
     """
     decoder = Decoder(PACKET_BYTES_MAX, version, "client")
     packets = decoder.feed(data)

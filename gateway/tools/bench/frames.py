@@ -5,12 +5,13 @@ All messages of a scenario have the same length and only differ in a few columns
     fixed header | topic name string | packet identifier u16 (QoS 1, 2) | 0x00 (5.0) | payload
     payload:  publisher u16 | sequence u64 | filler
 
-(Integers are big-endian.) A burst is a template whose columns for identifier and sequence number
-are filled by slice assignment, in some nanoseconds per message. A received burst is correct if it
-equals the matrix that was filled with the expected numbers, which takes one memcmp.
+(Integers are big-endian.) A burst is made from a template. Slice assignments fill the columns of
+the packet identifier and of the sequence number, in some nanoseconds per message. A received burst
+is correct if it equals the matrix that is filled with the expected values, which takes one memcmp.
 
-The sequence number counts a publisher's messages from 0. Its two low bytes are the columns. The
-other bytes only change every BLOCK_MESSAGES messages, so no burst crosses the end of a block.
+The sequence number counts a publisher's messages from 0. Only its two low bytes are filled for each
+burst. The six high bytes change every BLOCK_MESSAGES messages, and no burst crosses the end of such
+a block.
 """
 
 from typing import Final
@@ -84,9 +85,10 @@ class Frames:
         return min(count, self.rows, BLOCK_MESSAGES - sequence % BLOCK_MESSAGES)
 
     def burst_of(self, sequence: int, count: int) -> memoryview:
-        """Return messages starting at `sequence`, with this publisher's own packet identifiers.
+        """Return `count` messages as bytes, with this publisher's own packet identifiers.
 
-        The view is valid until the next call. `count` must not exceed the result of `rows_of`.
+        The first message has the sequence number `sequence`. `count` must not exceed the result of
+        `rows_of`. The returned view of the buffer is valid until the next call.
         """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
@@ -100,10 +102,10 @@ class Frames:
     def expected_of(
         self, sequence: int, count: int, identifiers: tuple[bytearray, bytearray] | None
     ) -> memoryview:
-        """Return messages starting at `sequence`, with packet identifiers chosen by the broker.
+        """Return the bytes of `count` expected messages, with the broker's packet identifiers.
 
-        `identifiers` has the high bytes and the low bytes of the packet identifiers, or is None at
-        QoS 0.
+        The first message has the sequence number `sequence`. `identifiers` has the high bytes and
+        the low bytes of the packet identifiers, or is None at QoS 0.
         """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
@@ -139,9 +141,10 @@ class Frames:
 
 
 def acknowledgements_of(kind: int, high: bytearray, low: bytearray) -> bytearray:
-    """Return acknowledgement packets of one kind for packet identifiers.
+    """Return a burst of acknowledgement packets, one for each packet identifier.
 
-    `high` and `low` are the high bytes and the low bytes of the identifiers.
+    `kind` is the packet type: PUBACK, PUBREC, PUBREL or PUBCOMP. `high` and `low` are the high
+    bytes and the low bytes of the identifiers.
     """
     burst = bytearray(_ROW[kind] * len(high))
     burst[2::4] = high

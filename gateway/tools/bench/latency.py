@@ -1,10 +1,10 @@
-"""Latencies: from the time at which a message should be sent until the message arrived.
+"""Latencies from the time at which a message should be sent until the message arrives.
 
-With a message rate, the latency counts from the *planned* time of sending. A broker that stalls for
-a second is thus charged for all messages of that second, not only for the message that was in
-transit (coordinated omission). Without a rate there is no plan, and the latency counts from just
-before the write that passes the message to the kernel. The arrival time is taken once per read.
-Only every `step`-th message is timed.
+With a message rate, the latency counts from the *planned* time of sending. If a broker stalls for a
+second, the delay thus counts for all messages of that second, and not only for the message that was
+in transit (coordinated omission). Without a rate there is no plan. The latency then counts from
+just before the write that passes the message to the kernel. The arrival time is taken once per
+read. Only every `step`-th message is timed.
 """
 
 from array import array
@@ -73,7 +73,11 @@ class Departures:
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Return the indexes of the timed messages: message number `index * step` is timed."""
+        """Return the indexes of the timed messages among `count` messages.
+
+        Only every n-th message is timed, where n is the step. Index i is the message with the
+        sequence number i * step.
+        """
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
 
@@ -111,15 +115,16 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return the points of the latency curve: a share of the samples, and a latency in ms.
+        """Return the latency curve as pairs: a fraction of the samples, and a latency in ms.
 
-        That share of the samples is faster than the latency. Without samples, the list is empty.
+        This fraction of the samples arrived faster than the latency. Without samples, the list is
+        empty.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))
 
     def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """Return for each share the latency in ms below which this share of the samples is.
+        """Return the latency in ms at each of the quantiles `shares`, which are fractions up to 1.
 
         At least one sample is required.
         """

@@ -1,8 +1,8 @@
 """The event loop: one epoll call, one read per readable socket, and then all clients send.
 
 Sockets are read one after another into a shared buffer. Until the next message is due, the loop
-sleeps in select(2), because its timeout has microseconds and that of epoll only milliseconds. With
-`spin` the loop never sleeps.
+sleeps in select(2), whose timeout has a resolution of microseconds. The timeout of epoll only has
+milliseconds. With `spin` the loop never sleeps.
 """
 
 import ctypes
@@ -88,7 +88,11 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Sleep until the next message is due, and return the timeout for epoll in seconds."""
+        """Sleep until the next message is due or a socket is readable.
+
+        Return the timeout for the following epoll call in seconds. It is 0 if this method may sleep
+        itself, or if the loop never sleeps. Without planned messages, epoll waits instead.
+        """
         if self._spin:
             return 0
         if not self._is_planned:

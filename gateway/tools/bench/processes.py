@@ -11,8 +11,8 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 class Usage:
     """Resource usage of a process.
 
-    `written_bytes` is the number of bytes written to disk. It is None if /proc does not show the
-    number, as for a process of another user.
+    `written_bytes` is the number of bytes written to disk, or None if /proc does not show this
+    number. /proc hides it for a process of another user.
     """
 
     cpu_seconds: float

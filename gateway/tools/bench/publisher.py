@@ -1,9 +1,9 @@
 """Publisher: sends bursts as its window, schedule and receivers allow, and completes exchanges.
 
-Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. A run of
-acknowledgements is therefore a known sequence of bytes, and one memcmp verifies it. The PUBRELs
-that follow PUBRECs are prepared in the same way. Other acknowledgements (out of order, or with
-reason codes) are decoded one by one.
+Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. The bytes
+of consecutive acknowledgements are therefore known in advance, and one memcmp verifies them. The
+PUBRELs that follow PUBRECs are prepared in the same way. Acknowledgements that are out of order or
+have a reason code are decoded one by one.
 """
 
 import math
@@ -32,7 +32,10 @@ RUN_BYTES: Final = 4 * 4_096
 
 
 class Step:
-    """Counts received acknowledgements of one kind, in the order of the messages."""
+    """One step of the QoS exchange: counts the acknowledgements of one packet type that arrived.
+
+    The acknowledgements are counted in the order of the messages.
+    """
 
     def __init__(self, kind: int) -> None:
         self.kind = kind
@@ -42,8 +45,8 @@ class Step:
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
         """Check the acknowledgements at byte `position` of `data`. Return how many are accepted.
 
-        The number to check is at most `count`, the number of open messages, and the rest of the
-        current block. Either all acknowledgements to check are accepted, or none.
+        At most `count` acknowledgements are checked, and fewer if fewer messages are open or the
+        current block ends earlier. Either all the checked acknowledgements are accepted, or none.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -59,7 +62,8 @@ class Step:
     def receive(self, packet_id: int, sent: int) -> int:
         """Process one acknowledgement and return the sequence number of its message.
 
-        Raises BenchFailed if no message is waiting for this acknowledgement.
+        Raises BenchFailed if no message is waiting for an acknowledgement with this packet
+        identifier.
         """
         sequence = self.sequence_of(packet_id)
         if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
@@ -76,7 +80,8 @@ class Step:
     def sequence_of(self, packet_id: int) -> int:
         """Return the sequence number of the message that this acknowledgement completes.
 
-        Identifiers repeat, so it is the next expected message with this packet identifier.
+        Packet identifiers repeat. The next unacknowledged message with this identifier is the right
+        one.
         """
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
@@ -87,10 +92,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Pace:
-    """QoS of a publisher, and how far it may run ahead.
+    """QoS of a publisher, and the number of messages that it may send in advance.
 
-    At QoS 1 and 2 at most `window` messages are unacknowledged. Without a plan, at most
-    `outstanding` messages have not reached every receiver.
+    At QoS 1 and 2, at most `window` messages are unacknowledged. Without a schedule, at most
+    `outstanding` messages are on their way to a receiver.
     """
 
     qos: int
@@ -99,10 +104,9 @@ class Pace:
 
 
 class Publisher(Client):
-    """Publishes to one topic.
+    """Publishes to one topic, and stops after `sent_max` messages.
 
-    `receivers` are the subscribers' records of received messages. Publishing stops after `sent_max`
-    messages.
+    `receivers` has one record of received messages for each subscriber.
     """
 
     def __init__(
@@ -217,9 +221,9 @@ class Publisher(Client):
         return position
 
     def _receive_run(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Process a run of expected acknowledgements.
+        """Process consecutive acknowledgements that have the expected bytes.
 
-        Return the number of bytes processed, or 0.
+        Return the number of bytes processed, or 0 if the bytes differ.
         """
         stop = min(end, position + RUN_BYTES)
         stop -= (stop - position) % ACKNOWLEDGEMENT_BYTES
@@ -243,7 +247,10 @@ class Publisher(Client):
         return count * ACKNOWLEDGEMENT_BYTES
 
     def _receive_packet(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Process one packet of any form. Return its size, or 0 if it is incomplete."""
+        """Process one packet that differs from the expected acknowledgements.
+
+        Return the packet's size in bytes, or 0 if the packet is incomplete.
+        """
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0

@@ -1,4 +1,4 @@
-"""Results of a run, as values and as JSON."""
+"""Results of a run, as Python values and as JSON."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -94,9 +94,9 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """The number of messages by which figures per message are divided.
+        """The number of messages that resource usage per message refers to.
 
-        Received messages are counted, or sent messages if the run has no receivers.
+        It is the number of received messages, or of sent messages if the run has no receivers.
         """
         receives = self.scenario.subscribers and not self.scenario.stays_away
         return self.received if receives else self.sent
@@ -115,12 +115,13 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """The cause that limited the message rate.
+        """The limiting factor of the message rate, as a word.
 
-        It is the configured rate, the broker, the load generator, or neither.
+        It is "rate" for the configured rate, "broker", "generator" (the load generator), or
+        "neither".
 
         A load generator that receives many small writes from a busy broker is busy too. In this
-        case the broker is the cause.
+        case, the broker is the limiting factor.
         """
         if self.scenario.rate is not None:
             return "rate"

@@ -98,7 +98,7 @@ class _Run:
         return self._result(start, stop)
 
     def _begin(self) -> None:
-        """Start the publishers. With a rate, they start one after another."""
+        """Start the publishers. If a message rate is set, their start times are staggered."""
         scenario = self._scenario
         now = time.perf_counter()
         for number, publisher in enumerate(self._clients.publishers):

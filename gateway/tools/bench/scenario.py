@@ -60,13 +60,14 @@ class Scenario:
     fast as possible. After `patience_seconds` without progress, missing messages count as lost.
 
     `outstanding` is the maximum number of messages of one publisher that have not reached all of
-    its subscribers. None means a number that brokers do not drop. With `spin` the load generator
-    never sleeps: latencies do not include wake-up times, but one core is always busy.
+    its subscribers. If it is None, a number is chosen for which brokers do not drop messages. With
+    `spin` the load generator never sleeps. Latencies then do not include wake-up times, but one
+    core is always busy.
 
     With `away`, subscribers disconnect after subscribing, so that messages are queued for their
-    persistent sessions. With `count` they reconnect when all messages are acknowledged, and the run
-    measures how fast the queues are delivered. With a duration they stay away, and the run measures
-    how fast messages are acknowledged while the queues may be full.
+    persistent sessions. If `count` is set, they reconnect when all messages are acknowledged, and
+    the run measures how fast the queues are delivered. Otherwise they stay away, and the run
+    measures how fast messages are acknowledged while the queues may be full.
     """
 
     host: str = "127.0.0.1"
@@ -168,7 +169,7 @@ class Scenario:
         return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
 
     def sources_of(self, subscriber: int) -> range:
-        """Return the numbers of the publishers whose messages a subscriber receives."""
+        """Return the indexes of the publishers whose messages a subscriber receives."""
         if self.shape == "pairs":
             return range(subscriber, subscriber + 1)
         return range(self.publishers)

@@ -1,9 +1,9 @@
 """Record of one publisher's messages at one subscriber: detects loss, duplicates and disorder.
 
-Usually the next message arrives, and a run of such messages is counted by one addition. Other
-messages are examined one by one. A gap is stored as a range until its messages arrive, which then
-count as late, or until the run ends, when they count as lost. A number that has already arrived is
-a duplicate.
+Usually messages arrive in order, and one addition counts many of them. Other messages are examined
+one by one. A gap in the sequence numbers is stored as a range. Messages that fill the gap later
+count as late. Those that are still missing when the run ends count as lost. A message whose number
+has already arrived is a duplicate.
 """
 
 from bisect import bisect_right

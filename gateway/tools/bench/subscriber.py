@@ -1,8 +1,8 @@
 """Subscriber: verifies, counts and acknowledges every received message, in bursts.
 
-A read returns runs of equal packets: PUBLISH, and PUBREL at QoS 2. A run ends where the first byte
-of the next row differs, which one slice with a stride finds. The rows of the run are compared with
-the matrix for the expected sequence numbers. If they differ, the run is read row by row.
+A read usually returns rows of equal length and of one packet type: PUBLISH, or PUBREL at QoS 2. One
+slice with a stride finds the first row of another type. The rows before it are compared with the
+matrix for the expected sequence numbers. If they differ, they are processed row by row.
 """
 
 from typing import Final
@@ -38,7 +38,10 @@ class Source:
 
 
 class Subscriber(Client):
-    """Receives messages from `sources`, whose keys are publisher numbers."""
+    """Receives messages from several publishers.
+
+    `sources` has the state of each publisher. The key is the publisher's index.
+    """
 
     def __init__(
         self,
@@ -178,7 +181,10 @@ class Subscriber(Client):
     # -- anything else
 
     def _receive_packet(self, data: bytearray, position: int, end: int) -> int:
-        """Process one packet of any form. Return its size, or 0 if it is incomplete."""
+        """Process one packet that differs from the expected bytes.
+
+        Return the packet's size in bytes, or 0 if the packet is incomplete.
+        """
         size_bytes = packet_bytes_of(data, position, end, self.version)
         if size_bytes == 0 or position + size_bytes > end:
             return 0

@@ -1,9 +1,9 @@
 """The exporter writes all events of the journal to sealed segment files, in order.
 
-`on_sealed` is called when a segment is durable, so that its events may be removed from the journal.
-All events of a segment have the same boot, store and clock quality, and consecutive sequence
-numbers. After any failure, and at startup, the unfinished segment is discarded, and the journal is
-read again from the end of the last sealed segment.
+It calls `on_sealed` when a segment is durable. The events of this segment may then be removed from
+the journal. All events of a segment have the same boot, store and clock quality, and consecutive
+sequence numbers. At startup and after any failure, the unfinished segment is discarded, and the
+journal is read again from the end of the last sealed segment.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Exporter:
 
     @property
     def open_segment(self) -> dict[str, int]:
-        """Number of the unfinished segment and its number of events, for `open` in the status."""
+        """The unfinished segment for the status report: its number and event count."""
         if self._writer is None:
             return {"segment": self._chain.next_segment, "events": 0}
         return {"segment": self._writer.header.segment, "events": self._writer.count}
@@ -104,7 +104,7 @@ class Exporter:
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Export until ``stop`` is set. Then export what remains, within a time limit, and seal."""
+        """Export until `stop` is set. Then export the remaining events for a limited time."""
         backoff = Backoff(EXPORT_RETRY_SECONDS)
         while not stop.is_set():
             if self._on_step is not None:
@@ -234,7 +234,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Return True if events of this batch may be appended to the unfinished segment."""
+        """Return True if the events of this batch can be appended to the unfinished segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)

@@ -1,8 +1,8 @@
 """A file that reserves disk space, so that the session log can continue when the disk is full.
 
-The reserve is freed in steps. The failed operation is retried immediately after a step, because
-other programs may use the freed space. If the upload target is elsewhere, a small segment is
-enough: its upload frees space in the journal.
+When an operation fails on a full disk, one step of the reserve is freed. The operation is retried
+immediately, before other programs use the space. If the upload target is on another disk, a small
+segment is enough, because its upload allows the broker to shorten the journal.
 """
 
 from __future__ import annotations
