@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from docs.command_reference import PAGE as COMMANDS_PAGE
+from docs.command_reference import command_page
 from docs.dashboard import PAGE as DASHBOARD
 from docs.dashboard import dashboard
 from docs.decision_index import PAGE as DECISIONS_PAGE
 from docs.decision_index import index_page
+from docs.rest_reference import PAGE as REST_PAGE
+from docs.rest_reference import rest_page
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 MODULES_PAGE: Final = ROOT / "docs" / "modules.md"
@@ -64,3 +68,5 @@ if __name__ == "__main__":
     MODULES_PAGE.write_text(modules_page())
     DECISIONS_PAGE.write_text(index_page())
     DASHBOARD.write_text(dashboard())
+    COMMANDS_PAGE.write_text(command_page())
+    REST_PAGE.write_text(rest_page())

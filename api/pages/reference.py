@@ -43,8 +43,10 @@ class Endpoint:
         return self.method == "GET" and not any(parameter.required for parameter in self.parameters)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SchemaField:
+    """A field of a schema, or a value of an enumeration."""
+
     name: str
     type: str
     schema: str | None
@@ -73,13 +75,16 @@ async def openapi(request: Request) -> JSONResponse:
 
 def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
     """Return the endpoints in an OpenAPI description."""
+    schemas = description["components"]["schemas"]
     return [
         Endpoint(
             method=method.upper(),
             path=path,
             summary=operation["summary"],
             description=operation.get("description", ""),
-            parameters=tuple(map(_parameter_of, operation.get("parameters", ()))),
+            parameters=tuple(
+                _parameter_of(each, schemas) for each in operation.get("parameters", ())
+            ),
             answers=tuple(
                 (code, answer["description"], _schema_name_of(answer))
                 for code, answer in sorted(operation["responses"].items())
@@ -92,19 +97,25 @@ def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
 
 
 def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
-    """Return the fields of each named schema in an OpenAPI description."""
+    """Return the fields of each schema in an OpenAPI description, or an enumeration's values."""
     return {
-        title: [_field_of(name, field) for name, field in schema.get("properties", {}).items()]
+        title: [
+            *(_field_of(name, field) for name, field in schema.get("properties", {}).items()),
+            *(SchemaField(str(value), "value", None, "") for value in schema.get("enum", ())),
+        ]
         for title, schema in sorted(description["components"]["schemas"].items())
     }
 
 
-def _parameter_of(parameter: dict[str, Any]) -> Parameter:
+def _parameter_of(parameter: dict[str, Any], schemas: dict[str, Any]) -> Parameter:
+    """Return a parameter, with the accepted values as its type if they are an enumeration."""
+    schema = parameter["schema"]
+    values = schemas.get(_reference_of(schema) or "", {}).get("enum", ())
     return Parameter(
         name=parameter["name"],
         place=parameter["in"],
         required=parameter.get("required", False),
-        type=_type_of(parameter["schema"]),
+        type=" or ".join(map(str, values)) if values else _type_of(schema),
         description=parameter.get("description", ""),
     )
 

@@ -114,6 +114,7 @@ def oncegate(
         Shell | None,
         typer.Option(
             "--show-completion",
+            metavar="SHELL",
             callback=_show_completion,
             is_eager=True,
             help="Print the completion script for a shell.",

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from docs.command_reference import PAGE as COMMANDS_PAGE
+from docs.command_reference import command_page
 from docs.decision_index import FIGURES, THEMES, Decision, decisions, index_page
 from docs.decision_index import PAGE as DECISIONS_PAGE
 from docs.generate import MODULES_PAGE, modules_page
+from docs.rest_reference import PAGE as REST_PAGE
+from docs.rest_reference import rest_page
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("gateway", "firmware-bridge", "api", "cloud_jobs")
@@ -25,7 +29,8 @@ DOCUMENTS = [
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"(?<![\w/.<>~-])((?:[\w.-]+/)+[\w.-]+\.(?:py|md|html|txt))\b")
-MEMBER = re.compile(r"`([A-Z]\w+)\.(\w+)`")
+# A class has a lower-case letter in its name; `FILE.svg` is a placeholder.
+MEMBER = re.compile(r"`([A-Z]\w*[a-z]\w*)\.(\w+)`")
 DECISION = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
 DECISION_LINES_MAX = 60
 TREE_BLOCK = re.compile(r"^```\n([\w/-]+/ .*?)^```$", re.MULTILINE | re.DOTALL)
@@ -144,6 +149,16 @@ def test_the_tree_of_the_tests_names_every_folder_and_no_other() -> None:
 
 def test_the_page_of_modules_is_generated_from_the_code() -> None:
     assert MODULES_PAGE.read_text() == modules_page(), "run `make docs`"
+
+
+def test_the_page_of_options_is_generated_from_the_commands() -> None:
+    assert COMMANDS_PAGE.read_text() == command_page(), "run `make docs`"
+    assert "oncegate tls revoke [OPTIONS] DIR NAME" in command_page()
+
+
+def test_the_page_of_the_rest_interface_is_generated_from_its_description() -> None:
+    assert REST_PAGE.read_text() == rest_page(), "run `make docs`"
+    assert "| `state` | query | all or connected or away or drops |" in rest_page()
 
 
 def test_the_index_of_decisions_has_each_in_one_theme_and_is_current() -> None:

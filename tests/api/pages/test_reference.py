@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from api import limits
+from api.pages.reference import endpoints_of, schemas_of
 from tests.api.contract_broker import ContractBroker
 from tests.api.logging_in import log_in, page_with_users
 from tests.api.page_reader import Reader
@@ -97,6 +98,17 @@ async def test_the_reference_shows_all_of_it_and_works_without_a_script(
     assert links <= ids
     assert set(description["components"]["schemas"]) <= ids
     assert all(tag != "script" for tag, _ in page.elements)
+
+
+async def test_a_parameter_and_a_schema_list_the_values_of_an_enumeration(
+    client: httpx.AsyncClient,
+) -> None:
+    description = (await client.get("/openapi.json")).json()
+    (sessions,) = (each for each in endpoints_of(description) if each.path == "/api/v1/sessions")
+    types = {each.name: each.type for each in sessions.parameters}
+    assert types["state"] == "all or connected or away or drops"
+    values = [field.name for field in schemas_of(description)["State"]]
+    assert values == ["all", "connected", "away", "drops"]
 
 
 async def test_what_can_be_tried_leads_to_an_answer(
