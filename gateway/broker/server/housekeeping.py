@@ -79,7 +79,7 @@ class Housekeeping:
             self.disk = disk_of(self._data_dir)
             rules = self.rules
             if rules.reserve and self.disk.free_bytes >= rules.reserve:
-                self._event_loop.store.journal.make_reserve(rules.reserve)
+                self._event_loop.store.journal.spare_files.create_reserve(rules.reserve)
         except OSError as error:
             logger.warning("the reserve for a full disk could not be made: %s", line_of(error))
 
@@ -109,7 +109,7 @@ class Housekeeping:
             self._next_look = now + LOOK_SECONDS
             self._begin_round(rules)
         elif self._wants_reserve(rules, now):
-            self._begin(self._make_reserve)
+            self._begin(self._create_reserve)
 
     def _set_full(self, full: bool) -> None:
         if full == (self.full_since_ms is not None):
@@ -129,7 +129,7 @@ class Housekeeping:
         self._event_loop.set_disk_full(full)
 
     def _what_continues(self) -> str:
-        if not self.rules.reserve or self._event_loop.store.journal.has_reserve():
+        if not self.rules.reserve or self._event_loop.store.journal.spare_files.has_reserve():
             return "what is there is delivered"
         return "deliveries stop when the journal finds no room, for there is no reserve"
 
@@ -222,14 +222,14 @@ class Housekeeping:
             now >= self._next_reserve
             and rules.reserve > 0
             and not self._event_loop.limits.disk_full
-            and not self._event_loop.store.journal.has_reserve()
+            and not self._event_loop.store.journal.spare_files.has_reserve()
             # Creating the reserve must not make it necessary to remove files.
             and self.disk.free_bytes - rules.reserve > rules.room_is_made_below
         )
 
-    def _make_reserve(self) -> None:
+    def _create_reserve(self) -> None:
         self._next_reserve = self._loop.time() + RESERVE_RETRY_SECONDS
-        self._event_loop.store.journal.make_reserve(self.rules.reserve)
+        self._event_loop.store.journal.spare_files.create_reserve(self.rules.reserve)
 
     # -- the status
 
@@ -243,7 +243,7 @@ class Housekeeping:
             "full": self.full_since_ms is not None,
             "full_since_ms": self.full_since_ms,
             "waits": self._event_loop.committer.writer.waits_for_room,
-            "reserve": self._event_loop.store.journal.has_reserve(),
+            "reserve": self._event_loop.store.journal.spare_files.has_reserve(),
             "removed": dict(sorted(self.removed.items())),
         }
 

@@ -13,24 +13,16 @@ records refer to. This order makes a power cut between two steps harmless:
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any, TypeVar
+from collections.abc import Iterator
 
 from gateway.broker.core.changes import Changes
-from gateway.broker.core.records.layout import properties_section
-from gateway.broker.core.sessions.message import SHARED, Delivery, DeliveryState, Message
+from gateway.broker.core.sessions.message import SHARED, Delivery, DeliveryState
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.state import State
 from gateway.broker.store import clock_row
-from gateway.broker.store.no_room import rows_lack_room
+from gateway.broker.store.row_writer import CHUNK_ROWS, RowWriter, chunks_of
+from gateway.broker.store.rows import outbound_row, queue_row, session_row, will_row
 from gateway.broker.store.tables import MESSAGE_TABLES
-
-CHUNK_ROWS = 64
-"""Rows between two checks of the clock: at most some milliseconds on a small Pi, less on a PC."""
-
-CHUNK_BYTES = 128 * 1024
-"""Bytes of messages in a chunk, without its last message: 64 messages of 60 kB take 4 ms."""
 
 DELETED_MESSAGES = 8
 """Messages deleted per chunk. Deleting a message of 60 kB takes as long as writing it, and the
@@ -40,9 +32,6 @@ _UNREFERENCED = " AND ".join(
     f"NOT EXISTS (SELECT 1 FROM {table} WHERE message = messages.number)"
     for table in MESSAGE_TABLES
 )
-
-Row = tuple[Any, ...]
-Item = TypeVar("Item")
 
 
 class Checkpoint:
@@ -56,6 +45,8 @@ class Checkpoint:
         sweep_from: int | None,
     ) -> None:
         self.connection = connection
+        self.rows = RowWriter(connection)
+        """The rows of the open transaction. If they lack room, roll back and write them again."""
         self.next_sequence = next_sequence
         self.next_session = state.next_session_number
         self.next_message = state.next_message_number
@@ -68,10 +59,6 @@ class Checkpoint:
         """Messages that later records refer to. The next checkpoint deletes those without a use."""
         self.is_finished = False
         """True if the last row is written, whether or not it is committed."""
-        self.lacks_room = False
-        """True if the disk was full. Roll back the transaction, then call `write_again`."""
-        self._uncommitted: list[tuple[str, list[Row]]] = []
-        """Statements and rows of the open transaction, in order."""
         self._steps = self._run()
 
     def step(self) -> bool:
@@ -79,38 +66,12 @@ class Checkpoint:
         self.is_finished = next(self._steps, True) is True
         return self.is_finished
 
-    def committed(self) -> None:
-        """Forget the rows of the transaction that was committed, which are in the WAL now."""
-        self._uncommitted.clear()
-
-    def write_again(self) -> None:
-        """Write the rows of the last transaction again, after it was rolled back.
-
-        The statements do not depend on existing rows, and no other process writes. So repeating
-        them in the same order gives the same rows, even if the state has changed since.
-        """
-        self.lacks_room = False
-        lost, self._uncommitted = self._uncommitted, []
-        for statement, rows in lost:
-            self._write(statement, rows)
-
-    def _write(self, statement: str, rows: list[Row]) -> None:
-        self._uncommitted.append((statement, rows))
-        if self.lacks_room:
-            return  # the generator must still reach its next `yield`
-        try:
-            self.connection.executemany(statement, rows)
-        except sqlite3.OperationalError as error:
-            if not rows_lack_room(error):
-                raise
-            self.lacks_room = True
-
     def _run(self) -> Iterator[bool]:
         changes = self.changes
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             "DELETE FROM inbound WHERE session = ? AND packet_id = ?", changes.released
         )
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             "DELETE FROM outbound WHERE session = ? AND packet_id = ?", changes.completed
         )
         yield from self._held()
@@ -123,7 +84,7 @@ class Checkpoint:
             yield from self._trim(session)
         for number in changes.ended:
             yield from self._ended(number)
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
             ((number,) for number in changes.orphans if number not in self._left),
             DELETED_MESSAGES,
@@ -132,31 +93,12 @@ class Checkpoint:
             yield from self._sweep(self.sweep_from)
         self._finish()
 
-    def _many(
-        self, statement: str, rows: Iterable[Row], chunk_rows: int = CHUNK_ROWS
-    ) -> Iterator[bool]:
-        iterator = iter(rows)
-        while chunk := list(islice(iterator, chunk_rows)):
-            self._write(statement, chunk)
-            yield False
-
-    def _write_messages(self, messages: Iterable[Message | None]) -> None:
-        rows: list[Row] = []
-        for message in messages:
-            if message is not None and not message.stored:
-                message.stored = True
-                flags = message.flags()
-                properties = properties_section(message.expires_ms, message.forwarded) or None
-                rows.append((message.number, message.topic, message.payload, flags, properties))
-        if rows:
-            self._write("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)
-
     def _held(self) -> Iterator[bool]:
-        for chunk in _chunks((held, held.message) for held in self.changes.held):
+        for chunk in chunks_of((held, held.message) for held in self.changes.held):
             # Released messages too: their release is in the journal after this checkpoint, and
             # its replay needs the contents.
-            self._write_messages(held.message for held in chunk)
-            self._write(
+            self.rows.write_messages(held.message for held in chunk)
+            self.rows.write(
                 "INSERT OR REPLACE INTO inbound VALUES (?,?,?)",
                 [(held.session.number, held.packet_id, held.message.number) for held in chunk],
             )
@@ -164,21 +106,21 @@ class Checkpoint:
 
     def _deliveries(self) -> Iterator[bool]:
         deliveries = self.changes.deliveries
-        for chunk in _chunks((delivery, delivery.message) for delivery in deliveries):
+        for chunk in chunks_of((delivery, delivery.message) for delivery in deliveries):
             live = [delivery for delivery in chunk if delivery.state is not DeliveryState.DONE]
-            self._write_messages(each.message for each in chunk if self._is_needed(each))
-            self._write(
+            self.rows.write_messages(each.message for each in chunk if self._is_needed(each))
+            self.rows.write(
                 "INSERT OR REPLACE INTO queue VALUES (?,?,?,?,?)",
                 [
-                    _queue_row(delivery)
+                    queue_row(delivery)
                     for delivery in live
                     if delivery.state is DeliveryState.WAITING
                 ],
             )
-            self._write(
+            self.rows.write(
                 "INSERT OR REPLACE INTO outbound VALUES (?,?,?,?,?,?)",
                 [
-                    _outbound_row(delivery)
+                    outbound_row(delivery)
                     for delivery in live
                     if delivery.state is not DeliveryState.WAITING
                 ],
@@ -201,13 +143,13 @@ class Checkpoint:
 
     def _retained(self) -> Iterator[bool]:
         items = self.changes.retained.items()
-        for chunk in _chunks((item, item[1]) for item in items):
-            self._write_messages(message for _, message in chunk)
-            self._write(
+        for chunk in chunks_of((item, item[1]) for item in items):
+            self.rows.write_messages(message for _, message in chunk)
+            self.rows.write(
                 "INSERT OR REPLACE INTO retained VALUES (?,?,?,?)",
                 [(topic, *new.retained_by()) for topic, new in chunk if new is not None],
             )
-            self._write(
+            self.rows.write(
                 "DELETE FROM retained WHERE topic = ?",
                 [(topic,) for topic, message in chunk if message is None],
             )
@@ -215,11 +157,11 @@ class Checkpoint:
 
     def _subscriptions(self) -> Iterator[bool]:
         items = self.changes.subscriptions.items()
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             "DELETE FROM subscriptions WHERE session = ? AND filter = ?",
             (key for key, subscription in items if subscription is None),
         )
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             "INSERT OR REPLACE INTO subscriptions VALUES (?,?,?,?)",
             (
                 (key[0], key[1], subscription.options, subscription.identifier)
@@ -230,32 +172,23 @@ class Checkpoint:
 
     def _wills(self) -> Iterator[bool]:
         wills = [(number, owner, owner.will) for number, owner in self.changes.wills.items()]
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             "DELETE FROM wills WHERE session = ?",
             [(number,) for number, _, will in wills if will is None],
         )
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             "INSERT OR REPLACE INTO wills VALUES (?,?,?,?,?,?,?,?)",
             [
-                (
-                    number,
-                    owner.client_id,
-                    will.topic,
-                    will.payload,
-                    will.qos | will.retain << 2,
-                    will.delay_seconds,
-                    will.expiry_seconds,
-                    will.forwarded,
-                )
+                will_row(number, owner.client_id, will)
                 for number, owner, will in wills
                 if will is not None
             ],
         )
 
     def _sessions(self) -> Iterator[bool]:
-        yield from self._many(
+        yield from self.rows.write_in_chunks(
             "INSERT OR REPLACE INTO sessions VALUES (?,?,?,?,?,?,?,?,?)",
-            (_session_row(session) for session in self.changes.sessions),
+            (session_row(session) for session in self.changes.sessions),
         )
 
     def _trim(self, session: Session) -> Iterator[bool]:
@@ -269,7 +202,7 @@ class Checkpoint:
             f" ORDER BY position LIMIT {CHUNK_ROWS}",
             (session.number, session.frozen_first),
         ).fetchall():
-            self._write("DELETE FROM queue WHERE session = ? AND position = ?", rows)
+            self.rows.write("DELETE FROM queue WHERE session = ? AND position = ?", rows)
             yield False
 
     def _ended(self, number: int) -> Iterator[bool]:
@@ -279,14 +212,14 @@ class Checkpoint:
                 f"SELECT {key}, message FROM {table} WHERE session = ? LIMIT {CHUNK_ROWS}",
                 (number,),
             ).fetchall():
-                self._write(
+                self.rows.write(
                     f"DELETE FROM {table} WHERE session = ? AND {key} = ?",
                     [(number, row[0]) for row in rows],
                 )
                 self.changes.orphans.update(row[1] for row in rows)
                 yield False
-        self._write("DELETE FROM subscriptions WHERE session = ?", [(number,)])
-        self._write("DELETE FROM sessions WHERE number = ?", [(number,)])
+        self.rows.write("DELETE FROM subscriptions WHERE session = ?", [(number,)])
+        self.rows.write("DELETE FROM sessions WHERE number = ?", [(number,)])
         yield False
 
     def _sweep(self, first: int) -> Iterator[bool]:
@@ -299,7 +232,7 @@ class Checkpoint:
             ).fetchall()
             if not numbers:
                 return
-            self._write(
+            self.rows.write(
                 f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
                 [each for each in numbers if each[0] not in self._left],
             )
@@ -307,7 +240,7 @@ class Checkpoint:
             yield False
 
     def _finish(self) -> None:
-        self._write(
+        self.rows.write(
             "INSERT OR REPLACE INTO meta VALUES (?,?)",
             [
                 ("checkpoint", str(self.next_sequence)),
@@ -316,56 +249,3 @@ class Checkpoint:
                 (clock_row.KEY, self.clock),
             ],
         )
-
-
-def _chunks(rows: Iterable[tuple[Item, Message | None]]) -> Iterator[list[Item]]:
-    """Yield `rows` in chunks, each small enough to be written between two checks of the clock."""
-    chunk: list[Item] = []
-    size_bytes = 0
-    for row, message in rows:
-        chunk.append(row)
-        if message is not None and not message.stored:
-            size_bytes += message.size_bytes()
-        if len(chunk) >= CHUNK_ROWS or size_bytes >= CHUNK_BYTES:
-            yield chunk
-            chunk, size_bytes = [], 0
-    if chunk:
-        yield chunk
-
-
-def _queue_row(delivery: Delivery) -> Row:
-    message = delivery.message
-    return (
-        delivery.session.number,
-        delivery.position,
-        delivery.message_number,
-        delivery.flags,
-        0 if message is None else message.size_bytes(),
-    )
-
-
-def _outbound_row(delivery: Delivery) -> Row:
-    return (
-        delivery.session.number,
-        delivery.packet_id,
-        delivery.message_number,
-        delivery.flags,
-        delivery.position,
-        delivery.state
-        if delivery.state is DeliveryState.SENT
-        else DeliveryState.RECEIVED + delivery.pubrec,
-    )
-
-
-def _session_row(session: Session) -> Row:
-    return (
-        session.number,
-        session.client_id,
-        session.protocol,
-        session.frozen_first,
-        session.frozen_position,
-        session.last_packet_id,
-        session.closed_ms,
-        session.expiry_seconds,
-        session.username,
-    )

@@ -133,9 +133,9 @@ class CheckpointSchedule:
         deadline = time.monotonic() + (
             CHECKPOINT_STEP_SERVING_SECONDS if serving else CHECKPOINT_STEP_SECONDS
         )
-        if checkpoint.lacks_room:
-            checkpoint.write_again()
-        while not (checkpoint.lacks_room or checkpoint.is_finished or checkpoint.step()):
+        if checkpoint.rows.lacks_room:
+            checkpoint.rows.write_again()
+        while not (checkpoint.rows.lacks_room or checkpoint.is_finished or checkpoint.step()):
             if time.monotonic() >= deadline:
                 return
 
@@ -156,14 +156,14 @@ class CheckpointSchedule:
         """
         checkpoint = self._checkpoint
         assert checkpoint is not None
-        if not checkpoint.lacks_room:
+        if not checkpoint.rows.lacks_room:
             try:
                 self._writer.execute("COMMIT")
             except sqlite3.OperationalError as error:
                 if not rows_lack_room(error):
                     raise
-                checkpoint.lacks_room = True
-        if checkpoint.lacks_room and self._writer.in_transaction:
+                checkpoint.rows.lacks_room = True
+        if checkpoint.rows.lacks_room and self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
 
     def rows_committed(self) -> set[Session] | None:
@@ -176,10 +176,10 @@ class CheckpointSchedule:
         checkpoint = self._checkpoint
         assert checkpoint is not None
         self._has_rows = self._takes_rows = False
-        if checkpoint.lacks_room:
+        if checkpoint.rows.lacks_room:
             self._rows_wait = True
             return None
-        checkpoint.committed()
+        checkpoint.rows.committed()
         if not checkpoint.is_finished:
             return None
         self._checkpoint = None

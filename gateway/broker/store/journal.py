@@ -24,6 +24,7 @@ from gateway.broker.store.journal_files import (
 from gateway.broker.store.journal_reading import JournalReading
 from gateway.broker.store.medium import BLOCK_BYTES, read_at
 from gateway.broker.store.no_room import NoRoom, no_room_of
+from gateway.broker.store.spare_files import SpareFiles
 from gateway.process.files.disk_errors import is_full
 from gateway.process.files.durable import fsync_folder, pwrite_all
 from gateway.process.files.private import open_private
@@ -37,14 +38,6 @@ long, because the file system then also writes the new length."""
 
 SMALL_FRAME_BYTES = ROOM_BYTES // 4
 """Largest frame after which room for later frames is made. For larger ones it costs too much."""
-
-SPARE_NAME = "spare"
-"""Name of a file whose events are no longer needed, kept to be reused."""
-
-RESERVE_NAME = "reserve"
-"""Name of a file with blocks already allocated, used when the disk is full."""
-
-RESERVE_PARTIAL_NAME = "reserve.partial"
 
 DROP_FILES_MAX = 4
 """Files dropped between two commits, since the file system takes time to free their blocks."""
@@ -60,10 +53,9 @@ class Journal:
     def __init__(self, data_dir: Path, file_bytes: int = FILE_BYTES) -> None:
         self.folder = data_dir / FOLDER_NAME
         self.file_bytes = file_bytes
+        self.spare_files = SpareFiles(self.folder)
         self._files: list[JournalFile] = []
         """The files in order. The last and newest file is being written to."""
-        self.reserve_bytes = 0
-        """Length of the reserve file in bytes, or 0 if no reserve is configured."""
         self._number = 0
         self._descriptor = -1
         self._at = 0
@@ -149,24 +141,16 @@ class Journal:
                 self._write(self._ahead or frame_of(file.salt, blob))
                 file.size_bytes = self._at
             else:
-                self._leave_file()
-                self._begin_file(first_sequence, blob, self.folder / SPARE_NAME)
+                self._close_full_file()
+                self._start_file(first_sequence, blob, self.spare_files.spare)
         except NoRoom:
-            source = self._file_with_room(HEADER_BYTES + FRAME.size + len(blob))
+            source = self.spare_files.with_room(HEADER_BYTES + FRAME.size + len(blob))
             if source is None:
                 raise
-            self._leave_file()
-            self._begin_file(first_sequence, blob, source)
+            self._close_full_file()
+            self._start_file(first_sequence, blob, source)
 
-    def _file_with_room(self, size_bytes: int) -> Path | None:
-        """Return the first of the spare and the reserve file that has `size_bytes`, or None."""
-        for name in (SPARE_NAME, RESERVE_NAME):
-            path = self.folder / name
-            if path.exists() and path.stat().st_size >= size_bytes:
-                return path
-        return None
-
-    def _leave_file(self) -> None:
+    def _close_full_file(self) -> None:
         """Close the newest file, because the next blob is appended to another file."""
         if self._descriptor < 0:
             return
@@ -179,7 +163,7 @@ class Journal:
         os.close(self._descriptor)
         self._descriptor = -1
 
-    def _begin_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
+    def _start_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
         """Write header and first frame into the file `source`, then rename it to its journal name.
 
         After NoRoom, the next call writes both again.
@@ -238,38 +222,6 @@ class Journal:
                 return
             self._length = end
 
-    # -- the reserve
-
-    def has_reserve(self) -> bool:
-        """Return True if there is a reserve file for a full disk."""
-        return (self.folder / RESERVE_NAME).exists()
-
-    def make_reserve(self, size_bytes: int) -> None:
-        """Create a reserve file of at least `size_bytes` for a full disk, if there is none.
-
-        The call blocks, and may run in a thread. Raises OSError if the file cannot be created.
-        """
-        self.reserve_bytes = size_bytes
-        if self.has_reserve():
-            return
-        partial = self.folder / RESERVE_PARTIAL_NAME
-        try:
-            with os.fdopen(open_private(partial, os.O_WRONLY | os.O_CREAT), "wb") as file:
-                os.posix_fallocate(file.fileno(), 0, size_bytes)
-                os.fsync(file.fileno())
-            partial.rename(self.folder / RESERVE_NAME)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
-        fsync_folder(self.folder)
-
-    def give_up_reserve(self) -> bool:
-        """Delete the reserve file to free its space. Return False if there is none."""
-        if not self.has_reserve():
-            return False
-        (self.folder / RESERVE_NAME).unlink()
-        return True
-
     # -- files that are no longer needed
 
     @property
@@ -305,22 +257,9 @@ class Journal:
         for _ in range(DROP_FILES_MAX):
             if not self.has_droppable(before_sequence) or self.total_bytes <= bytes_max:
                 break
-            self._let_go_of(self._files.pop(0).path)
+            self.spare_files.keep_or_delete(self._files.pop(0).path, self.file_bytes)
         now_first = self._files[0].first_sequence if self._files else 0
         return (first, now_first) if now_first > first else None
-
-    def _let_go_of(self, path: Path) -> None:
-        """Delete a file, unless the file can be kept as the spare file or the reserve.
-
-        If every file were deleted, other programs could use up the freed disk space.
-        """
-        size_bytes = path.stat().st_size
-        if size_bytes >= self.reserve_bytes > 0 and not self.has_reserve():
-            path.rename(self.folder / RESERVE_NAME)
-        elif size_bytes <= self.file_bytes and not (self.folder / SPARE_NAME).exists():
-            path.rename(self.folder / SPARE_NAME)
-        else:
-            path.unlink()
 
     def close(self) -> None:
         """Close the newest file."""

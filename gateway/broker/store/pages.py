@@ -4,7 +4,7 @@ import sqlite3
 
 from gateway.broker.core.sessions.message import Delivery
 from gateway.broker.core.sessions.session import Session
-from gateway.broker.store.recovery import message_of
+from gateway.broker.store.rows import message_of
 
 PAGE_BYTES_MAX = 1024 * 1024
 """Maximum payload bytes in a page. Without this limit, a page of 256 messages of `max_packet_size`

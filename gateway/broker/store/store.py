@@ -21,7 +21,8 @@ from gateway.broker.store.journal_files import count_of
 from gateway.broker.store.no_room import lacks_room
 from gateway.broker.store.opening import Files, Opened, StoreOpening
 from gateway.broker.store.pages import load_page
-from gateway.broker.store.recovery import Recovered, load_contents
+from gateway.broker.store.recovery import Recovered
+from gateway.broker.store.table_loading import load_contents
 from gateway.process.files.durable import fsync_folder
 from gateway.process.files.private import open_private
 
@@ -62,7 +63,7 @@ class Store:
             try:
                 return self._open(logged_filters, now)
             except (sqlite3.Error, OSError) as error:
-                if not (lacks_room(error) and self.journal.give_up_reserve()):
+                if not (lacks_room(error) and self.journal.spare_files.delete_reserve()):
                     raise
                 return self._open(logged_filters, now)
         except (sqlite3.Error, database.StoreUnavailable) as error:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.store.checkpoint import CHUNK_BYTES, CHUNK_ROWS, DELETED_MESSAGES, Checkpoint
+from gateway.broker.store.checkpoint import DELETED_MESSAGES, Checkpoint
+from gateway.broker.store.row_writer import CHUNK_BYTES, CHUNK_ROWS
 from gateway.broker.wire.packets import Publish
 from tests.broker.core.harness import Harness
 

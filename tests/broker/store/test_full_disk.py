@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.store.journal import RESERVE_NAME, Journal
+from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import FOLDER_NAME
 from gateway.broker.store.journal_reading import JournalReading
 from gateway.broker.store.no_room import NoRoom
+from gateway.broker.store.spare_files import RESERVE_NAME
 from gateway.broker.wire.packets import Publish
 from tests.broker.core.harness import Harness
 from tests.broker.store.journal_blobs import blob_of
@@ -70,7 +71,7 @@ def test_a_blob_for_which_there_was_no_room_is_appended_when_there_is(
 
 def test_on_a_full_disk_the_journal_goes_on_in_its_reserve(disk: SmallDisk) -> None:
     journal = opened(disk)
-    journal.make_reserve(RESERVE_BYTES)
+    journal.spare_files.create_reserve(RESERVE_BYTES)
     journal.append(1, blob_of(1))
     disk.fill()
     refused = append_until_full(journal, 2)
@@ -85,7 +86,7 @@ def test_on_a_full_disk_the_journal_goes_on_in_its_reserve(disk: SmallDisk) -> N
 
 def test_what_the_journal_drops_on_a_full_disk_it_takes_again(disk: SmallDisk) -> None:
     journal = opened(disk)
-    journal.make_reserve(RESERVE_BYTES)
+    journal.spare_files.create_reserve(RESERVE_BYTES)
     journal.append(1, blob_of(1))
     disk.fill()
     sequence = 2

@@ -8,10 +8,11 @@ import pytest
 
 from gateway.broker.core.records import layout
 from gateway.broker.core.records.blob import Blob
-from gateway.broker.store.journal import ROOM_BYTES, SPARE_NAME, Journal
+from gateway.broker.store.journal import ROOM_BYTES, Journal
 from gateway.broker.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, journal_files
 from gateway.broker.store.journal_reader import JournalReader
 from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.spare_files import SPARE_NAME
 from tests.broker.store.journal_blobs import FILE_BYTES, FRAMES_IN_A_FILE, blob_of, filled, reopened
 from tests.broker.store.journal_damage import frames_in, newest_file, overwrite
 

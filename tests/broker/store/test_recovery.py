@@ -1,13 +1,10 @@
 """From the files to the state: which parts a start loads into memory, and in which order."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from gateway.broker.core.records import layout
-from gateway.broker.store.database import DATABASE_NAME, connect, migrate
-from gateway.broker.store.recovery import CONTENTS_PER_QUERY, gaps_in, load_contents, message_of
+from gateway.broker.store.recovery import gaps_in
 from gateway.broker.wire.packets import Puback, Publish, Pubrec, Pubrel
 from tests.broker.core.harness import Harness, payloads
 from tests.broker.store.data_directories import make_queue
@@ -56,31 +53,6 @@ def test_the_stretches_that_are_gone_on_without_are_read_as_they_are_noted() -> 
     for wrong in ("100", "100-", "a-b", "1-2-3"):
         with pytest.raises(ValueError, match=r"invalid literal|values to unpack"):
             gaps_in(wrong)
-
-
-def test_a_row_of_a_message_becomes_the_message() -> None:
-    section = layout.properties_section(1_234, b"\x01\x01")
-    message = message_of(7, "t/\u00e9", b"payload", 2 | 4, section)
-    assert (message.number, message.topic, message.payload) == (7, "t/\u00e9", b"payload")
-    assert message.topic_field == b"\x00\x04t/\xc3\xa9"
-    assert (message.qos, message.retain, message.stored) == (2, True, True)
-    assert (message.expires_ms, message.forwarded) == (1_234, b"\x01\x01")
-    plain = message_of(8, "t", b"", 0, None)
-    assert (plain.qos, plain.retain, plain.forwarded) == (0, False, b"")
-
-
-def test_contents_are_loaded_by_number_in_more_than_one_query(tmp_path: Path) -> None:
-    numbers = range(1, 2 * CONTENTS_PER_QUERY + 10)
-    with closing(connect(tmp_path / DATABASE_NAME)) as connection:
-        migrate(connection)
-        connection.executemany(
-            "INSERT INTO messages (number, topic, payload, flags) VALUES (?, 't', ?, 1)",
-            [(number, b"%d" % number) for number in numbers if number % 7],
-        )
-        loaded = load_contents(connection, list(numbers))
-    assert {number: message.payload for number, message in loaded.items()} == {
-        number: b"%d" % number for number in numbers if number % 7
-    }
 
 
 @pytest.mark.parametrize("checkpoint", [False, True])

@@ -19,7 +19,7 @@ from gateway.broker.core.rules.subscribe import retained
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.server.commit import batch_writer, checkpoints
 from gateway.broker.server.host import clock
-from gateway.broker.store import checkpoint, checkpointing, journal, opening, store
+from gateway.broker.store import checkpoint, checkpointing, journal, opening, row_writer, store
 from tests.instruments.simulation.virtual_loop import VirtualLoop
 
 
@@ -89,6 +89,7 @@ def virtual() -> Iterator[None]:
             (journal, "DROP_FILES_MAX", 2),
             (batch_writer, "QUICK_COMMITS", 2),
             (checkpoint, "CHUNK_ROWS", 3),
+            (row_writer, "CHUNK_ROWS", 3),
             (effects, "QUEUE_PAGE_MESSAGES", 4),
             (deliver, "WAITING_IN_MEMORY_MESSAGES", 3),
             (retained, "SLICE_MESSAGES", 3),

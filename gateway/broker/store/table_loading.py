@@ -1,0 +1,131 @@
+"""Loading of the tables into the state: all but queued messages, which are loaded in pages."""
+
+import sqlite3
+
+from gateway.broker.core.records.replay import Replay
+from gateway.broker.core.sessions.message import Delivery, DeliveryState, Held, Message, Will
+from gateway.broker.core.sessions.session import Session
+from gateway.broker.core.sessions.subscription import Subscription
+from gateway.broker.core.state import State
+from gateway.broker.store.rows import message_of
+from gateway.broker.wire.values import topic_field_of
+
+CONTENTS_PER_QUERY = 500
+"""Maximum messages per query: enough for a page, and far below SQLite's 32,766 parameters."""
+
+
+def load_tables(connection: sqlite3.Connection, state: State, replay: Replay, now: float) -> None:
+    """Fill an empty state from the tables, and give `replay` the messages that it may refer to."""
+    _load_sessions(connection, state)
+    _load_subscriptions(connection, state)
+    _load_messages(connection, state, replay, now)
+    _load_outbound(connection, state)
+    _load_queues(state)
+    _load_wills(connection, state)
+
+
+def _load_sessions(connection: sqlite3.Connection, state: State) -> None:
+    for row in connection.execute("SELECT * FROM sessions ORDER BY number"):
+        number, client_id, protocol, first_position, next_position, *rest = row
+        last_packet_id, closed, expiry, username = rest
+        session = Session(number, client_id, True)
+        session.expiry_seconds = expiry
+        session.username = username
+        session.protocol = protocol
+        session.first_position = first_position
+        session.next_position = max(first_position, next_position)
+        session.frozen_position = session.next_position
+        session.last_packet_id = last_packet_id
+        session.closed_ms = closed
+        state.session_opened(session)
+
+
+def _load_subscriptions(connection: sqlite3.Connection, state: State) -> None:
+    for number, topic_filter, options, identifier in connection.execute(
+        "SELECT session, filter, options, identifier FROM subscriptions"
+    ):
+        session = state.numbers.get(number)
+        if session is not None:
+            subscription = Subscription(topic_filter, options, identifier)
+            state.subscribed(session, subscription)
+
+
+def _load_messages(
+    connection: sqlite3.Connection, state: State, replay: Replay, now: float
+) -> None:
+    columns = {row[1] for row in connection.execute("PRAGMA table_info(retained)")}
+    # An audit reads formats 5 and 6 as they are.
+    later = ", ".join(f"r.{each}" if each in columns else "NULL" for each in ("owner", "source"))
+    for number, topic, payload, flags, properties, owner, source in connection.execute(
+        f"SELECT m.number, r.topic, m.payload, m.flags, m.properties, {later}"
+        " FROM retained r JOIN messages m ON m.number = r.message"
+    ):
+        message = message_of(number, topic, payload, flags, properties)
+        message.owner = None if owner is None else state.owners.get(owner)
+        message.source = None if source is None else replay.sources.source_in(source)
+        replay.messages[number] = message
+        state.retained_set(topic, message)
+    for session_number, packet_id, number, *contents in connection.execute(
+        "SELECT i.session, i.packet_id, m.number, m.topic, m.payload, m.flags, m.properties"
+        " FROM inbound i JOIN messages m ON m.number = i.message ORDER BY m.number"
+    ):
+        session = state.numbers.get(session_number)
+        if session is not None:
+            message = replay.messages.get(number) or message_of(number, *contents)
+            if message.owner is None:
+                message.owner = session.owner
+            replay.messages[number] = message
+            state.message_held(Held(session, packet_id, message, now))
+
+
+def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
+    for number, packet_id, message, flags, position, step in connection.execute(
+        "SELECT session, packet_id, message, flags, position, state FROM outbound"
+        " ORDER BY session, position"
+    ):
+        session = state.numbers.get(number)
+        if session is not None:
+            delivery = Delivery(session, None, message, flags, position)
+            delivery.packet_id = packet_id
+            delivery.state = DeliveryState(min(step, DeliveryState.RECEIVED))
+            delivery.pubrec = step - delivery.state
+            session.pubrecs = max(session.pubrecs, delivery.pubrec)
+            delivery.stored = True
+            session.outbound.put(delivery)
+
+
+def _load_queues(state: State) -> None:
+    """Set the position and length of each session's queue on disk.
+
+    Rows at the front may be missing if a delivery was completed before the checkpoint wrote its
+    row. The journal after the checkpoint then removes these positions from the queue.
+    """
+    for session in state.sessions.values():
+        session.stored_first = session.first_position
+        session.stored_count = session.next_position - session.first_position
+        session.queued_count = session.stored_count
+
+
+def _load_wills(connection: sqlite3.Connection, state: State) -> None:
+    for number, client_id, topic, payload, flags, delay, expiry, properties in connection.execute(
+        "SELECT session, client_id, topic, payload, flags, delay, expiry, properties FROM wills"
+    ):
+        owner = state.numbers.get(number) or Session(number, client_id, False)
+        field = topic_field_of(topic)
+        will = Will(topic, field, payload, flags & 3, bool(flags & 4), delay, expiry, properties)
+        state.will_set(owner, will)
+
+
+def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:
+    """Load messages from the tables, by message number. Missing messages are left out."""
+    contents: dict[int, Message] = {}
+    for start in range(0, len(numbers), CONTENTS_PER_QUERY):
+        part = numbers[start : start + CONTENTS_PER_QUERY]
+        marks = ",".join("?" * len(part))
+        for number, *row in connection.execute(
+            "SELECT number, topic, payload, flags, properties FROM messages"
+            f" WHERE number IN ({marks})",
+            part,
+        ):
+            contents[number] = message_of(number, *row)
+    return contents
