@@ -2,13 +2,17 @@
 
 import sqlite3
 
-from gateway.broker.core.sessions.message import Delivery
+from gateway.broker.core.sessions.message import Delivery, Message
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.store.rows import message_of
 
 PAGE_BYTES_MAX = 1024 * 1024
 """Maximum payload bytes in a page. Without this limit, a page of 256 messages of `max_packet_size`
 would take half a gigabyte."""
+
+
+CONTENTS_PER_QUERY = 500
+"""Maximum messages per query: enough for a page, and far below SQLite's 32,766 parameters."""
 
 
 def load_page(
@@ -43,3 +47,18 @@ def load_page(
             rows.close()  # an open query would keep the WAL from being reused from its beginning
             return deliveries, position + 1 - first_position
     return deliveries, end_position - first_position
+
+
+def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:
+    """Load messages from the tables, by message number. Missing messages are left out."""
+    contents: dict[int, Message] = {}
+    for start in range(0, len(numbers), CONTENTS_PER_QUERY):
+        part = numbers[start : start + CONTENTS_PER_QUERY]
+        marks = ",".join("?" * len(part))
+        for number, *row in connection.execute(
+            "SELECT number, topic, payload, flags, properties FROM messages"
+            f" WHERE number IN ({marks})",
+            part,
+        ):
+            contents[number] = message_of(number, *row)
+    return contents

@@ -17,7 +17,8 @@ from gateway.broker.store import clock_row, owners, queue_sizes
 from gateway.broker.store.journal_end import RECORD_NAME, read_end
 from gateway.broker.store.journal_files import FOLDER_NAME
 from gateway.broker.store.journal_reading import Gap, JournalReading
-from gateway.broker.store.table_loading import load_contents, load_tables
+from gateway.broker.store.pages import load_contents
+from gateway.broker.store.table_loading import load_tables
 from gateway.broker.store.unsynced import unsynced_batches
 
 PASSED_OVER = "passed_over"

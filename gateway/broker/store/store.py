@@ -20,9 +20,8 @@ from gateway.broker.store.journal_end import EndRecord, JournalEnd
 from gateway.broker.store.journal_files import count_of
 from gateway.broker.store.no_room import lacks_room
 from gateway.broker.store.opening import Files, Opened, StoreOpening
-from gateway.broker.store.pages import load_page
+from gateway.broker.store.pages import load_contents, load_page
 from gateway.broker.store.recovery import Recovered
-from gateway.broker.store.table_loading import load_contents
 from gateway.process.files.durable import fsync_folder
 from gateway.process.files.private import open_private
 

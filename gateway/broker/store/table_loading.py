@@ -3,15 +3,12 @@
 import sqlite3
 
 from gateway.broker.core.records.replay import Replay
-from gateway.broker.core.sessions.message import Delivery, DeliveryState, Held, Message, Will
+from gateway.broker.core.sessions.message import Delivery, DeliveryState, Held, Will
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 from gateway.broker.core.state import State
 from gateway.broker.store.rows import message_of
 from gateway.broker.wire.values import topic_field_of
-
-CONTENTS_PER_QUERY = 500
-"""Maximum messages per query: enough for a page, and far below SQLite's 32,766 parameters."""
 
 
 def load_tables(connection: sqlite3.Connection, state: State, replay: Replay, now: float) -> None:
@@ -114,18 +111,3 @@ def _load_wills(connection: sqlite3.Connection, state: State) -> None:
         field = topic_field_of(topic)
         will = Will(topic, field, payload, flags & 3, bool(flags & 4), delay, expiry, properties)
         state.will_set(owner, will)
-
-
-def load_contents(connection: sqlite3.Connection, numbers: list[int]) -> dict[int, Message]:
-    """Load messages from the tables, by message number. Missing messages are left out."""
-    contents: dict[int, Message] = {}
-    for start in range(0, len(numbers), CONTENTS_PER_QUERY):
-        part = numbers[start : start + CONTENTS_PER_QUERY]
-        marks = ",".join("?" * len(part))
-        for number, *row in connection.execute(
-            "SELECT number, topic, payload, flags, properties FROM messages"
-            f" WHERE number IN ({marks})",
-            part,
-        ):
-            contents[number] = message_of(number, *row)
-    return contents

@@ -1,9 +1,11 @@
 """Pages of queued messages are limited in bytes; every message is delivered in order."""
 
+from contextlib import closing
 from pathlib import Path
 
 from gateway.broker.core.limits import Limits
-from gateway.broker.store.pages import PAGE_BYTES_MAX
+from gateway.broker.store.database import DATABASE_NAME, connect, migrate
+from gateway.broker.store.pages import CONTENTS_PER_QUERY, PAGE_BYTES_MAX, load_contents
 from gateway.broker.wire.packets import Puback, Publish
 from tests.broker.core.harness import Harness, publishes
 
@@ -34,3 +36,17 @@ def test_large_messages_come_back_from_disk_a_few_at_a_time_and_in_order(tmp_pat
     assert session.queued_count == 0
     assert session.queued_bytes == 0
     harness.close()
+
+
+def test_contents_are_loaded_by_number_in_more_than_one_query(tmp_path: Path) -> None:
+    numbers = range(1, 2 * CONTENTS_PER_QUERY + 10)
+    with closing(connect(tmp_path / DATABASE_NAME)) as connection:
+        migrate(connection)
+        connection.executemany(
+            "INSERT INTO messages (number, topic, payload, flags) VALUES (?, 't', ?, 1)",
+            [(number, b"%d" % number) for number in numbers if number % 7],
+        )
+        loaded = load_contents(connection, list(numbers))
+    assert {number: message.payload for number, message in loaded.items()} == {
+        number: b"%d" % number for number in numbers if number % 7
+    }
