@@ -1,4 +1,4 @@
-"""Reports the status of the bridge and events on its ports to the broker's control socket.
+"""Reports the bridge's status, and serial ports found or lost, to the broker's control socket.
 
 While the broker is not running, the socket does not exist. Status reports are skipped during this
 time, and events are queued. Reporting never delays readings.
@@ -99,7 +99,7 @@ class ControlSocket:
 
 
 def payloads_of(alarms: object) -> dict[str, bytes]:
-    """Return the MQTT payload of each kind of alarm. `alarms` is from the broker's response.
+    """Return one MQTT payload for each kind of alarm in the broker's response `alarms`.
 
     A payload is JSON, or empty if no alarm of the kind is active. Invalid kinds are omitted.
     """

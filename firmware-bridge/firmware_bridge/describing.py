@@ -68,7 +68,10 @@ class _Descriptions:
     def take_ports(
         self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
     ) -> dict[str, SeenDevice]:
-        """Describe devices on `ports` from now on. Return those `devices` that are on `ports`."""
+        """Describe only devices on `ports` from now on.
+
+        Return the entries of `devices` that remain.
+        """
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
         return still_there(devices, ports)
@@ -99,7 +102,10 @@ class _Descriptions:
 
 
 def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
-    """Return the gateway's description by topic, or nothing if it publishes no problems."""
+    """Return the gateway's own description by topic.
+
+    Return an empty dictionary if the gateway does not publish its problems.
+    """
     if settings.problem_topic is None:
         return {}
     config = config_of_gateway(

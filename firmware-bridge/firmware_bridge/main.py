@@ -1,7 +1,7 @@
 """The bridge's composition root: one process with one outbox, and one task for each port.
 
-The bridge stops in this order: reading stops, received readings become durable, and durable
-readings are published for up to a few seconds. Readings that remain are published after the next
+The bridge stops in three steps: reading stops, received readings become durable, and durable
+readings are published for up to a few seconds. Any remaining readings are published after the next
 start.
 """
 
@@ -153,7 +153,10 @@ def _for_operators(
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return the coroutine functions that serve requests from operators about ports."""
+    """Return the two coroutine functions that detect protocols and process requests about ports.
+
+    The requests come from operators at the web page.
+    """
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:
         await ports.replace(wanted)
@@ -165,7 +168,10 @@ def _for_operators(
 
 
 def _sequence_numbers() -> Callable[[str], int]:
-    """Return a function that counts calls for each device name, and returns 1, 2, 3 and so on."""
+    """Return a function that numbers the readings of each device: 1, 2, 3 and so on.
+
+    The function takes the device's name, and counts its own calls with this name.
+    """
     latest: Counter[str] = Counter()
 
     def next_sequence(device: str) -> int:

@@ -1,4 +1,7 @@
-"""Current failures for the status, with one log line when a failure begins and one when it ends."""
+"""Current failures for the status report.
+
+One log line is written when a failure begins, and one when it ends.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class Fault:
-    """An operation that can fail, and its current error message for the status."""
+    """The failure state of one operation, with the current error message for the status report."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -25,7 +28,8 @@ class Fault:
     def begin(self, sentence: str, kind: str) -> None:
         """Set the error message, and log it if the failure is new.
 
-        ``kind`` names the cause. A new message with the same kind is not logged again.
+        `kind` names the cause. While the operation fails for the same cause, other messages are not
+        logged.
         """
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000

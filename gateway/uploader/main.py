@@ -22,7 +22,10 @@ logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
-    """Another process exports from this data directory. The message contains its process id."""
+    """Raised if another process exports from this data directory.
+
+    The error message contains the process id of the other process.
+    """
 
 
 def _nothing() -> None:
@@ -36,12 +39,13 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Export and upload until ``stop`` is set, then seal and report everything, and return.
+    """Export and upload until `stop` is set. Then seal, upload and report the rest.
 
-    ``journal`` is called on this thread, and may raise `OSError` and `sqlite3.Error`. ``ready`` is
-    called when this process has locked the log. ``alive`` is called after each step of the
-    exporter, even after one that failed, because failed steps are retried. Raises `LogInUse` if
-    another process has locked the log, and `OSError` if the data directory cannot be used at all.
+    `journal` reads batches of events from the journal. It is called on this thread, and can raise
+    `OSError` and `sqlite3.Error`. `ready` is called when this process has locked the log. `alive`
+    is called after each step of the exporter, even after a failed one, because failed steps are
+    retried. Raises `LogInUse` if another process has locked the log, and `OSError` if the data
+    directory cannot be used at all.
     """
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)
@@ -53,7 +57,10 @@ async def serve(
 
 
 class _SessionLog:
-    """Connects exporter, uploader and control link, and stops them one after another."""
+    """Runs exporter, uploader and control link together.
+
+    They stop in this order, so that the last events are still sealed, uploaded and reported.
+    """
 
     def __init__(
         self, settings: SessionLogSettings, journal: Journal, alive: Callable[[], None]
@@ -107,7 +114,7 @@ class _SessionLog:
 
 @contextmanager
 def _only_one(log_dir: Path) -> Iterator[None]:
-    """Lock the log folder within this context, so that no second process exports to it.
+    """Lock the log folder until the `with` block ends, so that no second process exports to it.
 
     Raises LogInUse if another process holds the lock.
     """

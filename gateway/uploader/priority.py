@@ -1,8 +1,9 @@
 """CPU and I/O priorities of `oncegate upload`, which are lower than those of the broker.
 
-The uploader may take hours, but clients wait for the broker's next commit. The systemd unit
-(image/systemd/oncegate-upload.service) sets the same values, because a process of this unit is not
-allowed to change its own priority. If the process already has these priorities, nothing is changed.
+An upload may take hours without harm, but clients wait for each commit of the broker. The systemd
+unit (image/systemd/oncegate-upload.service) sets the same values, because a process of this unit is
+not allowed to change its own priority. If the process already has these priorities, nothing is
+changed.
 
 The I/O priority is the lowest of the best-effort class, not the idle class. Both processes share
 the file system's journal, so a commit of the broker may wait for data from this process. An idle

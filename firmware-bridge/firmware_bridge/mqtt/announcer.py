@@ -186,7 +186,7 @@ class Announcer(Generic[Port]):
     async def _is_saved(self) -> bool:
         """Write the record file if its contents changed.
 
-        Return True if the disk has the current contents.
+        Return True if the contents are now on disk.
         """
         state = (set(self._remembered.topics), self.seen.changes)
         if state == self._saved:
@@ -236,7 +236,7 @@ class Announcer(Generic[Port]):
 class _Acknowledgements(PersistentStorage):  # type: ignore[misc]
     """Storage for gmqtt that reports each PUBACK.
 
-    It is always empty, so gmqtt never resends anything.
+    The storage never contains packets, so gmqtt never resends anything.
     """
 
     def __init__(self, acknowledged: Callable[[int], None]) -> None:

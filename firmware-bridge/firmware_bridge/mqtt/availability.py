@@ -2,8 +2,8 @@
 
 The bridge's topic is `<topic>`, a port's `<topic>/<port>`, and a device's
 `<topic>/<port>/<device>`. Each payload is `online` or `offline`, as Home Assistant expects. The
-messages are sent at QoS 0 and bypass the outbox: only the latest state matters, and each connection
-begins with all states.
+messages are sent at QoS 0 and bypass the outbox, because only the latest state matters. All states
+are published again whenever a connection begins.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -44,9 +44,10 @@ class Availability:
         self._send: Send | None = None
 
     def will(self) -> Message | None:
-        """Return the will message, or None without a topic.
+        """Return the will message, or None if no topic is configured.
 
-        The broker publishes this message, `offline`, if the connection ends without DISCONNECT.
+        The will message has the payload `offline`. The broker publishes it if the connection ends
+        without DISCONNECT.
         """
         if self._topic is None:
             return None

@@ -1,21 +1,21 @@
 """gmqtt as the bridge's MQTT client, changed where exactly-once delivery needs it.
 
-Without these changes gmqtt would lose or duplicate readings. tests/bridge has a test for each.
+Without these changes, gmqtt would lose or duplicate readings. tests/bridge has a test for each.
 
-1. `publish` of gmqtt sends a message before storing it. The bridge never calls it: the outbox
+1. gmqtt's own `publish` sends a message before storing it. The bridge never calls it. The outbox
    stores a reading with its packet identifier, and `send_packet` sends the encoded packet after the
    commit.
-2. Packet identifiers of gmqtt start again with each process. The bridge chooses its own in
+2. gmqtt's packet identifiers start again in each process. The bridge chooses identifiers itself in
    `exchanges.py`, where the identifiers of unfinished exchanges are known.
-3. gmqtt sends a PUBREL as soon as it has stored the PUBREL. `SessionClient` does not send it: the
-   outbox does, once the receipt of the PUBREC is durable.
+3. gmqtt sends a PUBREL as soon as it has stored the PUBREL. `SessionClient` suppresses this. The
+   outbox sends the PUBREL once the receipt of the PUBREC is durable.
 4. gmqtt resends messages without DUP, and before the outbox has committed its state. The storage
    therefore appears empty to gmqtt, and the outbox resends.
-5. gmqtt clears its storage if the broker has no session. The storage of the bridge keeps the
-   readings and queues them again.
+5. gmqtt clears its storage if the broker has no session. The bridge's storage keeps the readings
+   and queues them again.
 
 A client serves one connection. `publisher.py` reconnects and waits between attempts. The code that
-the uplink shares is in `gateway.process.mqtt_client.client`.
+the bridge shares with the uplink is in `gateway.process.mqtt_client.client`.
 """
 
 from gmqtt import Message  # type: ignore[import-untyped]
@@ -48,7 +48,7 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
 
 
 class BridgeClient(SessionClient):
-    """Client for one connection. The broker keeps the session from one connection to the next."""
+    """MQTT client for one connection. The session at the broker outlasts the connection."""
 
     def __init__(
         self, client_id: str, outbox: Outbox, *, clean_session: bool, will: Message | None = None

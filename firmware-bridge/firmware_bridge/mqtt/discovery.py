@@ -103,7 +103,7 @@ def config_of_gateway(
     version: str,
     page_url: str | None,
 ) -> bytes:
-    """Return the description of the gateway: a sensor that is on while there is a problem."""
+    """Return the gateway's description: a binary sensor that is on while there is a problem."""
     device = {
         "ids": [gateway],
         "name": f"{ORIGIN} {gateway}",
@@ -135,7 +135,10 @@ def config_of_gateway(
 
 
 def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
-    """Return manufacturer, model, serial number and version of a device, as far as known."""
+    """Return what is known of a device's manufacturer, model, serial number and version.
+
+    The keys are Home Assistant's abbreviations.
+    """
     facts = device.facts
     numbers = ("serial_number", "meter_id", "meter_number", "server_id")
     found = {
@@ -150,9 +153,10 @@ def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
 def _component_of(
     owner: tuple[str, str], name: str, value: SeenValue, described: SeenDevice, port: DescribedPort
 ) -> dict[str, object] | None:
-    """Return the description of a value, or None if Home Assistant could not read the value.
+    """Return the description of one value of a device.
 
-    `owner` is a pair of gateway and device.
+    Return None if Home Assistant could not extract the value. `owner` has the names of the gateway
+    and of the device.
     """
     gateway, device = owner
     if value.is_gone:
@@ -193,9 +197,10 @@ def _platform_of(value: SeenValue) -> str:
 
 
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
-    """Return Home Assistant's template to extract a value from a payload.
+    """Return the template with which Home Assistant extracts a value from a payload.
 
-    `readings` sets the form of the payloads. Return None if they do not contain the value.
+    `readings` has the configured format of the payloads. Return None if payloads in this format do
+    not contain the value.
     """
     if readings.payload == "senml":
         # A pack that a board kept for some time has several records of a value, the latest last.
@@ -218,7 +223,7 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
 
 
 def _paths_to_value(part: object) -> Iterator[str]:
-    """Yield the path, such as `["a"][0]`, to each placeholder for the value in a template.
+    """Yield the path to each placeholder for the value in a template, for example `["a"][0]`.
 
     `part` is the template or a part of it.
     """

@@ -1,8 +1,8 @@
-"""`bridge.discovery.json`: records which descriptions the broker retains, and for which devices.
+"""`bridge.discovery.json`: records the descriptions that the broker retains, and their devices.
 
 The file is written before a description is published, and after the broker has acknowledged a
-removal. The bridge can thus remove a description when a port, the topic prefix or the gateway's
-name is removed from the configuration.
+removal. The bridge can thus still remove a description after a port, the topic prefix or the
+gateway's name was removed from the configuration.
 """
 
 import json

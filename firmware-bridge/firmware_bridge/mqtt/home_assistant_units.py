@@ -1,9 +1,9 @@
 """Home Assistant's device class, unit and state class for a value with a SenML unit.
 
 Only unambiguous units get a device class: `m3` may be gas or water, `ppm` may be any gas, and `%`
-may be anything. Values in such units are shown with the unit alone. Class names and allowed
-combinations are those of Home Assistant. docs/home-assistant.md names the version that a test
-compares them with.
+may be anything. Values in these units are shown with the unit alone. Class names and allowed
+combinations come from Home Assistant. A test compares them with the version of Home Assistant that
+docs/home-assistant.md names.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,10 @@ from gateway.process.declarations.units import UNITS, unit_meant_by
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Home Assistant's keys for numeric values in a unit. A key that is None is omitted."""
+    """Home Assistant's keys for a numeric value, which follow from its unit.
+
+    A key that is None is omitted.
+    """
 
     unit: str | None
     device_class: str | None = None
@@ -102,7 +105,7 @@ def shown_of(
     Args:
         unit: the SenML unit, or the unit that the operator configured instead.
         is_meter: True if the device is a utility meter.
-        is_net: True for a register of import minus export, which may decrease.
+        is_net: True for a counter of imported minus exported energy, which may decrease.
         medium: the medium that the value measures, or None if it is unknown.
     """
     if unit is None:

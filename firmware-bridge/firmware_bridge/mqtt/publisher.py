@@ -1,4 +1,4 @@
-"""Keeps the bridge connected to the broker in one MQTT session, in which the outbox publishes.
+"""Connects the bridge to the broker in one MQTT session, in which the outbox publishes readings.
 
 The session uses MQTT 3.1.1 with clean session 0. The session's name (`session_name.py`) links the
 broker's session to the outbox. In another session, the broker might still remember packet
@@ -136,8 +136,9 @@ class Publisher:
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
         """Abandon a session that the broker has lost, or a new name that another client uses.
 
-        If the broker has lost our session, it has created an empty one with the same name. The next
-        connection discards the empty session. Return a fault if another client uses the name.
+        If the broker has lost the bridge's session, it has created an empty session with the same
+        name. The next connection discards the empty session. Return a sentence about the fault if
+        another client uses the name, otherwise None.
         """
         self._abandoned = session if begun else None
         if begun:

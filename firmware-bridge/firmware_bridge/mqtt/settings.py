@@ -7,9 +7,10 @@ from gateway.process.mqtt_client.tls import TlsFiles
 
 @dataclass(frozen=True)
 class BrokerSettings:
-    """Address, login and TLS files for the broker. The session's name begins with `client_id`.
+    """Address, login and TLS files for the broker.
 
-    Raises `ValueError` if `client_id` is empty or `password` is given without `username`.
+    `client_id` is the first part of the session's name. Raises `ValueError` if `client_id` is
+    empty, or if `password` is given without `username`.
     """
 
     host: str

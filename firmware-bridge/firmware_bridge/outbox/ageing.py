@@ -27,7 +27,10 @@ class Ageing:
         return int(time.monotonic() - self._begun)
 
     def is_old(self, arrived: int) -> bool:
-        """Return True if a reading exceeds the maximum age. `arrived` is on the outbox's clock."""
+        """Return True if a reading exceeds the maximum age.
+
+        `arrived` is the time of the reading's arrival on the outbox's clock.
+        """
         return self.age_max_seconds is not None and self.now() - arrived > self.age_max_seconds
 
     @property

@@ -4,8 +4,8 @@
 
     add -> collected -> seal -> sealed batch -> committed -> removed from memory
 
-A batch is sealed when its commit begins, and later readings are collected for the next batch. While
-the disk is full, sealed batches wait in order.
+A batch is sealed when its commit begins. Readings that arrive later are collected for the next
+batch. While the disk is full, sealed batches wait in order.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class Arrivals:
 
     @property
     def removable_bytes(self) -> int:
-        """The bytes of readings that are not durable yet and that a full outbox may drop."""
+        """The total size of readings that are not durable yet and that a full outbox may drop."""
         return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
 
     @property
@@ -79,7 +79,11 @@ class Arrivals:
         return self._sealed
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False if the outbox knows too many boards to accept frames of `device`."""
+        """Return False if frames of the board `device` must be refused.
+
+        They are refused if the board is unknown and the outbox already stores the maximum of
+        boards.
+        """
         return self._boards.knows_room_for(device)
 
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
@@ -94,9 +98,9 @@ class Arrivals:
         return self.durable
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Add the kinds of a port's quantities to the next batch, so that its commit stores them.
+        """Add the types of a port's quantities to the next batch, so that its commit stores them.
 
-        A kind is number, text or Boolean. `framing` is the name of the protocol.
+        A type (kind) is number, text or Boolean. `framing` is the name of the protocol.
         """
         self._kinds += [(port, framing, name, kind) for name, kind in kinds.items()]
 
@@ -109,9 +113,9 @@ class Arrivals:
     ) -> tuple[Sequence[Publication], Placement]:
         """Record a board's frame as accepted. Return its readings and its placement.
 
-        There are no readings if the frame was accepted before. The placement classifies the frame
-        as new or repeated. `digest` identifies the contents, and `source` names the port.
-        `publications_of` creates the readings for a boot number.
+        The placement classifies the frame as new or repeated. A repeated frame has no readings.
+        `digest` identifies the contents, and `source` names the port. `publications_of` creates the
+        readings for the boot number that it is given.
 
         Raises:
             TooManyStarts: the board has restarted too often. Nothing is recorded.
@@ -123,10 +127,10 @@ class Arrivals:
         return publications, placement
 
     def durable_without_commit(self) -> asyncio.Future[None] | None:
-        """Return a future for a repeated frame, which is done when its original is durable.
+        """Return a future for a repeated frame, which is done when the original frame is durable.
 
-        Return None if the original frame may be among the collected readings, which need a commit
-        first.
+        Return None if another commit must begin first, because the original frame may be among the
+        collected readings.
         """
         if self._gathered:
             return None
@@ -168,7 +172,7 @@ class Arrivals:
         del self._sealed[: len(batches)]
 
     def complete_empty(self, batch: Batch) -> None:
-        """Complete the future of a batch without contents. Other batches are not changed."""
+        """Complete the future of a batch without contents. A sealed batch is not changed."""
         if batch not in self._sealed and not batch.durable.done():
             batch.durable.set_result(None)
 

@@ -3,7 +3,9 @@
 The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row of the outbox,
 so that a new frame only changes one small row::
 
-    digest of frame 64 * block (8 bytes) | digest of the next | ...     zeros: not accepted
+    digest of frame 64 * block (8 bytes) | digest of the next | ...
+
+A digest of zeros means that the frame was not accepted.
 """
 
 from collections.abc import Iterator
@@ -28,9 +30,9 @@ UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
 
 
 class BoardStart:
-    """The accepted frames of one start of a board.
+    """The accepted frames that a board has sent after one start.
 
-    `repeat` numbers the starts with the same boot number, from 0. `source` names the port.
+    Starts with the same boot number are numbered by `repeat`, from 0. `source` names the port.
     """
 
     def __init__(self, boot: int, repeat: int, source: str | None = None) -> None:
@@ -62,10 +64,10 @@ class BoardStart:
         return bytes(self._blocks[block])
 
     def is_resent(self, sequence: int, digest: bytes) -> bool:
-        """Return True if a frame is a repeat: its number was accepted with these contents.
+        """Return True if a frame is a repeat: its number was accepted with the same contents.
 
-        More than `RESENDS_MAX` different frames in a row are not repeats, because a board cannot
-        have that many unacknowledged frames.
+        A board cannot have more than `RESENDS_MAX` unacknowledged frames. After this many different
+        repeats without a new frame, another frame does not count as a repeat.
         """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False
@@ -84,7 +86,7 @@ class BoardStart:
         )
 
     def is_free(self, sequence: int) -> bool:
-        """Return True if certainly no frame with this number was accepted."""
+        """Return True if it is certain that no frame with this number was accepted."""
         if sequence > self.latest:
             return True
         return sequence > self.latest - FRAMES_REMEMBERED and (
@@ -94,18 +96,19 @@ class BoardStart:
     def is_next(self, sequence: int) -> bool:
         """Return True if a new frame may have this number.
 
-        The number must be free, and at most `FRAMES_AHEAD_MAX` above the latest accepted number.
+        No frame with this number may have been accepted. The number may be at most
+        `FRAMES_AHEAD_MAX` above the latest accepted number.
         """
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:
-        """Record that a frame was repeated since the latest new frame."""
+        """Record that this frame was received again after the latest new frame."""
         self._resent.add(sequence)
 
     def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:
-        """Record a new frame as accepted. Its number must be free.
+        """Record a new frame as accepted. No frame with its number may have been accepted before.
 
-        Return the block that was changed, and the blocks that were removed because they are old.
+        Return the number of the changed block, and the numbers of the old blocks that were removed.
         """
         assert self.is_free(sequence), f"frame {sequence} of {self.boot} + {self.repeat} is taken"
         self._resent.clear()

@@ -1,9 +1,10 @@
 """Records which frames of boards were accepted, across restarts of a board and of the bridge.
 
-A board counts its starts and its frames. A board that was flashed again or replaced counts from the
-beginning. A frame is therefore a repeat only if its number *and* its contents are known
-(docs/formats/board-frame.md). The same number with other contents means another start of that
-board, whose readings are published with a boot number of their own: `boot + 2**32 * repeat`.
+A board counts its starts and its frames. If the board is flashed again or replaced, the counts
+start over. A frame is therefore a repeat only if its number *and* its contents are known
+(docs/formats/board-frame.md). If a known number arrives with other contents, the board has been
+started again with the same boot number. The readings of each such start are published with another
+boot number: `boot + 2**32 * repeat`.
 
 Frames are remembered after their readings have left the outbox, because a board that missed an
 acknowledgement may repeat the frame at any later time. This module does no I/O.
@@ -38,10 +39,10 @@ BootKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Classification of a frame: the start of the board to which the frame belongs.
+    """Classification of a frame. `start` is the start of the board after which the frame was sent.
 
     `is_new` is True if the frame must be stored. `begins` is True if the frame is the first one
-    that was received from this start.
+    that was received after this start.
     """
 
     start: BoardStart
@@ -58,10 +59,10 @@ class Placement:
 class BoardRows:
     """Database rows about boards: all stored rows, or the changes since the last commit.
 
-    Each row in `blocks` has the key of a start, a block's number, the digests in the block and the
-    order of use. A row in `counts` has the number of starts with the same boot number. A row in
-    `floors` has a device and a pair (boot, starts): no boot number up to `boot` had more than
-    `starts` starts.
+    A row in `blocks` has the key of a start, a block's number, the digests in the block, and a
+    counter that grows with each use. A row in `counts` has the number of starts with the same boot
+    number. A row in `floors` has a device and a pair (boot, starts), which means that no boot
+    number up to `boot` had more than `starts` starts.
     """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
@@ -75,7 +76,7 @@ class BoardRows:
 
 
 class TooManyStarts(Exception):
-    """Raised if a frame is refused, because its board started too often with one boot number."""
+    """Raised if a frame is refused because its board has started too often with one boot number."""
 
 
 class Boards:
@@ -186,9 +187,10 @@ class Boards:
         return changes
 
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
-        """Return the starts with the frame's boot number.
+        """Return the recorded starts of a board with the frame's boot number.
 
-        Starts on the port `source` come first, then the most recently used.
+        Starts on the port `source` come first. The most recently used starts come before the
+        others.
         """
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot
@@ -216,7 +218,7 @@ class Boards:
             keys.append(key)
 
     def _forget(self, key: StartKey) -> None:
-        """Forget the frames of a start. The count of starts with its boot number is kept."""
+        """Delete the recorded frames of a start. The start still counts for its boot number."""
         start = self._starts.pop(key)
         keys = self._of_device[key[0]]
         keys.remove(key)

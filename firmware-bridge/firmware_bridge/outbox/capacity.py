@@ -47,8 +47,8 @@ class Capacity:
         """Compare the outbox with its limits, and log if it has become full or has room again.
 
         Args:
-            held_bytes: bytes of all readings, stored or not, that must not be dropped to make room
-                for other readings.
+            held_bytes: total size of all readings, stored or not, that must not be dropped to make
+                room for others.
             oldest_is_old: True if an unpublished reading is older than `outbox_max_age`.
         """
         if held_bytes >= self._bytes_max:
@@ -72,7 +72,7 @@ class Capacity:
             )
 
     def note_disk(self, *, has_room: bool) -> bool:
-        """Record whether the disk has room. Return True if this has changed.
+        """Record whether the disk has room. Return True if the state of the disk has changed.
 
         While the disk is full, new readings are not stored. Stored readings are still published.
         """

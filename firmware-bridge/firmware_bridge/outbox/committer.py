@@ -62,9 +62,9 @@ class Committer(QueueCommitter[Signal]):
     # Methods for the outbox
 
     def note_arrival(self) -> None:
-        """Start a commit after readings were added to `arrivals`.
+        """Wake the committer after readings were added to `arrivals`.
 
-        The commit is immediate if more readings wait than fit into the window of open exchanges.
+        The commit begins without delay if more readings wait than new exchanges may be started.
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:
@@ -95,7 +95,7 @@ class Committer(QueueCommitter[Signal]):
         await self._empty.wait()
 
     async def close(self) -> None:
-        """Close the store, after a COMMIT that may be running in the worker thread."""
+        """Close the store. If a COMMIT is running in the worker thread, wait for it first."""
         await super().close()
         self.giving_way.cancel()
 
@@ -179,7 +179,7 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _count_start(store: OutboxStore) -> int:
-    """Increment the number of starts of the bridge with this outbox, and return it."""
+    """Add 1 to the stored number of the bridge's starts with this outbox. Return the new number."""
     number = int(store.property("starts") or 0) + 1
     store.begin()
     store.set_property("starts", str(number))

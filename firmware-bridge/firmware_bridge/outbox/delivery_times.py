@@ -27,7 +27,7 @@ class DeliveryTimes:
         self._steps = Steps()
 
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:
-        """Record when the readings in stored batches arrived.
+        """Record the arrival times of the readings in stored batches.
 
         `last_number` is the row number of the last reading in `batches`.
         """

@@ -1,9 +1,9 @@
 """Decides whether the commit of a board's frame may be delayed, so that it includes later frames.
 
 Each commit writes some ten kilobytes to the SD card, even for one frame. A board keeps its frames
-until they are acknowledged, so their commit may wait for up to `commit_delay`. It must not wait if
-the delay would stop the board: if the board sends its next frame only after an acknowledgement, or
-if it has nearly as many unacknowledged frames as it may have. This module does no I/O.
+until they are acknowledged, so a commit may be delayed by up to `commit_delay`. There must be no
+delay in two cases: if the board sends its next frame only after an acknowledgement, or if it has
+nearly as many unacknowledged frames as it may have. This module does no I/O.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ PROMPT_SECONDS = 0.2
 
 @dataclass(slots=True)
 class _Board:
-    """The number of a board's unacknowledged frames, and the number last acknowledged together."""
+    """A board's unacknowledged frames, and those acknowledged most recently, as counts."""
 
     waiting: int = 0
     answered: int = 0
@@ -28,10 +28,10 @@ class _Board:
 
 
 class Gathering:
-    """The boards on one port, with their unacknowledged frames.
+    """The boards on one port, with the number of their unacknowledged frames.
 
-    Beyond `DEVICES_MAX` boards, only boards with unacknowledged frames are kept. Times are seconds
-    of the monotonic clock.
+    With more than `DEVICES_MAX` boards, only boards with unacknowledged frames are kept. Times are
+    seconds of the monotonic clock.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Gathering:
     def _forget_the_answered(self) -> None:
         """Forget the boards without unacknowledged frames.
 
-        The number of boards with such frames is limited by the outbox. The next frame of a
-        forgotten board is treated like a board's first frame.
+        The outbox limits the number of the other boards. The next frame of a forgotten board is
+        treated like a board's first frame.
         """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

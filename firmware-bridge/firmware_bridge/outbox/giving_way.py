@@ -29,7 +29,7 @@ _ROOM_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Callbacks of a port.
+    """Callbacks of a port that is configured to drop its oldest readings.
 
     `dropped` is called with the reason and the number of readings that were dropped. `over` is
     called when the outbox has room again.
@@ -50,8 +50,8 @@ class Dropped:
 class GivingWay:
     """Chooses which readings to drop.
 
-    `removable_bytes` is the size of the stored readings that may be dropped now. `due` is True if a
-    commit must check the ages of readings. `wake` starts this commit.
+    `removable_bytes` is the size of the stored readings that may be dropped now. `due` is True if
+    the next commit must check the ages of readings. `wake` starts a commit.
     """
 
     def __init__(
@@ -73,7 +73,8 @@ class GivingWay:
     def watch(self, name: str, port: Port, last_started: int) -> None:
         """Register a port whose oldest readings may be dropped.
 
-        The publication of readings after row `last_started` has not begun, so they may be dropped.
+        Only readings after the row `last_started` may be dropped, because the publication of
+        earlier readings has begun.
         """
         self._ports[name] = port
         self.removable_bytes += self._readings.removable_bytes_after(last_started, name)

@@ -80,9 +80,9 @@ class Outbox:
     def submit(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         """Submit readings of a sensor that cannot repeat them, and commit without delay.
 
-        Return a future that is done when the readings survive a power cut. All readings of a batch
-        share the future. Use `asyncio.shield` or a callback, so that one caller cannot cancel the
-        future for the others.
+        Return a future that is done when the readings survive a power cut. Other readings in the
+        same batch share this future. Use `asyncio.shield` or a callback, so that one caller cannot
+        cancel the future for the others.
         """
         self._committer.hurry()
         return self._take(publications)

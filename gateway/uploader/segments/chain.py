@@ -1,11 +1,11 @@
 """The head of the chain of segments: the newest sealed segment, to which the next one refers.
 
-The segment files show the head as long as they are on the device. `log/chain.json` stores the head
-after the files were uploaded and removed. It is written after a segment is sealed, so after a crash
-it can lack at most the newest segment. At every start, it is compared with the segment files. In
-case of doubt, events are exported again, because an event that is in no segment would be lost. An
-event that is in two segments has the same identity `(gateway, boot, sequence)` in both, so readers
-can drop the duplicate.
+While the newest segment file is on the device, it shows the head. After the file was uploaded and
+removed, the head is only known from `log/chain.json`. This file is written after each sealing, so
+after a crash at most the newest segment is missing from it. At every start, it is compared with the
+segment files. In case of doubt, events are exported again, because an event that is in no segment
+would be lost. An event in two segments has the same identity `(gateway, boot, sequence)` in both,
+so readers can drop the duplicate.
 """
 
 from __future__ import annotations
@@ -52,7 +52,11 @@ class Head:
 
 
 class Chain:
-    """The heads of the newest segments, the newest last, and the boots with exported events."""
+    """The state of the chain of segments.
+
+    It consists of the heads after the newest segments, the newest last, and of the boots whose
+    events were exported.
+    """
 
     def __init__(self, log_dir: Path, gateway: str) -> None:
         self._log_dir = log_dir
@@ -77,14 +81,17 @@ class Chain:
 
     @property
     def last_sequence(self) -> int:
-        """Number of the last sealed event. Numbering continues when the gateway gets a new id."""
+        """The sequence number of the last sealed event.
+
+        It does not restart if the gateway's id changes.
+        """
         return self.head.last_sequence if self.head is not None else 0
 
     def load(self) -> None:
         """Load the state from log/chain.json, correct it from the segment files, and save it.
 
-        Damaged newest segments are moved to log/damaged. Raises `OSError` if the files cannot be
-        read or written.
+        If the newest segments are damaged, they are moved to log/damaged. Raises `OSError` if the
+        files cannot be read or written.
         """
         for directory in ("open", "sealed", "sent"):
             make_folder(self._log_dir / directory)
@@ -117,9 +124,9 @@ class Chain:
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return the segments in a folder from the head of the chain on.
+        """Return the segments in a folder that are the head of the chain or newer.
 
-        If the state of the chain is lost, return the newest segments instead.
+        If the state of the chain is lost, return the newest segments in the folder.
         """
         head = self.head
         least = head.segment if head is not None and head.gateway == self._gateway else 0
@@ -129,7 +136,8 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. Move a damaged one to log/damaged.
 
-        Also return True if the uploader has already moved the complete segment out of log/sealed.
+        If the uploader has moved the segment out of log/sealed in the meantime, return True if the
+        segment was complete.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:

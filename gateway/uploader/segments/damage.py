@@ -1,8 +1,8 @@
-"""Unreadable files in log/damaged, for people to examine or for another attempt to read them.
+"""Unreadable files in log/damaged, kept so that people can examine them or reading can be retried.
 
-A segment in log/damaged has not been uploaded. It stays there until it is readable again. Then it
-is uploaded, unless its events have been exported again meanwhile. Only a limited number of other
-files is kept: journal blobs, chain states, and segments that were exported again.
+A segment stays in log/damaged until it is readable again, and is then uploaded. It is not uploaded
+if its events were exported again in the meantime. The number of other files is limited: journal
+blobs, chain states, and segments that were exported again.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
     """Return the segments whose events were exported again under the same segment number.
 
-    The new segment with this number is in log/sealed or log/sent. If it contains fewer events, the
-    missing events are in the segments after it, because the journal has no gaps after the first of
-    the damaged segments.
+    The new segment with the same number is in log/sealed or log/sent. It may contain fewer events
+    than the damaged segment. The missing events are then in the segments after it, because the
+    journal has no gaps from the first damaged segment on.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {

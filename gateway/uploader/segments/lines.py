@@ -55,9 +55,9 @@ class LineEncoder:
         return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
     def _line_with(self, record: dict[str, Value], name: str, form: str | None) -> bytes | None:
-        """Return an event's line with the encoded payload ``form`` in the member ``name``.
+        """Return an event's line in which the member `name` has the encoded payload `form`.
 
-        Return None if the line is too long, or if ``form`` is None.
+        Return None if the line is too long, or if `form` is None.
         """
         if form is None:
             return None

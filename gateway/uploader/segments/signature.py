@@ -10,8 +10,8 @@ The signed data is ASCII text of six lines with line ends (docs/formats/session-
     <sha256 of all lines before the footer, 64 hexadecimal digits>
 
 The hash includes the header with boot, store and the SHA-256 of the previous segment. Therefore a
-signature covers the whole chain up to its segment. The first line ensures that signatures of other
-data are not valid for a segment.
+signature covers the whole chain up to its segment. Because of the first line, a signature that was
+made for other data is never valid for a segment.
 """
 
 from __future__ import annotations
@@ -34,12 +34,15 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class BadSignature(ValueError):
-    """The signature in a footer is not valid for its segment. The message contains the reason."""
+    """Raised if the signature in a footer is not valid for its segment.
+
+    The message has the reason.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class SignedPart:
-    """The properties of a segment that are signed."""
+    """The properties of a segment that its signature covers."""
 
     gateway: str
     segment: int

@@ -72,7 +72,7 @@ class SigningKey:
         return signer
 
     def _kept(self) -> Signer | None:
-        """Return the stored key, or None if there is none. A damaged file is renamed."""
+        """Return the stored key, or None if no valid key is stored. A damaged file is renamed."""
         try:
             text = _text_of(self._path)
         except FileNotFoundError:
@@ -103,7 +103,7 @@ class SigningKey:
 def public_keys_in(log_dir: Path) -> list[str]:
     """Return the public keys listed in a log folder, the newest last.
 
-    Return an empty list if the file does not exist, or if the disk fails to read it.
+    Return an empty list if the file does not exist, or if a disk error makes it unreadable.
 
     Raises:
         OSError: the file exists but cannot be opened for another reason.

@@ -3,8 +3,8 @@
 A signature in the footer is verified too. The caller decides which key is expected, and whether a
 signature is required.
 
-The result is a complete segment. Otherwise `DamagedSegment` is raised with the reason. Memory is
-limited for any input: a zstd frame is never decompressed beyond the format's limit.
+A segment with any fault raises `DamagedSegment` with the reason. Memory is limited for any input,
+because a zstd frame is never decompressed beyond the format's limit.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ _WINDOW_LOG_MAX = 27
 
 
 class DamagedSegment(ValueError):
-    """The contents of a file do not match its name. The message contains the difference."""
+    """Raised if the contents of a file do not match its name.
+
+    The message contains the difference.
+    """
 
 
 class UnknownVersion(DamagedSegment):
-    """The checksum of a file is right, but the file has a later version of the format."""
+    """Raised if a file has the right checksum, but was written in a later version of the format."""
 
 
 @dataclass(frozen=True, slots=True)

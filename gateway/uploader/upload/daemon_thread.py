@@ -1,4 +1,4 @@
-"""Runs work in a thread that may hang, without delaying the end of the process."""
+"""Runs work in a thread that may hang. A hanging thread does not delay the exit of the process."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 
 async def in_daemon_thread(work: Callable[[], None]) -> None:
-    """Run ``work`` in a daemon thread and wait for it. Re-raise its exception, if any.
+    """Run `work` in a daemon thread and wait for it. Re-raise its exception, if any.
 
-    Cancelling stops only the wait, not the thread. The process can end without waiting for the
-    thread. With `asyncio.to_thread` it would have to wait, even for minutes without a network.
+    Cancelling stops only the wait, not the thread. The process can exit while the thread still
+    runs. With `asyncio.to_thread`, the exit would wait for the thread, even for minutes without a
+    network.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class TargetError(Exception):
-    """The target did not accept a segment.
+    """Raised if the target did not accept a segment.
 
-    The message is a sentence without secrets. ``kind`` names the cause, so that repeated failures
+    The message is a sentence without secrets. `kind` names the cause, so that repeated failures
     with the same cause are logged once.
     """
 

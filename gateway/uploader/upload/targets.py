@@ -30,8 +30,8 @@ class Target(Protocol):
 class DirectoryTarget:
     """A directory as the target: a USB disk, a network mount, or a local folder.
 
-    obstore's own directory store does not call fsync. However, a segment that a power cut could
-    undo must not be moved to log/sent.
+    obstore's own directory store is not used, because it does not call fsync. A segment must not be
+    moved to log/sent while a power cut could still undo the upload.
 
     If the disk of a mount point is not mounted, the mount point is an ordinary directory on another
     disk. Segments would fill this wrong disk, and would be hidden when the right disk is mounted.

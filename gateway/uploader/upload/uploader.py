@@ -1,4 +1,4 @@
-"""The uploader sends sealed segments to their target, oldest first, and keeps local copies a while.
+"""Uploads sealed segments to their target, oldest first. Uploaded segments are kept for some time.
 
 Every segment is uploaded with its name and bytes, even if the upload is interrupted and repeated.
 Old segments are removed from log/sent, but none is removed from log/sealed before its upload. An
@@ -119,7 +119,7 @@ class Uploader:
                 logger.info("segments wait in log/sealed for the next start")
 
     async def _count(self) -> None:
-        """Count the segments in all folders for the first time, in a thread."""
+        """Count the segments in all folders, in a thread, when the uploader starts."""
         for folder in (self._sealed, self._sent, self._damaged):
             # If the folder cannot be listed now, the first pass reports it.
             with suppress(OSError):
@@ -219,7 +219,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
-        """Upload readable segments of log/damaged. Raises `TargetError` or `OSError` on failure."""
+        """Upload the readable segments in log/damaged. Can raise `TargetError` or `OSError`."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
         # Once for all segments, in a thread: while a target is unreachable thousands of files
