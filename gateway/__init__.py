@@ -1,1 +1,1 @@
-"""The gateway: a folder for each process, the commands, and the parts that the processes share."""
+"""The gateway: a package for each process, the commands, and the code that the processes share."""

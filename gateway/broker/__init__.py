@@ -1,6 +1,7 @@
 """The MQTT broker, which runs in a process of its own.
 
-In a checkout, `oncegate up` builds a compiled core, which is then imported.
+In a source checkout, `oncegate up` compiles the broker's core. Later starts import the compiled
+core instead of its Python sources.
 """
 
 from gateway.broker import compiled_core

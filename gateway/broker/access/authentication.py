@@ -1,11 +1,11 @@
 """Authentication of clients: the only entry point of this package.
 
-The sources of users are queried in order. The first source that knows the user, or that handles the
-login's kind of credential, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12)
-is a separate exchange for each connection, by a method that belongs to one source. All checks are
-asynchronous, because they may run in a thread or query another process. Failed guesses delay later
-checks (gateway/broker/access/logins/guesses.py). The server limits how many exchanges may be open,
-and for how long.
+The user sources are queried in order. The first source that knows the user, or that handles this
+type of credential (such as tokens), decides (decision 90). Enhanced authentication (MQTT 5.0
+section 4.12) is a series of messages on one connection. Each authentication method belongs to one
+source. All checks are asynchronous, because they may run in a thread or query another process.
+Failed guesses delay later checks (gateway/broker/access/logins/guesses.py). The server limits how
+many authentication exchanges may be open, and for how long.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
 class Authenticator:
-    """Checks clients' credentials against sources of users. Without sources, it accepts no user."""
+    """Checks clients' credentials against user sources. Without sources, every user is rejected."""
 
     def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
-        """Store the sources, which are queried in the given order.
+        """Store the user sources, which are queried in the given order.
 
-        `checks` comes from the previous authenticator, if there was one, so that wrong guesses are
-        not forgotten.
+        `checks` runs the checks and records wrong guesses. When the configuration is reloaded, pass
+        the `checks` of the previous authenticator, so that earlier wrong guesses are not forgotten.
         """
         self._sources = sources
         self._by_method = {method: each for each in sources for method in each.methods}
@@ -39,12 +39,12 @@ class Authenticator:
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The sources of users in their order, by their keys in `[access]`."""
+        """The user sources by name, in the order in which they are queried."""
         return {source.name: source for source in self._sources}
 
     @property
     def has_users(self) -> bool:
-        """True if there is any source of users, so that user names can be authenticated."""
+        """True if there is at least one user source, so that user names can be authenticated."""
         return bool(self._sources)
 
     @property
@@ -54,7 +54,7 @@ class Authenticator:
 
     @property
     def problems(self) -> list[str]:
-        """Messages that name the sources of users that cannot respond now, and the reasons."""
+        """One message for each user source that cannot respond now, with the reason."""
         return [each.problem for each in self._sources if each.problem is not None]
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
@@ -95,7 +95,7 @@ class Authenticator:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return the stored data that authenticates a user at the source of users named `source`.
+        """Return the data that the user source named `source` stores for the user of `login`.
 
         Return None if the user or the source no longer exists. Raises NotKnown if the source does
         not respond.
@@ -106,7 +106,7 @@ class Authenticator:
         return None
 
     def begin(self, method: str, login: Login) -> Exchange:
-        """Start an authentication exchange by a method in `methods`, and return the exchange.
+        """Start and return an authentication exchange. `method` must be one of `methods`.
 
         The exchange's `step` raises Busy if too many logins are queued, and Abandoned if the client
         no longer waits.
@@ -120,7 +120,7 @@ class Authenticator:
         self.close_sources()
 
     def close_sources(self, successor: "Authenticator | None" = None) -> None:
-        """Close all sources of users, except those that `successor` still uses."""
+        """Close all user sources, except those that `successor` still uses."""
         kept = () if successor is None else successor.sources.values()
         for source in self._sources:
             if not any(source is each for each in kept):

@@ -99,7 +99,7 @@ class Loaded:
         return int((self.not_after - now) // DAY_SECONDS)
 
     def problem_at(self, now: float) -> str | None:
-        """Return a sentence with the fix if the certificate is not valid at `now`, otherwise None.
+        """Return None if the certificate is valid at `now`, otherwise a sentence with the fix.
 
         `now` is in seconds since 1970.
         """
@@ -111,7 +111,7 @@ class Loaded:
         return None
 
     def warning_at(self, now: float) -> str | None:
-        """Return a sentence if the certificate is not valid at `now` or expires soon, or None."""
+        """Return a warning if the certificate is invalid at `now` or expires soon, or None."""
         days = self.days_left(now)
         if now < self.not_before or days >= WARNING_DAYS or days < 0:
             return self.problem_at(now)
@@ -250,7 +250,7 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
 
 
 def _described(files: TlsFiles) -> dict[str, Any]:
-    """Return the certificate's fields, as a client receives them in a TLS handshake in memory.
+    """Return the fields of the listener's certificate, read by a client in a handshake in memory.
 
     The client trusts only this certificate.
     """

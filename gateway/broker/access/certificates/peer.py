@@ -1,4 +1,4 @@
-"""Details of a client's certificate that may later be a reason to close the connection."""
+"""Details of a client's certificate, needed later to decide whether to disconnect the client."""
 
 import hashlib
 import ssl

@@ -1,8 +1,9 @@
 """Parsing of certificate revocation lists (CRLs), and the identity of certificates in them.
 
-Only the fields needed for comparison are read from the DER. Their lengths must be definite, as DER
-requires. OpenSSL verifies the list's signature at every handshake. This module decides which
-existing connections must be closed because their certificate has been revoked since.
+Only the fields needed to identify certificates are read from the DER. The lengths of fields must be
+definite, as DER requires. OpenSSL verifies the list's signature at every handshake. This module
+decides which open connections must be closed because their certificates were revoked after the
+handshake.
 
 Source: RFC 5280, sections 4.1 (Certificate) and 5.1 (CertificateList)::
 
@@ -104,9 +105,9 @@ def _fields_of_signed(data: bytes) -> list[_Element]:
 
 
 def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Element]:
-    """Return the first of `fields`, one for each of `tags`, after checking that the tags match.
+    """Check that the first of `fields` have the given tags, and return these first fields.
 
-    The tag None matches any field. Raises NotDer if a field is missing or has another tag.
+    Raises NotDer if a field is missing or has another tag. The tag None matches any field.
     """
     first = fields[: len(tags)]
     matches = all(tag in (None, field.tag) for tag, field in zip(tags, first, strict=False))

@@ -1,1 +1,1 @@
-"""Logins that are being checked: the queue, the checks, delays after guesses, and the result."""
+"""Checks of logins: the queue, the checks themselves, delays after wrong guesses, and results."""

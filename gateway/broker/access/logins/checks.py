@@ -1,8 +1,8 @@
-"""Credential checks that take CPU time: queued, and run only if the client still waits.
+"""Checks of credentials, which take CPU time. They are queued, and skipped if the client is gone.
 
-Passwords are checked in other processes. A hashing thread would sometimes hold the interpreter
-lock, which would delay the event loop on a busy machine. Token checks take less than a millisecond
-and run in threads.
+Passwords are checked in other processes, because a thread that hashes would sometimes hold the
+interpreter lock and delay the event loop on a busy machine. Token checks take less than a
+millisecond and run in threads.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class Checks:
 
     @property
     def delayed(self) -> int:
-        """Number of logins since the start that were delayed because of earlier wrong guesses."""
+        """Number of logins that were delayed by earlier wrong guesses since the broker started."""
         return self._turns.delayed + self.proofs.delayed
 
     @property
@@ -56,7 +56,7 @@ class Checks:
 
     @property
     def failed(self) -> int:
-        """Number of worker processes since the start that exited while they checked a password."""
+        """Number of worker processes that exited during a password check since the start."""
         return self._workers.failed
 
     async def held(
@@ -64,7 +64,7 @@ class Checks:
     ) -> list[bool]:
         """Wait for the login's turn, then check `password` against every hash in `hashes`.
 
-        Return one Boolean for each hash, which is True if it is the hash of `password`.
+        Return one Boolean per hash: True if the hash belongs to `password`.
 
         Raises:
             Busy: too many logins are queued.
@@ -96,7 +96,7 @@ class Checks:
         )
 
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
-        """Wait for a check of a login that is already running.
+        """Wait for a check that has begun, and end the login's turn when the check is complete.
 
         If the caller is cancelled, the check still runs to completion. Until then it counts as one
         of the concurrent checks.

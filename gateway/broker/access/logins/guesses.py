@@ -159,7 +159,7 @@ class Guesses:
     def failed(self, place: Place, password: bytes | None, now: float) -> None:
         """Record a failed login.
 
-        Consecutive failures without a password count as the same guess.
+        Repeated failures without a password, from the same origin and user, count as one guess.
         """
         before = self._pairs.get(place.pair)
         digest = self._digest(b"password", password or b"")
@@ -175,7 +175,7 @@ class Guesses:
                 del self._known[place.pair]
 
     def succeeded(self, place: Place) -> None:
-        """Record a successful login, with the user and the origin that `place` contains."""
+        """Record a successful login. `place` identifies its user and origin."""
         self._pairs.forget(place.pair)
         self._known[place.pair] = 0
         self._known.move_to_end(place.pair)
@@ -200,8 +200,8 @@ class Guesses:
     def free_at(self, place: Place) -> float:
         """Return the earliest time at which a login may be checked.
 
-        Earlier failures from the same origin, or for the same pair of origin and user, delay this
-        time.
+        Earlier failures of the same pair of origin and user postpone this time. Failures of other
+        users from the same origin postpone it as well, unless the pair is known.
         """
         free_at = self._pairs.free_at(place.pair)
         if self.is_known(place):

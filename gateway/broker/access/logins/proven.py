@@ -56,7 +56,7 @@ def digest_of(entry: bytes) -> bytes:
 
 
 def version_of(source: str, entry: bytes, key: bytes) -> str:
-    """Return the version of a user's entry at a source, as 32 hexadecimal digits.
+    """Return the version of a user's entry in a user source, as 32 hexadecimal digits.
 
     `key` is secret: without the key, the version reveals nothing about the entry.
     """

@@ -1,8 +1,8 @@
 """Scheduling of logins that wait for a CPU or for a database connection.
 
-A fixed number of logins is processed concurrently. Waiting logins of users that are already known
-at their address are processed first. Other logins are processed alternately by address, and by user
-within an address. If an address has failed logins, only one login from it is processed at a time,
+A fixed number of logins is processed concurrently. Logins of users that recently logged in from the
+same address are processed first. After these, the addresses take turns, and within an address the
+users take turns. If an address has failed logins, only one login from it is processed at a time,
 with pauses in between (`Guesses`).
 """
 
@@ -177,7 +177,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if an address with failed logins already has another login in progress."""
+        """Return True if a login must wait until another login from its suspect address ends."""
         return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
 
     def _take(self, ticket: Ticket) -> None:

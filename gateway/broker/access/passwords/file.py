@@ -115,7 +115,7 @@ class PasswordFile:
         return self._entries != other._entries
 
     def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
-        """Return the users of `before` that were removed or have a different password now."""
+        """Return the users in `before` that were removed or have a different password now."""
         return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
 
     def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
@@ -136,10 +136,10 @@ class PasswordFile:
         return entry if isinstance(entry, ScramKeys) else None
 
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
-        """Return the hashes to check a password against, and the user's own hash.
+        """Return the hashes to check a password against, and which of them is the user's own hash.
 
-        The own hash is among the hashes, or None for an unknown user. The hashes are of the same
-        kinds for every name, so that the time taken does not reveal which names exist.
+        The own hash is None for an unknown user. Every name gets hashes of the same types, so that
+        the time taken does not reveal which names exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]

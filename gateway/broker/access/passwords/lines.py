@@ -67,8 +67,8 @@ def refuse_unprepared(username: str) -> None:
 def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
     """Parse a line of the password file into a user name and the user's hash or keys.
 
-    Return None if the line is empty or a comment. Raises PasswordFileError, with `place` in the
-    message, if the line is invalid.
+    Return None if the line is empty or a comment. Raises PasswordFileError if the line is invalid.
+    `place` is the position of the line, for the message.
     """
     try:
         text = line.decode().rstrip("\r")

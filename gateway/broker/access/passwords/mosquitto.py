@@ -3,8 +3,8 @@
     $6$salt$hash              SHA-512 of the password and the salt, once
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
 
-Salt and hash are base64. Such a line stays unchanged in our file until the user gets a new
-password. A stolen `$6$` hash, or a `$7$` hash with 101 iterations (the default), can be guessed
+Salt and hash are base64. Our password file keeps an imported hash unchanged until the user gets a
+new password. A stolen `$6$` hash, or a `$7$` hash with 101 iterations (the default), can be guessed
 thousands of times faster than an Argon2 hash.
 """
 

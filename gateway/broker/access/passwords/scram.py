@@ -8,8 +8,8 @@
 Channel binding is not supported. A client that demands channel binding (`p=...`) is rejected. The
 server's nonce is new for each exchange, so an intercepted proof is worthless.
 
-`keys_of` also returns keys for users that do not exist. An unknown user then looks like a wrong
-password: the client gets the same response at the end of the exchange.
+The exchange gets a user's keys from a function, `keys_of`, which also returns keys for users that
+do not exist. So an unknown user and a wrong password cause the same response.
 """
 
 import base64
@@ -57,9 +57,9 @@ class _Refused(Exception):
 
 
 class _Expected(Enum):
-    """The kind of message that the client must send next.
+    """The message that the client must send next, which is the state of the exchange.
 
-    A bound method as the state of the exchange would create a reference cycle.
+    The state is not a bound method, because that would create a reference cycle.
     """
 
     FIRST = "client-first"

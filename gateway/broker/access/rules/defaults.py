@@ -1,9 +1,9 @@
 """Default access rules, used without a rules file if there are users and a network listener.
 
-Each user may use the topics `users/NAME/...` and subscribe to the sensors' topics, but may not
-publish anywhere else. From the status page, an operator may publish to every topic except the
-topics of commands and of sensors' readings. Listeners without authentication (on loopback, or where
-the operator allows this) are unrestricted.
+Each user may publish and subscribe to `users/NAME/...`, and subscribe to the sensors' topics, but
+may not publish anywhere else. From the status page, an operator may publish to every topic except
+the topics for commands and for sensor readings. Listeners without authentication (on loopback, or
+where the operator allows this) are unrestricted.
 """
 
 from collections.abc import Sequence

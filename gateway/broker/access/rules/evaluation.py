@@ -1,7 +1,7 @@
 """Evaluation of access rules: the first matching rule decides. Without a match, access is denied.
 
 When the file is loaded, rules are grouped by the clients to which they apply. The rules for a
-client are selected at its first action, so that afterwards only a search by topic levels remains.
+client are selected at the client's first action. Later actions only need a search by topic levels.
 Clients with the same rules share the search tree of patterns without placeholders.
 """
 
@@ -102,9 +102,9 @@ class FileRules(AccessRules):
         return self._allowed(min(self._first_of_filter(client, topic_filter, qos)))
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if the group of a shared subscription is common to all users.
+        """Return True if the members of a shared subscription's group may be different users.
 
-        The group is common if the rule that allows the subscription names `$share` or covers
+        This is the case if the rule that allows the subscription names `$share` or covers
         everything.
         """
         by_filter, by_group = self._first_of_filter(client, topic_filter, qos)
@@ -121,8 +121,8 @@ class FileRules(AccessRules):
     ) -> Decision:
         """Return the decision about an action, and the rule that made the decision.
 
-        For `connect`, the first `connect` rule that matches the client decides. Without such a
-        rule, the first rule that allows the client anything also allows it to connect.
+        For `connect`, the first `connect` rule that matches the client decides. If there is none,
+        the first rule that allows the client any other action also allows the client to connect.
         """
         group = ""
         if action == "connect":
@@ -144,9 +144,10 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the numbers of the first rule for a filter, and of the first for its shared form.
+        """Return the number of the first rule for a filter, and of the first for its `$share` form.
 
-        The second number is NOTHING if `whole_filter` is not a shared subscription.
+        A number is the rule's position in the file, or NOTHING if no rule matches. The second
+        number is also NOTHING if `whole_filter` is not a shared subscription.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]

@@ -1,4 +1,4 @@
-"""One line of the access rules file: its words, and the kinds of actions that it decides.
+"""One line of the access rules file: splitting into words, and the actions that the line covers.
 
 Every error in a line is raised as a `Mistake`, whose message contains the fix.
 """
@@ -43,7 +43,7 @@ def actions_of(words: list[str], position: int) -> list[str]:
 def kinds_of(
     allow: bool, actions: list[str], patterns: list[str], conditions: Mapping[str, str]
 ) -> int:
-    """Return the kinds of actions that a rule decides, as a bit mask.
+    """Return the actions that a rule covers, as a bit mask.
 
     Raises Mistake if the actions do not fit the patterns or conditions.
     """

@@ -1,9 +1,9 @@
 """Topic patterns of access rules: placeholders, and a search for the first matching pattern.
 
 A pattern is an MQTT topic filter in which `%u` stands for the user, `%c` for the client identifier
-and `%%` for a percent sign. A value must not change the meaning of a pattern. So a pattern matches
-nothing if a value is empty, contains `+`, `#` or `/`, or would make the first level begin with `$`.
-Mosquitto does the same.
+and `%%` for a percent sign. A user name or identifier must not change the meaning of a pattern. So
+a pattern with `%u` or `%c` matches nothing if the value is empty, contains `+`, `#` or `/`, or
+would make the first level begin with `$`. Mosquitto does the same.
 
 `$share/GROUP/FILTER` is a pattern for shared subscriptions, with `+` for any group.
 

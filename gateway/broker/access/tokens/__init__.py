@@ -1,1 +1,1 @@
-"""Tokens signed by an identity provider, the provider's keys, and the users in tokens."""
+"""Login with tokens that an identity provider has signed, and the provider's keys."""

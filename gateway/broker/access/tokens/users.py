@@ -1,4 +1,4 @@
-"""Users of an identity provider, who log in with a token as the password or by OAUTHBEARER.
+"""Users of an identity provider, who send a token as their password or by OAUTHBEARER.
 
 In an exchange of RFC 7628 the client sends a single message::
 
@@ -40,7 +40,7 @@ _FIRST = re.compile(
 
 
 class TokenUsers:
-    """Source of users that log in with a token. Other logins are left to the next source."""
+    """User source for logins with a token. Other logins are left to the next user source."""
 
     name = "jwt"
     methods = (METHOD,)
@@ -104,10 +104,10 @@ class TokenUsers:
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the same data for every user, because this source has no list of users.
+        """Return the token settings as the stored data of a user. They are the same for every user.
 
-        A token is valid until it expires, or until the settings for tokens change. The provider is
-        not queried.
+        This source has no list of users, so a token is valid until it expires or until these
+        settings change. The provider is not queried.
         """
         return self._entry
 

@@ -1,8 +1,8 @@
 """Verification of JSON Web Tokens (RFC 7519) that an identity provider has signed (RFC 7515).
 
 PyJWT checks the signature, `exp`, `nbf`, `iat`, `aud` and `iss`. This module decides which keys may
-sign with which algorithm, and which claim contains the user name. The provider's keys are public.
-HMAC is not allowed, because a public key would be its secret.
+sign with which algorithm, and which claim contains the user name. HMAC is not allowed: it would use
+the provider's public key as its secret, so anyone could sign a token.
 """
 
 import base64
@@ -108,7 +108,7 @@ def header_of(token: bytes) -> Header | None:
 def refuse_unsigned(token: bytes, header: Header, rules: TokenRules) -> None:
     """Raise TokenRefused if a token can be rejected by its length or its header alone.
 
-    No key is looked up.
+    The provider's keys are not needed for this.
     """
     if len(token) > TOKEN_BYTES_MAX:
         raise TokenRefused(f"a token of {len(token)} bytes, at most {TOKEN_BYTES_MAX} are read")
@@ -213,9 +213,9 @@ def _username_of(claims: Mapping[str, Any], rules: TokenRules) -> str:
 
 
 def _groups_of(claims: Mapping[str, Any], rules: TokenRules) -> frozenset[str]:
-    """Return the group names in a token's claim, which is a list or a space-separated string.
+    """Return the group names in the claim that `rules` selects.
 
-    RFC 8693 defines the string.
+    The claim is a list of strings, or one string of words separated by spaces (RFC 8693).
     """
     if rules.groups_claim is None:
         return frozenset()
