@@ -1,8 +1,8 @@
-"""The compiled broker core of a source checkout, built by the first `oncegate up` for later starts.
+"""The compiled broker core in a source checkout, built by the first `oncegate up`.
 
 A build is stored in `build/core/KEY` of the checkout. The key is a digest of everything that the
-build depends on. Changed sources have another key, so an outdated build is never used. Installed
-packages contain their compiled extensions and do not use this module.
+build depends on. If sources change, the key changes too, so an outdated build is never used.
+Installed packages contain their compiled extensions and do not use this module.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _KEY_CHARACTERS: Final = 16
 
 
 def is_wanted(root: Path = ROOT) -> bool:
-    """Return True in a checkout, unless the environment disables the compiled core."""
+    """Return True if `root` is a checkout, unless the environment disables the compiled core."""
     return os.environ.get(SWITCH) != "0" and (root / BUILD_SCRIPT).is_file()
 
 

@@ -13,7 +13,7 @@ BANNED_REASON: Final = "banned"
 
 
 class Bans:
-    """Banned client identifiers and users, and the detection of flapping clients."""
+    """Banned client identifiers and users, with a detector of clients that connect too often."""
 
     def __init__(self) -> None:
         self.client_ids: set[str] = set()

@@ -1,8 +1,9 @@
-"""The entry point of the core: events go in, requests to the event loop and batches come out.
+"""The entry point of the core. The event loop passes events in, and takes out requests and batches.
 
-The event loop calls a method for everything that happens, with the time, and then takes the
-requests in `effects`. While `waits_for_commit` is True, a client waits for the current batch:
-`seal` ends the batch, and `committed` releases the packets that waited for it.
+The event loop calls a method for each event, and then processes the requests in `effects`. A batch
+is a group of changes that are committed together. If `waits_for_commit` returns True, a client
+waits for the current batch. Then the event loop calls `seal`, which ends the batch, and after the
+commit `committed`, which releases the packets that waited for the batch.
 """
 
 from gateway.broker.core.core import Core
@@ -65,10 +66,11 @@ class Broker:
         wall_ms: int,
         clock: ClockQuality,
     ) -> None:
-        """Continue from the recovered state, and publish or schedule the wills of the previous run.
+        """Continue from the recovered state. Publish or schedule wills of the previous run.
 
-        Connections of the previous run are recorded as closed. `wall_ms` is the time in
-        milliseconds since 1970, and `clock` the quality of this time.
+        A run is the time from a start of the broker to its end. Connections of the previous run are
+        recorded as closed. `wall_ms` is the time in milliseconds since 1970, and `clock` the
+        quality of this time.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
@@ -76,7 +78,7 @@ class Broker:
         restart.take_up(self.core, now)
 
     def stop(self, now: float) -> None:
-        """Record that the broker stopped. The caller has closed all connections before."""
+        """Record that the broker stopped. All connections must be closed before."""
         self._time.advance(now)
         self._recorder.broker_stopped()
 
@@ -103,15 +105,15 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to users that are in `removed`, or that `users` no longer contains."""
+        """Deny everything to users that are in `removed`, or that are missing in `users`."""
         revoke.know_users(self.core, users, removed)
 
     def give(self, session: Session, username: str) -> None:
-        """Make the user `username` the owner of a session that has no owner."""
+        """Assign a session that belongs to no user to the user `username`."""
         revoke.give(self.core, session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
-        """Disconnect clients that the rules now deny, and clients of the users in `changed`.
+        """Disconnect clients that may no longer connect, and all clients of the users in `changed`.
 
         Return the number of disconnected clients.
         """
@@ -121,7 +123,7 @@ class Broker:
     def revoke_certificates(self, revoked: frozenset[str]) -> int:
         """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
 
-        Return the number of sessions that are newly affected.
+        Return the number of sessions for which delivery was not already stopped.
         """
         return revoke.revoke_certificates(self.core, revoked)
 
@@ -145,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection, which is already closed if there are too many."""
+        """Create and return a connection. It is already closed if too many exist."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -169,12 +171,12 @@ class Broker:
         receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation that was found outside of an MQTT packet."""
+        """Close a connection because of a violation that is not in an MQTT packet."""
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
     def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
-        """Record that a connection was lost, or that the server closes it, for the given reason."""
+        """Record that a connection was lost or was closed by the server, with the reason."""
         self._time.advance(now)
         disconnect.end(self.core, connection, reason, now)
 
@@ -187,7 +189,7 @@ class Broker:
             disconnect.end_session(self.core, session, EndReason.DROPPED, now)
 
     def close_silent(self, now: float) -> bool:
-        """Close the oldest connection that has not sent CONNECT. Return False if there is none."""
+        """Close the oldest connection that has not sent CONNECT. Return False if none exists."""
         return silent.give_way(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
@@ -221,7 +223,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Process the messages that the store has loaded for a request from `effects.pages`."""
+        """Accept the queued messages that the store has loaded for a request in `effects.pages`."""
         self._time.advance(now)
         deliver.page_loaded(self.core, request, contents, deliveries, now)
 
@@ -232,12 +234,12 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Process the messages that the store has loaded for a request in `effects.hand_overs`."""
+        """Pass the messages that the store has loaded for `request` to other group members."""
         self._time.advance(now)
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
-        """Free the memory of a session's queued messages that are on disk and not needed soon."""
+        """Remove a session's queued messages from memory if on disk and not needed soon."""
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
@@ -258,7 +260,7 @@ class Broker:
         timeouts.run_due(self.core, now)
 
     def restart_timeouts(self, now: float) -> None:
-        """Restart the timeouts of all clients, because the process could not read for a while."""
+        """Restart the timeouts of all clients, because the process was blocked for a while."""
         timeouts.begin_again(self.core, now)
 
     # -- batches
@@ -269,7 +271,7 @@ class Broker:
 
     @property
     def committed_batch(self) -> int:
-        """Number of the newest durable batch."""
+        """The sequence number of the newest durable batch."""
         return self._output.committed_batch
 
     def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
@@ -288,7 +290,7 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records added since the last part of the batch, encoded as a blob."""
+        """Return a blob of the records added since the last call. The batch continues."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock)
 

@@ -1,8 +1,8 @@
 """Net change of the state since the last checkpoint.
 
-A message that was held, released, delivered and completed between two checkpoints causes no net
-change and is never written to a table. The changes refer to live objects, so a checkpoint step that
-writes an object later writes its newest state. A replay of the journal still leads to the same
+A message that arrived, was delivered and was acknowledged between two checkpoints causes no net
+change, so it is never written to a table. The changes refer to live objects, so a checkpoint writes
+the state that an object has at the time of writing. A replay of the journal still leads to the same
 state, because each record names its key and overwrites any existing value.
 """
 
@@ -12,7 +12,7 @@ from gateway.broker.core.sessions.subscription import Subscription
 
 
 class Changes:
-    """Changes since the last checkpoint: table rows to write, and keys of rows to delete."""
+    """Changes since the last checkpoint: keys of table rows to write or to delete."""
 
     def __init__(self) -> None:
         self.sessions: set[Session] = set()

@@ -19,7 +19,7 @@ from gateway.broker.core.user_meters import UserMeters
 
 
 class Core:
-    """All parts of one broker that the rules share, such as the state, output, limits and timers.
+    """The objects that all rules of one broker share, such as the state, output, limits and timers.
 
     The rules are functions that take the core as their first argument.
     """

@@ -1,7 +1,6 @@
-"""Actions that access rules have denied, counted for the log by client and kind of action.
+"""Denied actions, counted by client and type of denial, so that each count takes one log line.
 
-Repeated attempts of a client are counted in one entry, so that no client can flood the log. The
-number of entries is limited too.
+No client can flood the log by repeating a denied action. The number of counts is limited too.
 """
 
 from typing import Final
@@ -16,7 +15,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """Denied actions of one kind by one client, which are counted for one log line."""
+    """The number of actions of one type that were denied to one client, for one log line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
@@ -39,7 +38,7 @@ class Denials:
         """Denials of pairs beyond `ENTRIES_MAX` since they were last logged."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
-        """Count a denied action, with the kind of denial as `reason`, and the topic or filter."""
+        """Count a denied action. `reason` is the type of denial, `topic` a topic or filter."""
         key = (client_id, reason)
         entry = self._entries.get(key)
         if entry is None:

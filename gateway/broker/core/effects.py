@@ -14,7 +14,7 @@ from gateway.broker.core.sessions.session import NO_GROUPS, Session
 
 
 class PageRequest:
-    """A request to load messages of a session from disk before the session can continue."""
+    """A request to load a session's next queued messages, and messages in flight, from disk."""
 
     def __init__(self, session: Session) -> None:
         session.pages_requested += 1
@@ -27,10 +27,10 @@ class PageRequest:
 
 
 class HandOver:
-    """A request to load the stored messages of a session that has ended.
+    """A request to load the stored messages of a shared subscription's member whose session ended.
 
-    The request covers the messages in flight (`started`), and the messages at `count` queue
-    positions from `first_position` on.
+    Other members of the group get these messages: the deliveries in flight (`started`), and `count`
+    queued messages from queue position `first_position` on.
     """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:
@@ -100,7 +100,7 @@ class AuthenticationAnswer:
 class Effects:
     """The core's requests to the event loop, in one list for each kind of request.
 
-    The methods that return a list also empty the list.
+    Each method returns one of these lists and empties it.
     """
 
     def __init__(self) -> None:

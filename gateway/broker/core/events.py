@@ -1,7 +1,7 @@
-"""Events for an observer: a closed set of plain values, with one class for each kind of event.
+"""Events for an observer, such as an operator's hook module, with one class for each type of event.
 
-Events are created only if there is an observer. Client identifiers, topics and payloads are
-unchanged from the packet. Events give no access to the core's state.
+Events are created only if there is an observer. Client identifiers, topics and payloads are exactly
+as in the packet. Events give no access to the core's state.
 """
 
 
@@ -65,7 +65,7 @@ class Unsubscribed:
 
 
 class Published:
-    """Event that a message or will was forwarded to its subscribers, at QoS 2 after PUBREL."""
+    """Event that a message or will was forwarded to its subscribers. At QoS 2: after PUBREL."""
 
     def __init__(
         self, client_id: str, topic: str, payload: bytes, qos: int, retain: bool, is_will: bool
@@ -92,7 +92,7 @@ class Delivered:
 class Dropped:
     """Event that a message will not reach a client.
 
-    With the reasons `no_member` and `await_rel_timeout`, the message will not reach any client.
+    If the reason is `no_member` or `await_rel_timeout`, the message will not reach any client.
     """
 
     def __init__(self, client_id: str, topic: str | None, reason: str) -> None:

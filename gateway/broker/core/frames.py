@@ -52,7 +52,7 @@ class Frames:
     ) -> bytes:
         """Encode the PUBLISH of a QoS 1 or 2 delivery.
 
-        `leaves_with` is the number of the batch that the packet waits for, as in `_aliased`.
+        The packet is sent when batch number `leaves_with` is durable, as in `_aliased`.
         """
         retain = delivery.flags & RETAIN != 0
         packet_id = delivery.packet_id
@@ -74,7 +74,7 @@ class Frames:
     def qos0(self, connection: Connection, message: Message, flags: int, leaves_with: int) -> bytes:
         """Encode a QoS 0 PUBLISH for a delivery with `flags`.
 
-        `leaves_with` is the number of the batch that the packet waits for, as in `_aliased`.
+        The packet is sent when batch number `leaves_with` is durable, as in `_aliased`.
         """
         field = b""
         if connection.version == 5:
@@ -101,10 +101,9 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
-        `leaves_with` is the number of the batch that the packet waits for. It is the last committed
-        batch if the packet is sent immediately, and NO_ALIAS if aliases are not allowed. A packet
-        may overtake a waiting packet that defines the alias. The overtaking packet then contains
-        the topic and defines the alias again, for later packets.
+        The packet is sent when batch number `leaves_with` is durable, or immediately if this is the
+        last committed batch. NO_ALIAS means that no alias may be used. If the packet overtakes a
+        waiting packet that defines the alias, it contains the topic and defines the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

@@ -1,9 +1,9 @@
 """Gateway time: milliseconds used for message expiry, session expiry and will delay.
 
 Without a battery-backed clock, wall time starts in the past and jumps. Gateway time does not jump.
-During a run it follows only the monotonic clock, and a run starts at the last known gateway time of
-the previous run. In a new data directory it starts at wall time. Later it may differ from wall time
-by years, and it is never displayed.
+While the broker runs, gateway time follows only the monotonic clock. The next run of the broker
+starts at the last known gateway time of the previous run. In a new data directory, gateway time
+starts at wall time. Later the two may differ by years, so gateway time is never displayed.
 
 The length of an outage, while the gateway is switched off, becomes known if the clock was
 synchronised both before and after: wall time has then advanced further than gateway time. The
@@ -30,7 +30,7 @@ the younger outage."""
 
 
 class Outage:
-    """A period between two runs of the broker that gateway time did not count."""
+    """A period in which the broker did not run, so that gateway time did not advance."""
 
     def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
         self.before_ms = before_ms
@@ -69,8 +69,8 @@ class GatewayTime:
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
         """Begin a run of the broker at the monotonic time `now` (seconds).
 
-        The gateway time of the run is later than all times on disk. `clock` is the quality of
-        `wall_ms`. `next_message` is the run's first message number.
+        Gateway time then continues after all times on disk. `clock` is the quality of `wall_ms`.
+        `next_message` is the number that the next new message will get.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
@@ -85,14 +85,14 @@ class GatewayTime:
         self._base_ms = self.time_ms - int(now * 1000)
 
     def advance(self, now: float) -> None:
-        """Advance the gateway time to that of an event at the monotonic time `now` (seconds)."""
+        """Advance the gateway time to the present: `now` in seconds of the monotonic clock."""
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
     # -- times of batches, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
-        """Record the start of a run, before which there was an outage of unknown length."""
+        """Record that a run began at gateway time `time_ms`, after an outage of unknown length."""
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
@@ -111,7 +111,7 @@ class GatewayTime:
         self.run = None
 
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
-        """Record the time of a batch that has an older format, with deadlines in wall time."""
+        """Record the time of a batch in an older format, in which deadlines are wall times."""
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
         self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None

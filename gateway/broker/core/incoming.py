@@ -45,9 +45,9 @@ class Incoming:
         """Bytes of topic aliases beyond the free allowance of each connection."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
-        """Count bytes received from a client. `completed` is True if they completed a packet.
+        """Count bytes received from a client. `completed` is True if the bytes completed a packet.
 
-        The connection's waiting time restarts with each completed packet.
+        Completing a packet restarts the waiting time by which `one_too_many` selects a connection.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
@@ -60,7 +60,7 @@ class Incoming:
         self.parts_bytes += size_bytes - before
 
     def one_too_many(self, packet_bytes_max: int) -> Connection | None:
-        """Return a connection to close if all incomplete packets together take too much memory.
+        """Return a connection to close if all incomplete packets take too much memory.
 
         Return None if the total is within the limit.
         """

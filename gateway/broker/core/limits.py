@@ -1,6 +1,6 @@
 """Limits that operators configure, and limits that several modules share.
 
-The names of configurable limits are those used by other brokers. The server sets them from the
+Configurable limits have the names that other brokers use for them. The server sets them from the
 configuration, and may replace them while the broker runs.
 """
 
@@ -179,5 +179,5 @@ class Limits:
         return WhenFull.SLOW if self.when_full_of is None else self.when_full_of(client_id)
 
     def window_of(self) -> int:
-        """Return the maximum number of QoS 1 and 2 deliveries in flight to one client."""
+        """Return how many QoS 1 and 2 deliveries to one client may be in flight, at most."""
         return self.max_inflight if 0 < self.max_inflight < PACKET_ID_MAX else PACKET_ID_MAX

@@ -31,7 +31,7 @@ class LoginRates:
         """Token buckets by user name, the latest login last."""
 
     def take(self, owner: Owner, now: float) -> str:
-        """Count an authenticated login of a user, whose counters are `owner`.
+        """Count an authenticated login of the user to whom the counters `owner` belong.
 
         Return the name of the exceeded limit, or "" if the login is within the rate.
         """
@@ -47,7 +47,7 @@ class LoginRates:
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
     def spent(self, username: str, now: float) -> str:
-        """Return the name of the limit that another login would exceed, or "" if there is none.
+        """Return the name of the limit that one more login would exceed, or "" if none.
 
         Nothing is counted, so `username` need not be authenticated.
         """

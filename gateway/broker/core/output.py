@@ -74,7 +74,7 @@ class Output:
         self._outgoing(connection).append(data)
 
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
-        """Send a packet, but not before earlier packets of the connection that wait for a commit.
+        """Send a packet, after any earlier packets to this connection that wait for a commit.
 
         `is_fact` means that the packet itself must wait until the current batch is durable.
         """
@@ -84,34 +84,34 @@ class Output:
             self.push(connection, data)
 
     def leaves_with(self, connection: Connection, is_fact: bool) -> int:
-        """Return the number of the batch that `send` would make a packet wait for.
+        """Return the number of the batch for whose commit `send` would make a packet wait.
 
-        `is_fact` has the same meaning as in `send`. If the packet would not have to wait, the
-        result is the number of the last committed batch.
+        `is_fact` has the same meaning as in `send`. If the packet would not have to wait, return
+        the number of the last committed batch.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
         return self.committed_batch
 
     def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
-        """Return the number of the batch that a QoS 0 packet waits for.
+        """Return the number of the batch for whose commit a QoS 0 packet waits.
 
-        If the packet need not wait, the result is the last committed batch. Return NO_ALIAS while
-        CONNACK is being committed, because it is not known yet when the packet is sent.
+        If the packet does not wait, return the number of the last committed batch. Return NO_ALIAS
+        while CONNACK waits for a commit, because the order of sending is not known yet.
         """
         if withheld:
             return self.recorder.batch_number
         return self.committed_batch if connection.greeted else NO_ALIAS
 
     def send_at_once(self, connection: Connection, data: bytes) -> None:
-        """Send a packet that may overtake others (QoS 0, PINGRESP), but never before CONNACK."""
+        """Send a packet that may overtake other packets (QoS 0, PINGRESP), but not CONNACK."""
         if connection.greeted:
             self.push(connection, data)
         else:
             self._send_after_connack(connection, data)
 
     def _send_after_connack(self, connection: Connection, data: bytes) -> None:
-        """Queue a packet to be sent directly after CONNACK, which waits for a commit."""
+        """Queue a packet to be sent directly after CONNACK. CONNACK is waiting for a commit."""
         if connection.withheld.first_byte() == CONNACK_BYTE:
             self.withhold(connection, data)
             return
@@ -152,7 +152,7 @@ class Output:
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close the connection once the current batch, which records the closing, is durable."""
+        """Close the connection when the current batch, which records the closing, is durable."""
         self.departing.append(connection)
 
     def waits(self) -> bool:

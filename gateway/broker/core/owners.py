@@ -30,7 +30,7 @@ class Owners:
     def get(self, name: str) -> Owner:
         """Return the counters of a user, or of all clients without a user.
 
-        A user without counters gets new ones, which are stored when they first change.
+        If there are no counters yet, return new ones, which are stored at their first change.
         """
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner
@@ -59,7 +59,7 @@ class Owners:
             self._add(session, self.get(name))
 
     def ended(self, session: Session) -> None:
-        """Subtract the counts of a session that ends, before the session's contents are removed."""
+        """Subtract the counts of a session that ends. Call this before its contents are removed."""
         owner = session.owner
         if owner is not None:
             self._remove(session, owner)
@@ -118,7 +118,7 @@ class Owners:
     # -- retained messages, and those held to be retained
 
     def took_place(self, message: Message) -> None:
-        """Count a message that is retained, or is held and will be retained when released."""
+        """Count a retained message, or a QoS 2 message that will be retained after PUBREL."""
         owner = message.owner
         if owner is not None:
             # If the user had nothing left meanwhile, there may be a new object by now.
@@ -137,17 +137,17 @@ class Owners:
 
 
 def name_of(session: Session) -> str:
-    """Return the name under which a session is counted: its user, if the session has one.
+    """Return the name under which a session is counted: the name of its user, if there is one.
 
-    Otherwise the name is LOCAL_PROGRAMS for a client on this machine, and NO_USER for all others.
+    Without a user, the name is LOCAL_PROGRAMS for clients on this machine, and NO_USER for others.
     """
     return session.username or (LOCAL_PROGRAMS if session.is_local else NO_USER)
 
 
 def cost_of(topic_filter: str) -> int:
-    """Return the maximum memory of a subscription in bytes.
+    """Return the most memory that a subscription can take, in bytes.
 
-    The maximum applies if no other subscription shares a topic level with it.
+    It takes less if another subscription shares topic levels with it.
     """
     levels_bytes = LEVEL_BYTES * (topic_filter.count("/") + 1)
     return own_bytes_of(topic_filter) + levels_bytes

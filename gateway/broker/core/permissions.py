@@ -16,8 +16,8 @@ retained   `retained`, which checks that the publisher may still publish the mes
 
 Everything is allowed until `restrict` is called. A client's right to receive a message is checked
 when the message is published, and again for queued messages after permissions have changed. A
-removed user may do nothing, whatever the rules allow, until a source of users authenticates the
-user again. The same applies to a session whose certificate was revoked.
+removed user may do nothing, whatever the rules allow, until a user source authenticates the user
+again. Likewise, a session may do nothing after its client's certificate was revoked.
 """
 
 from collections.abc import Iterable
@@ -100,7 +100,7 @@ class AccessRules:
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if a client's `$share/NAME/FILTER` is in the group that all users share."""
+        """Return True if the group NAME of `$share/NAME/FILTER` is the same for all users."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -111,7 +111,7 @@ class AccessRules:
 class Permissions:
     """Access checks for the rules of MQTT, with cached results.
 
-    Callers check `restricted` first, because this avoids the call if everything is allowed.
+    Callers test `restricted` first, to avoid a call if everything is allowed.
     """
 
     def __init__(self, authenticates: bool) -> None:
@@ -146,12 +146,12 @@ class Permissions:
         self._update()
 
     def forbid(self, gone: frozenset[str]) -> None:
-        """Deny everything to the removed users `gone` from now on."""
+        """From now on, deny everything to the users in `gone`, which were removed."""
         self.gone = gone
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Record whether any session has a revoked certificate, so that access checks test it."""
+        """Set whether any session has a revoked certificate, so that access checks test this."""
         self._has_revoked = has_revoked
         self._update()
 
@@ -231,7 +231,7 @@ class Permissions:
         return session.is_revoked or client.username in self.gone
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
-        """Return a suffix that separates groups with the same name in shared subscriptions.
+        """Return a suffix for the group name that keeps different users' groups of one name apart.
 
         The suffix is empty for the group that all users share. Otherwise it is a slash and the user
         name, which is empty for clients without a user.

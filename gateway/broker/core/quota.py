@@ -1,7 +1,7 @@
 """Limits for all clients of one user together, or for all clients without a user.
 
-The limits in `limits.py` are different: they apply to a single session, or to all sessions
-together. This module does no I/O and reads no clock.
+In contrast, the limits in `limits.py` apply to one session, or to all sessions of the broker. This
+module does no I/O and reads no clock.
 """
 
 from typing import Final
@@ -55,10 +55,10 @@ class Quota:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Quotas:
-    """The quota of each user. This base class limits nothing. Subclasses override `quota_of`."""
+    """The quotas of all users. This base class limits nothing. Subclasses override `quota_of`."""
 
     def quota_of(self, username: str) -> Quota:
-        """Return a user's quota. The names NO_USER and LOCAL_PROGRAMS are valid as well."""
+        """Return a user's quota. `username` may also be NO_USER or LOCAL_PROGRAMS."""
         if username == LOCAL_PROGRAMS:
             return Quota(LOCAL)
         return Quota(USER if username else ANONYMOUS)

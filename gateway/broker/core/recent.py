@@ -1,4 +1,4 @@
-"""Counts over the last hour by client and reason, for warnings that clear by themselves.
+"""Counts of the last hour by client and reason, for warnings that disappear by themselves.
 
 Time is divided into steps of ten minutes. `advance` starts a new step and discards the oldest. This
 module is pure: it does no I/O and reads no clock.
@@ -19,7 +19,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """A clock that counts steps of ten minutes. The first step begins with the first call."""
+    """A clock that counts steps of ten minutes. The first call starts the first step."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None
@@ -59,7 +59,7 @@ class RecentCount:
 
 
 class Recent:
-    """Number of times that one reason was counted for one client during the last hour."""
+    """The number of events that were counted for one client and one reason in the last hour."""
 
     def __init__(self, reason: str, client_id: str) -> None:
         self.reason = reason
@@ -81,7 +81,7 @@ class RecentCounts:
         self._clock = StepClock()
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str | None) -> None:
-        """Count one occurrence of a reason, with the user and the topic of this occurrence."""
+        """Count one occurrence of a reason, and store its user and topic as the latest."""
         self._all.running += 1
         entry = self._latest
         if entry is None or entry.client_id != client_id or entry.reason != reason:

@@ -1,1 +1,1 @@
-"""Sources of users (the password file and a database), and the record of removed users."""
+"""User sources: the password file and a database. Also the file that records removed users."""

@@ -1,7 +1,8 @@
 """Password hashes from a database column, and how each form is verified.
 
 Most forms are recognised by their prefix: Argon2 (`$argon2id$`), bcrypt (`$2b$`), Mosquitto's `$6$`
-and `$7$`, and our own SCRAM keys. Hexadecimal digests have no prefix, so their kind is configured.
+and `$7$`, and our own SCRAM keys. Hexadecimal digests have no prefix, so the configuration states
+the algorithm.
 """
 
 import hashlib
@@ -44,7 +45,7 @@ class BcryptHash:
     text: str
 
     def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`. bcrypt uses only the first 72 bytes."""
+        """Return True if this is the hash of `password`. bcrypt uses only its first 72 bytes."""
         found = bcrypt.hashpw(password[:BCRYPT_PASSWORD_BYTES], self.text.encode())
         return hmac.compare_digest(found, self.text.encode())
 
@@ -72,7 +73,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class HashRules:
-    """Format of the hash column: the kind of hash, the position of the salt, and the iterations."""
+    """Format of the hash column: the algorithm, the position of the salt, and the iterations."""
 
     kind: Kind = "by_form"
     salt_position: Literal["before", "after", "none"] = "before"

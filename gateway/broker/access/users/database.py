@@ -59,7 +59,7 @@ class Query:
         return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
 
     def values_of(self, login: Login) -> tuple[str, ...]:
-        """Return a login's values for the placeholders in the statement, in their order."""
+        """Return the login's values for the placeholders, in the order of the placeholders."""
         known = {
             "username": login.username,
             "clientid": login.client_id,
@@ -83,7 +83,7 @@ class User:
 
 
 class DatabaseUsers:
-    """Source of the users that a database query finds. Other users are left to the next source."""
+    """User source that looks users up in a database. Unknown users are left to the next source."""
 
     name = "mysql"
     methods = ()
@@ -135,7 +135,9 @@ class DatabaseUsers:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the fields of a user's row that decide a login, or None if the user has no row.
+        """Return the user's entry: the fields of the row that decide whether a login is accepted.
+
+        Return None if the user has no row, or if the row is invalid.
 
         Raises:
             NotKnown: the database does not respond.
@@ -163,9 +165,9 @@ class DatabaseUsers:
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return the digest of the user's current row, or None if the query does not find the user.
+        """Return the digest of the user's entry in the database, or None if there is no such user.
 
-        A row that was cached after the time `since` is reused.
+        A cached row is used if it was read after the time `since`.
 
         Raises:
             NotKnown: the database does not respond.
@@ -193,7 +195,7 @@ class DatabaseUsers:
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """One hash that is verified for unknown users, so that their logins take a typical time."""
+        """One hash to verify for unknown users, so that their logins take the usual time."""
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:

@@ -1,4 +1,4 @@
-"""The password file as a source of users, including SCRAM exchanges."""
+"""The password file as a user source, including SCRAM exchanges."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
 
 class FileUsers:
-    """Source of the users in the password file. Other users are left to the next source."""
+    """User source that uses the password file. Unknown users are left to the next source."""
 
     name = "password_file"
     has_passwords = True
@@ -79,7 +79,7 @@ class FileUsers:
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """Hashes to verify for unknown users, with the same number and kinds as for known users."""
+        """Hashes to verify for unknown users, of the same types as for known users."""
         return self.file.hashes_of("")[0]
 
     def begin(self, login: Login, checks: Checks) -> "ScramLogin":

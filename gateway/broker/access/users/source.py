@@ -1,4 +1,4 @@
-"""Interfaces that the authenticator uses: a source of users, and an authentication exchange."""
+"""Interfaces that the authenticator uses: a user source, and an authentication exchange."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -18,13 +18,14 @@ class Exchange(Protocol):
     async def step(self, data: bytes) -> AuthenticationAnswer:
         """Process the authentication data of a CONNECT or AUTH packet.
 
-        The reason code of the result is 0 (accepted, with the user's name), 0x18 (the client must
-        respond to the result's data) or 0x80 and above (rejected; the exchange is over).
+        The reason code of the result is 0 if the client is accepted. It is 0x18 if the result's
+        data must be sent to the client, which must respond. From 0x80 on, the client is rejected
+        and the exchange is over.
         """
 
 
 class Source(Protocol):
-    """A source of users, such as a password file or a database."""
+    """A user source, such as a password file or a database."""
 
     @property
     def name(self) -> str:
@@ -40,18 +41,21 @@ class Source(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """A message for people: why this source cannot respond now. None if no problem is known."""
+        """A sentence for operators that states why this source cannot respond now.
+
+        None if no problem is known.
+        """
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check a login.
 
-        Return `Proven` if the login is accepted, a rejection if it is rejected, or None if this
-        source does not know the user. Raises Busy if too many logins are queued, and Abandoned if
-        the client no longer waits.
+        Return an answer that accepts or rejects the login, or None if this source does not know the
+        user. Raises Busy if too many logins are queued, and Abandoned if the client no longer
+        waits.
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the current data that authenticates a user, as in `Proven.entry`.
+        """Return the user's current entry: the data that decides whether a login is accepted.
 
         Return None for an unknown user. Raises NotKnown if the source does not respond.
         """
@@ -60,16 +64,17 @@ class Source(Protocol):
     def recheck_seconds(self) -> float | None:
         """Seconds between repeated checks of the credentials of open connections.
 
-        None means that there are no repeated checks, because credentials change only with a reload.
+        None means that there are no repeated checks, because credentials change only when the
+        configuration is reloaded.
         """
 
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return the `Proven.digest` that the same login would get now.
+        """Return the digest (`Proven.digest`) that the same login would produce now.
 
         `digest` is the digest from the time of the login. Return None if the user no longer exists.
-        A result that was obtained after `since` (in the event loop's time) is reused. Raises
+        The source may use cached data that it read after `since` (in the event loop's time). Raises
         NotKnown if the source does not respond.
         """
 
@@ -77,11 +82,11 @@ class Source(Protocol):
     def decoys(self) -> Sequence[PasswordHash]:
         """Hashes to verify for unknown users.
 
-        Verification takes as long as for an existing user, and always fails.
+        Verifying them takes as long as verifying an existing user's hash, and always fails.
         """
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Start an exchange for enhanced authentication, by a method in `methods`."""
+        """Start an exchange for enhanced authentication, by one of `methods`."""
 
     def close(self) -> None:
         """Stop querying external systems, such as a database."""

@@ -1,4 +1,4 @@
-"""The batch that is being collected: its records, and the client ids of the sessions they name."""
+"""The batch that is being collected: its records, and the client ids of their sessions."""
 
 from librt.strings import BytesWriter
 
@@ -43,10 +43,10 @@ class Batch:
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records added since the last part of the batch as a blob. The batch continues.
+        """Return a blob of the records added since the last call. The batch continues.
 
-        All parts have the batch's number, and their sequence numbers are consecutive. A session's
-        client identifier is in the first part that needs it.
+        All such parts have the number of their batch, and their sequence numbers are consecutive. A
+        session's client identifier is only in the first part that has a record of the session.
         """
         records = self.records.getvalue()
         blob = self._blob(
@@ -116,7 +116,7 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count a record of this session, and return the session's number for the record.
+        """Count one more record, about `session`, and return the session's number.
 
         This adds the session's client identifier to the blob if the blob does not contain it yet.
         """

@@ -15,7 +15,7 @@ _CLOCKS: Final = list(ClockQuality)
 
 
 class DamagedBlob(ValueError):
-    """Error for a blob that is truncated, changed, or of an unknown version."""
+    """Error raised if a blob is truncated, was changed, or has an unknown version."""
 
 
 class Blob:
@@ -91,7 +91,7 @@ def packed(header: bytes, names: bytes, records: bytes) -> bytes:
 
 
 def joined(parts: list[Blob]) -> bytes:
-    """Return the blob of a whole batch, joined from the blobs of its consecutive parts."""
+    """Join the blobs of a batch's consecutive parts into one blob, and return it."""
     fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
     records = b"".join(part.data[part.records_at : part.records_end] for part in parts)

@@ -37,7 +37,7 @@ Event = dict[str, EventValue]
 
 
 class JournalBatch:
-    """The events of one blob. Event `index` has the sequence number `first_sequence + index`."""
+    """The events of one blob. The sequence number of `events[n]` is `first_sequence + n`."""
 
     def __init__(self, blob: Blob, events: list[Event]) -> None:
         self.number = blob.number

@@ -92,7 +92,7 @@ class WillClearReason(Word):
 
 
 class Origin(Word):
-    """The kind of publisher of a message."""
+    """The origin of a message: a client, a client's will, or the gateway itself."""
 
     CLIENT = 0
     WILL = 1

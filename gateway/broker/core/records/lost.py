@@ -1,8 +1,8 @@
 """Messages lost through damage in the journal, counted by session during the replay.
 
-If the first record of a session is unreadable, the session has no state. Messages that later
-records queue for this session are lost. Messages at queue positions without a readable record are
-lost too.
+If the record that opened a session is unreadable, the session cannot be restored. Its messages in
+later records are lost. In other sessions, messages are lost at queue positions without a readable
+record.
 """
 
 from mypy_extensions import mypyc_attr
@@ -39,12 +39,12 @@ class LostSession:
         """Packet identifiers of held QoS 2 messages."""
 
     def queued_count(self) -> int:
-        """Return the number of messages queued or in flight, as far as records are readable."""
+        """Return the number of messages queued or in flight, according to the readable records."""
         waiting = self.queued_to - max(self.queued_from, self.started_to)
         return max(0, waiting) + len(self.in_flight)
 
     def place(self, record: Place) -> None:
-        """Update the counts for a record of a message that entered or left the queue."""
+        """Process a record that a message entered or left the queue."""
         if record.kind is RecordKind.MESSAGE_QUEUED:
             if self.queued_from < 0:
                 self.queued_from = record.position
@@ -60,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Update the counts for a record that ends a delivery or a held message's exchange."""
+        """Process a record about the end of a delivery, or of holding a QoS 2 message."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -70,7 +70,7 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class Lost:
-    """Messages lost through damage to the journal, by session. Empty if there is no damage."""
+    """Messages lost through damage to the journal, by session. Empty if nothing is damaged."""
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
