@@ -45,7 +45,7 @@ _ORIGINS: Final = list(Origin)
 def records_of(blob: Blob) -> Iterator[Record]:
     """Yield the records of a blob, which is the encoding of one batch.
 
-    Record `index` has the sequence number `first_sequence + index`.
+    The records have consecutive sequence numbers, from `blob.first_sequence` on.
 
     Raises:
         DamagedBlob: the blob is truncated, changed, or of an unknown version.
@@ -86,7 +86,7 @@ class _Reader:
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
-        """Read one record. Raises struct.error, IndexError, KeyError or ValueError."""
+        """Return the next record. Raises struct.error, LookupError or ValueError if invalid."""
         number = self.bytes(1)[0]
         if number not in _KINDS:
             raise ValueError(f"unknown record kind {number}")
@@ -190,7 +190,10 @@ class _Reader:
         )
 
     def _key(self, flags: int) -> int:
-        """Return the subscription key after a delivery's record, or 0 if there is no key."""
+        """Return the subscription key that follows a delivery's record, or 0 if there is none.
+
+        `flags` states whether there is a key.
+        """
         if not flags & THROUGH_ONE:
             return 0
         key: int = layout.KEY.unpack(self.bytes(layout.KEY.size))[0]

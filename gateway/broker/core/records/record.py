@@ -50,7 +50,7 @@ class Connected(Record):
 
 @mypyc_attr(acyclic=True)
 class Ended(Record):
-    """A SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED record. Reasons depend on the kind."""
+    """A SESSION_CLOSED, SESSION_ENDED or WILL_CLEARED record. Each kind has its own reasons."""
 
     def __init__(
         self, kind: RecordKind, session: int, reason: CloseReason | EndReason | WillClearReason
@@ -76,7 +76,7 @@ class Filter(Record):
 class Contents(Record):
     """A message with its contents, in a MESSAGE_HELD or MESSAGE_PUBLISHED record.
 
-    `packet_id` belongs to MESSAGE_HELD only, `origin` and `matched` to MESSAGE_PUBLISHED only.
+    `packet_id` is set only in MESSAGE_HELD, `origin` and `matched` only in MESSAGE_PUBLISHED.
     """
 
     def __init__(
@@ -135,7 +135,8 @@ class Place(Record):
     """A record of a message that enters or leaves a queue.
 
     The record's kind is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0.
-    `key` is the key of the subscription if the flags contain THROUGH_ONE, else 0.
+    If `flags` contains THROUGH_ONE, the message came through a single subscription and `key` is its
+    key. Otherwise `key` is 0.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """Recording of facts, which are changes of the state. There is one method for each kind of fact.
 
-Each method writes the fact to the current batch and applies it to the state, so that no change is
-unrecorded. Facts about clean sessions only change the state. Observations are only recorded.
+Each method writes the fact to the current batch and applies it to the state, so that every change
+is recorded. Facts about clean sessions are not written. Observations are written, but change no
+state.
 """
 
 from gateway.broker.core.records import writer
@@ -105,7 +106,7 @@ class Recorder(Batch):
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """Record a message that is forwarded without being held.
+        """Record a message that is forwarded immediately, not held until PUBREL.
 
         Call this before other records refer to the message.
         """
@@ -162,7 +163,7 @@ class Recorder(Batch):
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Record that the first message of the queue was dropped, and remove this message."""
+        """Remove the first message from its queue, and record that it was dropped."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(

@@ -67,7 +67,7 @@ class Replay:
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
-        """Advance past a blob whose facts are already in the tables, without applying them."""
+        """Skip a blob whose facts are already in the tables. Only its header is used."""
         self._stand_behind(blob)
         if not self._time_is_loaded:
             self._set_time(blob)
@@ -267,9 +267,9 @@ class Replay:
         self.state.will_set(owner, will)
 
     def finish(self) -> None:
-        """End the replay: discard clean sessions, which do not survive a restart.
+        """Complete the replay by discarding clean sessions, which do not survive a restart.
 
-        Queue rows of an interrupted checkpoint are marked for deletion.
+        Also mark queue rows that an interrupted checkpoint has written for deletion.
         """
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):

@@ -9,8 +9,8 @@
     CONNECTED         violation                `authenticate`      `disconnect`        their rule
     ================  =======================  ==================  ==================  ==========
 
-`connect` leads to CONNECTED, directly or by AUTHENTICATING. `authenticate` leads from CONNECTED
-back to itself (re-authentication). A violation, a refusal and DISCONNECT lead to CLOSED.
+`connect` leads to CONNECTED, directly or through AUTHENTICATING. `authenticate` leads from
+CONNECTED back to itself (re-authentication). A violation, a refusal and DISCONNECT lead to CLOSED.
 """
 
 from typing import cast
@@ -152,9 +152,10 @@ def _has_place(core: Core, connection: Connection, now: float) -> bool:
 
 
 def places_missing(core: Core, connection: Connection) -> int:
-    """Return how many connections there are above the total limit or the listener's limit.
+    """Return the number of open connections above the total limit or the listener's limit.
 
-    The larger excess counts. If neither limit is exceeded, the result is not positive.
+    If both limits are exceeded, return the larger number. If neither is exceeded, return zero or a
+    negative number.
     """
     missing = core.statistics.connections_open - core.limits.max_connections
     share = connection.share

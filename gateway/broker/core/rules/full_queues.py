@@ -1,10 +1,10 @@
 """Full queues that refuse messages or slow publishers, so that no acknowledged message is dropped.
 
-If a queue refuses messages and is full, a QoS 1 or 2 PUBLISH for it is refused completely, or
-deferred (`defer`). If a queue slows its publishers (`backpressure`), the PUBLISH is always
-deferred. Until then no other receiver gets it, so the publisher can send it again without a
-duplicate. A message that was accepted earlier (at PUBREC, or a will) enters such a queue even
-beyond its limits.
+The configuration decides what a full queue does. If the queue refuses messages, a QoS 1 or 2
+PUBLISH is refused for all receivers, or deferred (`defer`). If the queue slows its publishers
+(`backpressure`), the PUBLISH is always deferred. A refused or deferred PUBLISH reaches no receiver,
+so the publisher can send it again without a duplicate. A message that was accepted earlier (at
+PUBREC, or a will) enters such a queue even beyond its limits.
 """
 
 from typing import Final
@@ -162,10 +162,10 @@ def _put_off(
 
 
 def _waits_for_itself(core: Core, connection: Connection) -> bool:
-    """Return True if only this connection's own acknowledgements can end its wait for a full queue.
+    """Return True if a connection waits for a full queue that only its own input can empty.
 
-    The broker must then continue to read from the connection. Other connections that wait for full
-    queues may be part of such a circle.
+    The broker must then continue to read from the connection. This is also the case if several
+    connections wait for each other's queues in a circle.
     """
     waits = connection
     for _ in range(CIRCLE_MAX):

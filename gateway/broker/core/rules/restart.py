@@ -1,4 +1,4 @@
-"""Start of the core from the recovered state, and the effects of the time since the last run."""
+"""Start of the core from the recovered state. Sessions and wills may have become due meanwhile."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason

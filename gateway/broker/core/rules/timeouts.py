@@ -1,4 +1,4 @@
-"""Actions of due timers: keep-alive, expiry, delays, retries."""
+"""Actions that run when a timer is due, for example for keep-alive, expiry, delays and retries."""
 
 from collections.abc import Callable
 from typing import Final
@@ -59,7 +59,7 @@ def run_due(core: Core, now: float) -> None:
 
 
 def begin_again(core: Core, now: float) -> None:
-    """Restart the timeouts of all clients, because nothing could be read from them until now."""
+    """Restart the timeouts of all clients, because the broker read nothing from them for long."""
     for session in core.state.sessions.values():
         connection = session.connection
         if connection is not None:

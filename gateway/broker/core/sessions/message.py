@@ -54,7 +54,7 @@ and its entry among the retained messages. Measured with the compiled core: 460.
 
 
 def retained_bytes_of(topic: str, size_bytes: int) -> int:
-    """Return the memory that a retained message takes. `size_bytes` is its size in a queue."""
+    """Return the memory of a retained message. `size_bytes` is as from `Message.size_bytes`."""
     return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
 
 
@@ -101,7 +101,7 @@ class Message:
         return self.qos | (RETAIN if self.retain else 0) | (HAS_PLACE if self.has_place else 0)
 
     def size_bytes(self) -> int:
-        """Return the message's size in a queue: topic, payload and properties."""
+        """Return the total size of topic, payload and properties, as counted in queue limits."""
         return len(self.topic_field) + len(self.payload) + len(self.forwarded)
 
     def retained_bytes(self) -> int:
@@ -113,7 +113,7 @@ class Message:
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":
-        """Return the columns of a retained message's row: its number, its owner and its publisher.
+        """Return the columns of a retained message's row: message number, owner and publisher.
 
         The owner is the user whose quota counts the message.
         """
@@ -166,7 +166,7 @@ class Held(Exchange):
 
 @mypyc_attr(acyclic=True)
 class Delivery(Exchange):
-    """Delivery of a message to one session, in which it is first queued and then in flight."""
+    """Delivery of a message to one session. The message is first queued and then in flight."""
 
     def __init__(
         self,

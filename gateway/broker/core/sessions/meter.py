@@ -1,9 +1,9 @@
 """Limits on packets and bytes per second, for one client or for several clients together.
 
-Clients are counted together by user, address or listener. The bytes that a user adds to the journal
-are also limited per day. When a client exceeds a limit, the broker reads from it later. Usage is
-counted per read and not per packet. A client that sent too much waits as long as it would have
-needed at the allowed rate.
+Several clients are counted together if they have the same user, address or listener. The bytes that
+a user adds to the journal are also limited per day. When a client exceeds a limit, the broker
+pauses reading from the client. Usage is counted per read and not per packet. A client that sent too
+much waits as long as it would have needed at the allowed rate.
 """
 
 from typing import Final
@@ -41,7 +41,7 @@ class Meter:
     ) -> None:
         """Set the rates per second. A rate of 0 means unlimited.
 
-        `prefix` and `suffix` are parts of the limits' names.
+        A limit's name, as shown to operators, begins with `prefix` and ends with `suffix`.
         """
         self.packet_rate = packet_rate
         self.byte_rate = byte_rate

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Owner:
     """The counters and quota of a user, or of all clients without a user.
 
-    In `quota.py`, NO_USER and LOCAL_PROGRAMS are the names used for clients without a user.
+    For clients without a user, the name is NO_USER or LOCAL_PROGRAMS (`quota.py`).
     """
 
     def __init__(self, username: str, quota: Quota) -> None:
@@ -45,5 +45,5 @@ class Owner:
         self.queued_bytes_max = quota.queued_bytes
 
     def name_of(self, limit: str) -> str:
-        """Return the name of a limit of the quota, as used by counters and in the log."""
+        """Return the full name of a limit in the quota, as used in counters and in the log."""
         return self.quota.prefix + limit

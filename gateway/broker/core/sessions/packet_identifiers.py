@@ -66,7 +66,7 @@ class PacketIdentifiers(Generic[E]):
         return exchanges
 
     def put(self, exchange: E) -> None:
-        """Add an exchange as the last one. It replaces one with the same packet identifier."""
+        """Add an exchange at the end, and remove any exchange with the same packet identifier."""
         packet_id = exchange.packet_id
         if 2 * self._count >= self._mask:
             self._grow()

@@ -33,7 +33,7 @@ class Pace:
         """Queue position of the next message at the last measurement."""
 
     def begin(self, now: float, position: int) -> None:
-        """Measure from `now` on how fast the client empties the queue, which is at `position`."""
+        """Begin to measure at `now`. `position` is the queue position of the next message."""
         self.since = now
         self.position = position
 
@@ -158,7 +158,7 @@ class Session:
         self.delivered_messages = 0
 
     def count_at(self, shares: tuple[Share, ...]) -> None:
-        """Count the session in the shared limits `shares` instead of the previous ones."""
+        """Count the session in the limits `shares` and no longer in the previous limits."""
         for share in self.shares:
             share.sessions -= 1
         self.shares = shares
@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery, or None if the queue is empty or its start is on disk."""
+        """Return the next delivery, or None if the queue is empty or this delivery is on disk."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None

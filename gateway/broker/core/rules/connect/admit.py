@@ -96,9 +96,9 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Return the reason code with which a login or its will is refused, and the reason's name.
+    """Return a reason code, and the name of the reason, if a login or its will is refused.
 
-    The code is 0 if both are allowed.
+    The code is 0 if the login and the will are allowed.
     """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password
@@ -200,7 +200,7 @@ def _session_of(
 def _take_rights(core: Core, session: Session, connection: Connection) -> None:
     """Copy the listener, groups and certificate of a connection to its session.
 
-    The access rights of the session depend on them.
+    These values determine the session's access rights.
     """
     if core.permissions.restricted and (
         session.listener != connection.listener

@@ -38,9 +38,9 @@ REFUSAL_REASONS: Final = {
 def check_password(
     core: Core, connection: Connection, packet: Connect, username: str, now: float
 ) -> None:
-    """Request a check of the password in a CONNECT, unless too many logins were made.
+    """Request a check of the password in a CONNECT, or refuse the client at a login rate limit.
 
-    If a login rate is exceeded, the client is refused instead.
+    The user and the listener can each have a limit.
     """
     limit = core.login_rates.spent(username, now)
     share = connection.share

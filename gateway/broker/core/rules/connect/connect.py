@@ -89,8 +89,8 @@ def _authenticate(
 def _refusal_of_names(core: Core, packet: Connect) -> int:
     """Check the user name and the client identifier for control characters.
 
-    Return the reason code with which the client is refused, or 0. A session that already exists
-    under such a name may continue.
+    Return the reason code with which the client is refused, or 0. A client whose session already
+    exists is accepted even if a name has control characters.
     """
     if core.limits.allow_control_characters:
         return 0

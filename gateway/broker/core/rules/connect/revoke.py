@@ -31,7 +31,7 @@ def restrict(core: Core, rules: AccessRules | None) -> None:
 
 
 def apply(core: Core) -> None:
-    """Recalculate all routes, because other clients may now receive a topic."""
+    """Recalculate all routes, because the access rights of clients may have changed."""
     tree = core.state.tree
     tree.refuses = core.permissions.refuses_receive if core.permissions.restricted else None
     tree.scope_of = core.permissions.scope_of if core.permissions.has_rules else None
@@ -63,7 +63,7 @@ def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
     """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
 
     Sessions whose certificate is no longer in `revoked` are served again. Return the number of
-    sessions that are newly affected.
+    sessions for which delivery was not already stopped.
     """
     count, differs, has_revoked = 0, False, False
     for session in core.state.sessions.values():

@@ -1,10 +1,10 @@
 """Limits on the number of sessions, in total and for each user.
 
-The limits are checked when a client needs a new session. If users are configured, clients without a
-user share a part of all sessions, so they cannot use up the remaining ones. When a limit is
-reached, a session that was never used is deleted, because this loses no message. For a new clean
-session, an empty session from before the start may be deleted instead, although its client may have
-used it.
+The limits are checked when a client needs a new session. If users are configured, all clients
+without a user together may have only a part of the sessions, so that sessions remain for the users.
+When a limit is reached, a session that was never used is deleted, because this loses no message. To
+make room for a new clean session, the broker may also delete an empty session from before its last
+restart, although its client may have used the session.
 """
 
 from gateway.broker.core.core import Core
@@ -21,10 +21,10 @@ GIVEN_BACK = "unused_sessions_given_back"
 
 
 def owner_of(core: Core, connection: Connection) -> Owner:
-    """Return the owner to whose limits a connection's session counts.
+    """Return the owner whose limits apply to a connection's session.
 
-    The owner is the user, if there is one. Clients without a user share one owner, except those on
-    this machine, which share another.
+    The owner is the authenticated user. Clients without a user on this machine share one owner, and
+    all other clients without a user share another.
     """
     if core.authenticates and connection.username:
         return core.state.owners.get(connection.username)
@@ -60,10 +60,10 @@ def refusal_of(
 
 
 def _give_back(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
-    """End an unused session of this owner to make room. Return False if there is none.
+    """End an unused session of this owner to make room. Return False if no session can be ended.
 
     Sessions whose client left first are ended first. If no session is unused and the new session is
-    clean, the oldest empty session from before the start is ended.
+    clean, the oldest of the empty sessions from before the broker's restart is ended.
     """
     session = next(iter(owner.unused), None)
     if session is None and is_clean:

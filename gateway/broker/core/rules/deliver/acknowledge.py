@@ -1,8 +1,8 @@
 """Acknowledgements from subscribers: PUBACK, PUBREC, PUBCOMP (sections 4.3.2, 4.3.3).
 
-PUBREC is recorded before PUBREL is sent. The completion of a delivery does not wait for the disk:
-it is recorded with the next batch, and the next queued message can start. Each function returns
-the client's protocol violation, or None.
+PUBREC is recorded before PUBREL is sent. The completion of a delivery is recorded with the next
+batch. The next queued message can be sent before this batch is durable. Each function returns the
+client's protocol violation, or None.
 """
 
 from typing import Final
@@ -42,9 +42,9 @@ def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> 
 
 
 def _forget_unsent(session: Session, delivery: Delivery) -> None:
-    """Do not resend a message that the client has acknowledged.
+    """Remove an acknowledged message from the messages that wait to be resent.
 
-    The acknowledgement shows that an earlier connection delivered the message.
+    The client received the message on an earlier connection.
     """
     if session.unsent and delivery in session.unsent:
         session.unsent.remove(delivery)

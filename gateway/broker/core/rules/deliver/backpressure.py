@@ -1,11 +1,11 @@
 """Backpressure: which sessions slow down their publishers, and for how long (`WhenFull.SLOW`).
 
-A queue becomes *deep* when half of a limit is used, and stays deep until a little less than half is
-used. While a queue is deep and its client reads, a QoS 1 or 2 PUBLISH to it waits and is not
-acknowledged (`full_queues`), so no acknowledged message is dropped. A session does not slow its
-publishers if its client is disconnected, has acknowledged nothing for READING_SECONDS, or would
-need more than DRAIN_SECONDS_MAX to empty its queue. Such a queue fills up, and drops messages at
-its limits.
+A queue becomes *deep* when half of a limit is used. It is no longer deep when less than 47 % of
+each limit is used. While a queue is deep and its client reads, each QoS 1 or 2 PUBLISH for the
+queue waits and is not acknowledged (`full_queues`), so no acknowledged message is dropped. A
+session does not slow its publishers if its client is disconnected, has acknowledged nothing for
+READING_SECONDS, or would need more than DRAIN_SECONDS_MAX to empty its queue. Such a queue fills
+up, and drops messages at its limits.
 """
 
 from typing import Final

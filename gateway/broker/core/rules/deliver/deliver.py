@@ -205,7 +205,7 @@ def page_loaded(
 ) -> None:
     """Process the messages that the store has loaded for a page request.
 
-    They are a page of the session's queue, and the requested messages in flight.
+    The loaded messages are the next part of the session's queue, and requested messages in flight.
     """
     session = request.session
     if session.ended or not session.loading or request.number != session.pages_requested:
@@ -281,7 +281,7 @@ def evict(core: Core, session: Session) -> None:
 
 
 def resume(core: Core, session: Session, now: float) -> None:
-    """Resend unacknowledged messages to a reconnected client [MQTT-4.4.0-1], then queued ones."""
+    """Resend unacknowledged messages [MQTT-4.4.0-1], then send queued messages."""
     connection = session.connection
     if connection is None:
         return

@@ -53,7 +53,8 @@ def add(core: Core, session: Session, message: Message, flags: int) -> None:
 def _has_memory(core: Core, session: Session, memory: MemoryQueues, size_bytes: int) -> bool:
     """Return True if there is memory to queue another message for a clean session.
 
-    If necessary, messages of the largest queue are dropped, unless that is this session's queue.
+    If necessary, messages in the largest queue are dropped, unless this session's own queue is the
+    largest.
     """
     limit_bytes = core.limits.max_queue_memory_bytes
     needed_bytes = QUEUED_BYTES + size_bytes
@@ -79,8 +80,9 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
     """Drop a retained message if the session's queue is full and slows its publishers.
 
-    Return True if the message was dropped. The limits of such a queue may be exceeded by messages
-    whose publishers wait for it, but no publisher waits because of a retained message.
+    Return True if the message was dropped. A queue that slows its publishers may exceed its limits
+    a little, but only by messages that were already on their way. Retained messages are not, so
+    they are dropped.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):
@@ -166,7 +168,7 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
     """Log that a session has reached the limit named `limit`.
 
-    A repetition is logged only after the session's queue was empty.
+    This is not logged again until the session's queue has been empty.
     """
     if not session.overflow_noted:
         session.overflow_noted = True

@@ -44,7 +44,7 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
 def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> None:
     """Count the subscribers that the access rules do not allow to receive a message.
 
-    Drops of QoS 1 and 2 messages are also recorded.
+    If the message has QoS 1 or 2, each drop is also recorded in the journal.
     """
     core.statistics.count_error(RECEIVE_REFUSED, route.refused)
     if not message.qos:

@@ -14,7 +14,7 @@ from gateway.broker.wire.kinds import PUBREL
 
 
 def resend_all(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Resend unacknowledged packets. Messages that do not fit into the window wait in `unsent`."""
+    """Resend unacknowledged packets. If the window is full, messages wait in `session.unsent`."""
     session.unsent.clear()
     window = connection.window_of(core.limits)
     in_flight = session.outbound.values()

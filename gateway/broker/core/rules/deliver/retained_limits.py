@@ -18,7 +18,7 @@ def retained_limit_reached(
         limits: the configured limits.
         owner: the counters of the message's owner. With None, only the total limits apply.
         topic: the topic of the message.
-        size_bytes: the size of the message in a queue.
+        size_bytes: the size of the message, as counted by `Message.size_bytes`.
     """
     before = state.retained.get(topic)
     added_bytes = retained_bytes_of(topic, size_bytes)

@@ -31,8 +31,9 @@ from gateway.broker.wire.packets import Publish
 def violation_of(core: Core, connection: Connection, packet: Publish) -> Violation | None:
     """Return the violation for which the connection must be closed, or None.
 
-    If the PUBLISH has a topic alias, the alias is replaced by its topic. `dispatch` calls this only
-    for packets that can fail a check, so a new check needs its condition there.
+    If the PUBLISH has a topic alias, the alias is replaced by its topic. `dispatch` calls this
+    function only if a packet can fail one of its checks. If you add a check, extend the condition
+    in `dispatch` as well.
     """
     if packet.properties is not None and packet.properties.topic_alias is not None:
         violation = _resolve_alias(core, connection, packet)

@@ -1,9 +1,9 @@
-"""Retained messages for new subscriptions, sent in slices so that one to `#` does not delay others.
+"""Retained messages for new subscriptions, sent in slices so that one client does not delay others.
 
 Each connection has a list of filters whose retained messages are still to be sent. A filter that is
-already in the list is not added again. For a persistent session, messages at QoS 1 and 2 enter its
-queue in the same batch as the SUBACK, as far as there is room, so a power cut cannot lose them. All
-other messages are sent in slices, as fast as the client reads.
+already in the list is not added again. For a persistent session, messages at QoS 1 and 2 enter the
+session's queue in the same batch as the SUBACK, if there is room, so a power cut cannot lose them.
+All other messages are sent in slices, as fast as the client reads.
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ WAIT_SECONDS: Final = 0.05
 
 
 def find(core: Core, session: Session, connection: Connection, asked: Asked) -> bool:
-    """Find the retained messages that a SUBSCRIBE (`asked`) adds to a persistent session's queue.
+    """Find the retained messages that the SUBSCRIBE `asked` adds to a persistent session's queue.
 
     Return True when all of them are found. The search stops at one message more than the queue and
     the window have room for. This message is later counted as dropped.
@@ -194,7 +194,8 @@ def _send(
 def _is_refused(core: Core, session: Session, message: Message) -> bool:
     """Return True if a session may not receive a retained message.
 
-    The reason may be that its publisher has lost the right to publish the message.
+    If `check_retain_source` is set, this includes messages that their publisher may no longer
+    publish.
     """
     permissions = core.permissions
     if not permissions.restricted:

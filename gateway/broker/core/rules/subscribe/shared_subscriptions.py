@@ -16,7 +16,7 @@ from gateway.broker.core.sessions.subscription import Subscription
 
 
 def begin(core: Core, session: Session, now: float) -> None:
-    """Pass an ending session's messages in memory on to other members of its groups.
+    """When a session ends, pass its messages in memory to other members of its groups.
 
     Messages that are only on disk are requested from the store.
     """

@@ -169,7 +169,7 @@ def _refusal_of(core: Core, session: Session, wanted: WantedSubscription) -> str
 def receive_unsubscribe(
     core: Core, session: Session, connection: Connection, packet: Unsubscribe
 ) -> Violation | None:
-    """Remove subscriptions, and answer with UNSUBACK even if there were none [MQTT-3.10.4-5]."""
+    """Remove subscriptions, and send UNSUBACK even if none of them existed [MQTT-3.10.4-5]."""
     codes: list[int] = []
     for topic_filter in packet.topic_filters:
         existed = topic_filter in session.subscriptions
