@@ -1,8 +1,8 @@
 """The broker's state, and the effect of each fact on it. A fact is a recorded change of the state.
 
-Every method applies one fact, named as in `records.layout`. The running core and recovery call the
-same methods, so a restart rebuilds the same state. Only persistent sessions have entries in
-`changes`. The state of a clean session ends with its connection.
+Each method applies one fact and has its name (`records.layout`). The running core and recovery call
+the same methods, so a restart rebuilds the same state. Only persistent sessions have entries in
+`changes`. The state of a clean session is discarded when its connection ends.
 """
 
 from gateway.broker.core.changes import Changes
@@ -237,7 +237,7 @@ class State:
             self.changes.sessions.add(session)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
-        """Assign a packet identifier to a new or queued delivery, which is then in flight."""
+        """Give a packet identifier to a new or queued delivery, so that it is in flight."""
         session = delivery.session
         delivery.packet_id = packet_id
         delivery.state = DeliveryState.SENT
@@ -258,7 +258,7 @@ class State:
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        """Record a PUBREC. From now on PUBREL is resent, in the order of the PUBRECs."""
+        """Record a PUBREC. If packets must be resent later, PUBREL is sent instead of PUBLISH."""
         session = delivery.session
         delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1
@@ -350,6 +350,6 @@ class State:
 
 
 def place_bytes_of(message: Message) -> int:
-    """Return the maximum bytes that a held message takes once retained, with its topic levels."""
+    """Return the most bytes that a held message can take, with its topic levels, once retained."""
     levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
     return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

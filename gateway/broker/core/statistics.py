@@ -35,7 +35,7 @@ counted."""
 
 
 class Statistics:
-    """Counters since the start of the process. `errors` and `dropped` count by reason."""
+    """Counters since the process started. `errors` and `dropped` contain one counter per reason."""
 
     publishes_slowed = 0
     """Number of PUBLISH packets deferred because of a queue that slows its publishers."""
@@ -100,7 +100,7 @@ class Statistics:
         self.recently_denied.add(reason, session.client_id, session.username, topic)
 
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
-        """Record that a new connection has taken over a client's session from an open connection.
+        """Record that a new connection has displaced an open one with the same client identifier.
 
         Takeovers between devices that share a client identifier are counted as errors.
         """
@@ -166,7 +166,7 @@ class Statistics:
     ) -> None:
         """Inform the observer that a message is forwarded to its subscribers.
 
-        Callers in frequently executed code check `observe` before the call.
+        Callers that run for every message check first whether `observe` is set, to save the call.
         """
         if self.observe is not None:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))

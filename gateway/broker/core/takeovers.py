@@ -63,8 +63,8 @@ class Shared:
     def note(self, displaced: str, newcomer: str, now: float) -> int:
         """Record a takeover. Return the number of takeovers to add to the statistics.
 
-        While no shared identifier is detected, the result is 0. When one is detected, the earlier
-        takeovers are included.
+        The number is 0 until it is detected that devices share the identifier. Then the earlier
+        takeovers are counted as well.
         """
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}

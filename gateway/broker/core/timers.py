@@ -1,8 +1,8 @@
 """Timers, which are values with a due time. They do not run by themselves.
 
 The event loop has the clock, and calls `Broker.wake`. A connection or session has at most one timer
-of each kind. Its timers are removed when it ends, so a client that reconnects a thousand times a
-second leaves no timers behind.
+of each kind. When a connection or session ends, its timers are removed, so a client that reconnects
+a thousand times a second leaves no timers.
 """
 
 from enum import Enum
@@ -28,7 +28,7 @@ class TimerKind(Enum):
 
 
 class Timer:
-    """A deadline of a connection or a session, with the kind of action that is due."""
+    """A deadline of a connection or a session. `kind` is the purpose of the timer."""
 
     def __init__(
         self, kind: TimerKind, connection: Connection | None, session: Session | None

@@ -1,4 +1,4 @@
-"""Token bucket, which limits a rate per second, and a burst after a pause.
+"""Token bucket, which limits the rate per second and the size of a burst.
 
 This module is pure: it does no I/O and reads no clock.
 """

@@ -14,7 +14,7 @@ ago is forgotten. That user's clients keep their meter, but the next client star
 
 
 class UserMeters:
-    """The meters of all users that have `packet_rate`, `byte_rate` or `journal_bytes_per_day`."""
+    """The meters of users with a `packet_rate`, `byte_rate` or `journal_bytes_per_day` limit."""
 
     def __init__(self) -> None:
         self._meters: dict[str, Meter] = {}

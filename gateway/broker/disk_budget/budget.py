@@ -1,8 +1,9 @@
 """Decides which files are removed first when the disk runs short. Performs no I/O.
 
 Files are removed in this order: copies of segments that the upload target has, damaged files that
-are kept for examination, and the journal's spare file. After these, by the age of their events:
-sealed segments without another copy, and journal files whose state is also in the database tables.
+are kept for examination, and the journal's spare file. Then follow, oldest events first: sealed
+segments of which no other copy exists, and journal files whose state is also in the database
+tables.
 """
 
 from collections.abc import Iterable
@@ -135,14 +136,15 @@ class Rules:
     def taken_again_from(self) -> int:
         """Free space in bytes from which new data is accepted again after the disk was full.
 
-        This limit is larger than the minimum, so that the state does not alternate quickly.
+        This is more than the minimum, so that the disk does not count as full and not full in quick
+        alternation.
         """
         return self.free_min + self.free_min // 2
 
     def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
         """Return True if no new data may be accepted.
 
-        `was_full` is the previous result, on which the limit depends.
+        `was_full` is the previous result. If it is True, more free space is required.
         """
         return free_bytes < (self.taken_again_from if was_full else self.free_min)
 

@@ -68,11 +68,11 @@ class Inventory:
         return items
 
     def items(self, oldest_count: int) -> list[Item]:
-        """Return all removable files, with the oldest segments of each folder as separate items.
+        """Return all removable files. The oldest segments of each log folder are separate items.
 
-        At most `oldest_count` segments per folder are separate. The remaining segments of a
-        subfolder are combined into one item. Files that are removed meanwhile are skipped. Raises
-        OSError if a folder cannot be listed.
+        At most `oldest_count` segments of a log folder are separate items. The other segments of a
+        subfolder are combined into one item. Files that disappear during the call are skipped.
+        Raises OSError if a folder cannot be listed.
         """
         items = self._others()
         for name, kind in LOG_FOLDERS.items():

@@ -2,6 +2,6 @@
 
 The module receives events in a separate thread, through a bounded queue. It cannot break or delay
 the broker, even if it raises an exception, hangs, is too slow or cannot be loaded. It receives only
-events that a power cut cannot undo. Such a module imports the names in `gateway.hooks`. See
-docs/hooks.md.
+events that are durable, so a power cut cannot undo them. The operator's module imports its names
+from `gateway.hooks`. See docs/hooks.md.
 """

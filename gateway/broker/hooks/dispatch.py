@@ -234,6 +234,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if `count` is a power of ten. Only failures with such counts are logged."""
+    """Return True if `count` is 1, 10, 100 and so on, so that the failure must be logged."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

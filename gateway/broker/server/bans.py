@@ -35,7 +35,7 @@ full."""
 
 
 class TooManyBans(Exception):
-    """Error raised if an operator tries to add a ban although the list is full."""
+    """Error raised if an operator adds a ban while the list of bans is full."""
 
 
 class Bans:
@@ -76,7 +76,7 @@ class Bans:
             logger.info("bans in force: %d (oncegate ctl ban list)", len(bans))
 
     def set_flapping(self, settings: Flapping) -> None:
-        """Apply the settings that define how often a client may connect before it is banned."""
+        """Apply the settings that define how often a client may disconnect before it is banned."""
         flapping = self._event_loop.broker.bans.flapping
         flapping.enabled = settings.enable
         flapping.count_max = settings.max_count

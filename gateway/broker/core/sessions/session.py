@@ -234,7 +234,7 @@ class Session:
         return self.waiting[0] if self.waiting else None
 
     def consume(self, position: int) -> None:
-        """Remove all deliveries up to and including `position` from the queue."""
+        """Remove all deliveries up to and including queue position `position` from the queue."""
         while self.waiting and self.waiting[0].position <= position:
             delivery = self.waiting.popleft()
             self._taken(delivery)
@@ -274,7 +274,7 @@ class Session:
         return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:
-        """Free the memory of queued deliveries that are also on disk, except the first `keep`."""
+        """Remove queued deliveries that are on disk from memory, except the first `keep`."""
         waiting = self.waiting
         if not self.stored_count and not self.recent:
             if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:

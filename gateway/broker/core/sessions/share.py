@@ -25,7 +25,7 @@ class Share:
     def __init__(
         self, connections_max: int = NO_LIMIT, prefix: str = LISTENER, suffix: str = ""
     ) -> None:
-        """Start without rate limits. `prefix` and `suffix` are parts of the limits' names."""
+        """Start without rate limits. A limit's name begins with `prefix` and ends with `suffix`."""
         self.prefix = prefix
         self.suffix = suffix
         self.connections_max = connections_max
@@ -44,13 +44,14 @@ class Share:
         self._logins: TokenBucket | None = None
 
     def name_of(self, limit: str) -> str:
-        """Return the name of a limit, as used by counters and in the log."""
+        """Return the full name of a limit, as used in counters and in the log."""
         return self.prefix + limit + self.suffix
 
     def meters(self, now: float) -> tuple[Meter, ...]:
         """Return the meters that limit a new connection.
 
-        The connection's own meter comes first, then the meter of all connections together.
+        The first meter counts only this connection, the second all connections that share the
+        limits. If there is no such rate limit, the meter is left out.
         """
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:
@@ -88,5 +89,5 @@ class Share:
         return self._logins.take(now)
 
     def is_idle(self, now: float) -> bool:
-        """Return True if no client uses these limits, so that they can be discarded."""
+        """Return True if no client uses these limits now, so that they can be discarded."""
         return not self.sessions and (self._meter is None or self._meter.is_full(now))

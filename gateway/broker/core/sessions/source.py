@@ -1,7 +1,8 @@
 """The publisher of a retained message, stored with the message for the access rules.
 
-On disk, a publisher is a string. Its parts are "=" and the user (or nothing), client id, listener
-and groups, separated by NUL, which no part can contain.
+On disk, a publisher is a string with the parts user, client identifier, listener and groups. The
+user is preceded by "=", or empty if there is none. The parts are separated by NUL, which no part
+can contain.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -36,7 +37,9 @@ class Source:
 
 
 def source_of(session: "Session") -> Source:
-    """Return a session's client as a publisher. The object is reused until the client changes."""
+    """Return the publisher for messages of a session. The object is reused until the client
+    changes.
+    """
     found = session.source
     if (
         found is None
@@ -56,7 +59,7 @@ class Sources:
         self._found: dict[str, Source] = {}
 
     def source_in(self, text: str) -> Source | None:
-        """Return the publisher that a string from the disk describes, or None if it is invalid."""
+        """Return the publisher described by a string from disk, or None if it cannot be parsed."""
         found = self._found.get(text)
         if found is None:
             parts = text.split("\0")

@@ -1,1 +1,1 @@
-"""Matching of topic names with filters of subscriptions, and with retained messages."""
+"""Lookup by topic levels: the subscribers of a topic, and the retained messages for a filter."""

@@ -1,10 +1,10 @@
-"""A tree of topic levels. It contains filters with their subscribers, or topics with messages.
+"""A tree of topic levels, either of filters with their subscribers or of topics with messages.
 
-The tree tracks its memory size. Most levels have a single child, and then need no dictionary.
+The tree tracks its memory size. A level with a single child, as most have, needs no dictionary.
 
-A lookup visits levels that are not in the topic only below a `+`. Their maximum number is known in
-advance: filters with `+` at the same positions have the same *pattern*, and of all levels at the
-end of one pattern, at most one can match a topic.
+A lookup visits the levels that the topic names, and levels below a `+`. The number of the latter is
+limited. Levels with `+` at the same positions above them have the same *pattern*, and a topic
+matches at most one level of each pattern. So the number of patterns is the limit.
 """
 
 from typing import Final
@@ -84,7 +84,7 @@ class Node:
 
 
 class Levels:
-    """A tree of topic levels, from its root, with its memory size."""
+    """A tree of topic levels, with counters for its memory size and its wildcard patterns."""
 
     def __init__(self, has_patterns: bool) -> None:
         self.root = Node("", Pattern(None, False) if has_patterns else None)

@@ -1,8 +1,8 @@
 """Search for the retained messages that match a filter, in steps of a bounded number of levels.
 
-A filter may match all of `max_retained`, and the tree may change between two steps. A level that
-was removed meanwhile is empty. A message retained meanwhile was already delivered as a normal
-message.
+The search is divided into steps because a filter may match all retained messages. The tree may
+change between two steps. A level that was removed since the last step is empty. A message that was
+retained since then has already been delivered as a normal message.
 """
 
 from typing import Final

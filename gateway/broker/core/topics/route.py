@@ -153,7 +153,7 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of receivers, including sessions that may not receive the message."""
+        """Return the number of matching sessions and groups, including denied sessions."""
         return self.count() + len(self.refused_targets)
 
 

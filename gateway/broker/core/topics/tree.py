@@ -154,7 +154,7 @@ class TopicTree:
         return route
 
     def set_retained(self, topic: str, message: Message | None) -> None:
-        """Store the topic's retained message. If `message` is None, remove the stored one."""
+        """Store the topic's retained message. If `message` is None, remove the stored message."""
         self.work.spent += RETAINED_UNITS
         if message is not None:
             node = self.topics.grow(topic)
@@ -220,9 +220,10 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return the dictionary to which a subscription must be added.
+    """Return the dictionary of sessions to which a subscription must be added.
 
-    It contains the subscribers of a level, or the members of a group. A missing one is created.
+    It is the dictionary of a level's subscribers, or of a group's members. If the dictionary does
+    not exist yet, it is created.
     """
     if not group_name:
         if node.subscribers is None:

@@ -163,7 +163,8 @@ class BatchWriter:
     def _hand_over(self) -> None:
         """Load the messages that an ended session passes on to other sessions.
 
-        The end of the session and the transfer of its messages are recorded in the same batch.
+        Both the end of the session and the transfer of its messages are recorded in the current
+        batch.
         """
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(

@@ -70,7 +70,7 @@ class Checkpoints:
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
     def commit_rows(self) -> None:
-        """Commit the checkpoint rows that were written with a batch. The batch is durable now."""
+        """Commit the checkpoint rows that were written with a batch that is durable now."""
         if self._committing is None and self.store.has_rows:
             self._committing = self._loop.run_in_executor(self._thread, self.store.commit_rows)
             self._committing.add_done_callback(self._committed)

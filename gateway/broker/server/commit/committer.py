@@ -33,7 +33,7 @@ class Committer:
         wall_clock: WallClock,
         outcomes: Outcomes[StoreFailed],
     ) -> None:
-        """Set the dependencies. `outcomes.failed` is called when the process has to end."""
+        """Set the dependencies. `outcomes.failed` is called if an error must end the process."""
         self.broker = broker
         self.store = store
         self.limits = limits
@@ -64,7 +64,7 @@ class Committer:
     # -- when
 
     def tick(self) -> None:
-        """Commit the collected records now or after a delay, if there are any records.
+        """If there are uncommitted records, commit them now or schedule the commit.
 
         Call this method whenever the broker core has new records. After the call, all records that
         no client waits for are written, but not necessarily synced.

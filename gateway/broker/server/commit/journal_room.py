@@ -1,6 +1,6 @@
 """Size limits of the journal, and removal of its oldest data.
 
-The journal consists of blobs, which are the encoded events of one batch each. Blobs that the
+The journal consists of blobs. Each blob contains the encoded events of one batch. Blobs that the
 uploader has exported are removed first. If space is short, the oldest blobs are removed too.
 """
 
@@ -36,7 +36,7 @@ class JournalRoom:
         """Remove at least `size_bytes` of the oldest journal data, because disk space is short.
 
         Blobs that are not exported yet are removed too, but only if a checkpoint has stored the
-        state after their events in the database.
+        resulting state in the database.
         """
         if size_bytes:
             self._given_up_bytes = max(0, self.store.journal_total_bytes - size_bytes)

@@ -1,6 +1,6 @@
 """Keeps the newest events of the journal in memory, for the status page.
 
-They are stored as blobs. A blob contains the encoded events of one batch of records.
+The events are stored as blobs. A blob contains the encoded events of one batch of records.
 """
 
 from collections import deque
@@ -55,7 +55,7 @@ class RecentBlobs:
             self.add(blob)
 
     def newest_first(self) -> Iterator[bytes]:
-        """Yield the stored blobs (encoded events of one batch each), the newest first.
+        """Yield the stored blobs, newest first. A blob contains the encoded events of one batch.
 
         Blobs that are added during the iteration are not yielded.
         """

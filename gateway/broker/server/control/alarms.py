@@ -54,7 +54,7 @@ class Alarms:
     def since(self, number: object) -> dict[str, Any]:
         """Return the alarms for an answer to the bridge, or an empty object if nothing has changed.
 
-        `number` is the version number that the bridge has received last.
+        `number` identifies the version of the alarms that the bridge received last.
         """
         if not self._number or number == self._number:
             return {}
@@ -62,10 +62,10 @@ class Alarms:
 
 
 def _acknowledged(request: dict[str, Any]) -> dict[str, Any]:
-    """Check a report that a person has acknowledged an alarm.
+    """Check the command `acknowledge_alarm`, which reports that a person has acknowledged an alarm.
 
-    The broker then records an event for the acknowledgement, which the status page's process
-    stores. Raises Refused if the report is invalid.
+    The caller records the acknowledgement as an event. The status page's process stores the
+    acknowledgement itself. Raises Refused if the request is invalid.
     """
     text_of(request, "id")
     text_of(request, "subject")

@@ -23,7 +23,7 @@ NAMES_MAX: Final = 50
 
 
 class Wanted:
-    """Filter of a request for events: client or serial port, event names, range of numbers."""
+    """The events that a request selects, by client or serial port, name and number."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for events.
@@ -42,9 +42,9 @@ class Wanted:
         self.names = frozenset(str(name) for name in names)
 
     def has(self, event: Event) -> bool:
-        """Return True if an event matches the filter, without regard to the event's number.
+        """Return True if an event has the requested client, serial port and name.
 
-        The caller checks the number.
+        The caller checks whether the event's sequence number is in the requested range.
         """
         if self.client_id and event.get("client_id") != self.client_id:
             return False
