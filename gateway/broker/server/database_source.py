@@ -1,4 +1,4 @@
-"""Creation of the database source of users from `[access.mysql]`.
+"""Creates the user source for a database, as configured in `[access.mysql]`.
 
 The database driver is in an optional package.
 """
@@ -19,9 +19,9 @@ PASSWORD_BYTES_MAX = 4_096
 
 
 def database_users_of(mysql: Mysql) -> DatabaseUsers:
-    """Return the source of users for `[access.mysql]`.
+    """Return the user source for `[access.mysql]`.
 
-    Raises AccessFileError if the password file or the CA file cannot be used.
+    Raises AccessFileError if the file of the database password or the CA file cannot be used.
     """
     host, port = (None, 3306) if mysql.server is None else host_and_port_of(mysql.server)
     server = Server(

@@ -38,7 +38,7 @@ RESERVE_RETRY_SECONDS = 5.0
 
 @dataclass
 class Round:
-    """Result of one check of the folders, which lists the files to remove."""
+    """The files to remove, as found by one check of the folders."""
 
     removals: list[Item]
 
@@ -136,7 +136,8 @@ class Housekeeping:
     def _note_wait(self, waits: bool) -> None:
         """Log a line when the journal starts or stops waiting for disk space.
 
-        `waits` is True while the journal waits, so that not even deliveries can be recorded.
+        `waits` is True while the journal waits. During this time not even deliveries can be
+        recorded.
         """
         if waits and not self._waits:
             logger.error(

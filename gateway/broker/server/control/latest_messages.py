@@ -1,7 +1,7 @@
 """The latest recorded message of each topic, from the newest data of the journal.
 
-The data is decoded once, at the first request after it was recorded, so that decoding does not slow
-down publishing. Messages that are not recorded are missing, for example those at QoS 0 without a
+New journal data is decoded at the next request, and only once, so that decoding does not slow down
+publishing. Messages that are not recorded do not appear here, for example those at QoS 0 without a
 persistent subscriber.
 """
 

@@ -14,9 +14,9 @@ async def first_in_slices(
 ) -> list[_Item]:
     """Return the first of `items` for a page, without blocking the event loop.
 
-    `first_of` sorts the items that it is given, and returns as many of the first as the page needs.
-    Each iteration of the event loop calls it once, with the items found so far and the next
-    `slice_items` items.
+    The function `first_of` gets any number of items, and returns those that come first in the
+    page's order, as many as the page needs. In each step it gets the items that it returned last
+    and the next `slice_items` items. Between two steps, the event loop serves clients.
     """
     rest = iter(items)
     found: list[_Item] = []

@@ -22,7 +22,7 @@ Request = dict[str, Any]
 
 
 class MachineRequests:
-    """Passes administrators' requests for a restart or a reboot on to systemd."""
+    """Forwards administrators' requests for a restart or a reboot to systemd."""
 
     def __init__(self) -> None:
         self.directory: Path | None = None

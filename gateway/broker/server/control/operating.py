@@ -1,8 +1,7 @@
 """Authorisation and audit log for commands on the status page's socket.
 
-The status page authenticates the caller. The caller's role is checked again here: the command is
-refused if `[api]` does not give that role to any user, group or token, whatever the status page
-claims.
+The status page authenticates the caller, and reports the caller's name and role. This module checks
+the role again: a command is refused if `[api]` gives the reported role to no user, group or token.
 """
 
 import logging
@@ -79,7 +78,7 @@ class OperatorCommands:
             raise Refused("forbidden", f"{name} is for {LEAST_ROLES[name]}s, not for {role}s")
 
     def _highest_of(self, name: str, *, is_program: bool) -> int:
-        """Return the index of the highest role that a caller can have, or -1 if none is possible.
+        """Return the index of the highest role that a caller can have, or -1 if there is none.
 
         The broker does not know the caller's groups or token, so any configured group or token
         counts.

@@ -83,7 +83,7 @@ def reported(request: Mapping[str, Any]) -> dict[str, Any]:
     The broker then records an event for the action.
 
     Raises:
-        Refused: the request does not report such an action.
+        Refused: the request has no name, or its action cannot be reported.
     """
     if request.get("action") not in REPORTED:
         raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
@@ -112,7 +112,7 @@ def arguments_of(request: Mapping[str, Any]) -> str:
 def outcome_of(answer: Mapping[str, Any]) -> str:
     """Return the result of an action as a string.
 
-    The result of a reload names the keys that need a restart.
+    The result of a reload names the configuration keys whose new values need a restart.
     """
     if answer["ok"] is not True:
         return f"refused: {answer['error']['message'][:SHOWN_CHARACTERS_MAX]!a}"
@@ -126,7 +126,7 @@ def shown(value: object) -> str:
 
 
 def caller_at(peer: socket.socket | None) -> str:
-    """Return a description of the local user that is connected to the Unix socket `peer`."""
+    """Return a description of the local user at the other end of the Unix socket `peer`."""
     if peer is None:
         return "a user of this machine"
     credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

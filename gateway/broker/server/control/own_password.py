@@ -1,8 +1,8 @@
-"""Confirmation of changes to users and tokens by the administrator's own password.
+"""Confirmation of changes to users and tokens with the administrator's own password.
 
 This password is checked like the password at a login, with the same delays after wrong guesses. An
-attacker who controls the status page does not know the password. Without it, the attacker cannot
-change users or tokens.
+attacker who controls the status page does not know the password, and therefore cannot change users
+or tokens.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ second of CPU time."""
 
 
 class ConfirmedChanges:
-    """Admits changes of one file, one after another, each with the administrator's own password."""
+    """Permits changes to one file, one at a time. Each needs the administrator's own password."""
 
     def __init__(self, authentications: Authentications, what: str) -> None:
         """Set what is changed: `what` is a noun for error messages, such as "users"."""
@@ -32,9 +32,10 @@ class ConfirmedChanges:
 
     @asynccontextmanager
     async def turn(self, request: dict[str, Any]) -> AsyncIterator[None]:
-        """Wait for earlier changes, and check the password in `request`; then the caller may write.
+        """Wait until earlier changes are complete, and check the password in `request`.
 
-        Raises Refused if too many changes wait, or if `confirm` refuses the request.
+        The caller may write to the file inside this context. Raises Refused if too many changes
+        wait, or if `confirm` refuses the request.
         """
         if self._waiting >= CHANGES_WAITING_MAX:
             raise Refused("busy", f"other {self._what} are being changed: try again in a moment")

@@ -1,8 +1,9 @@
 """An MQTT client inside the broker, through which operators publish from the status page.
 
-It is treated like a client with a network connection: bans, access rules, quotas, limits, a full
-disk and the journal apply. An acknowledgement means that the message is durable. The client has no
-password, because the status page has authenticated the operator.
+It is treated like a client with a network connection: bans, access rules, quotas and limits apply,
+its messages are recorded in the journal, and a full disk stops publishing. An acknowledgement means
+that the message is durable. The client has no password, because the status page has authenticated
+the operator.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ def payload_of(start: bytes, size_bytes: int) -> dict[str, Any]:
     is None.
 
     Args:
-        start: the first bytes of the payload, PAYLOAD_BYTES_SHOWN or more, or the whole payload.
+        start: the whole payload, or at least its first PAYLOAD_BYTES_SHOWN bytes.
         size_bytes: size of the whole payload.
     """
     is_whole = size_bytes <= PAYLOAD_BYTES_SHOWN

@@ -1,4 +1,4 @@
-"""Logins at the status page: checks of passwords, and whether a login is still valid.
+"""Logins at the status page: checks of passwords, and checks whether a login is still valid.
 
 The status page has no passwords of its own: the broker's users log in there. A password check costs
 as much as for an MQTT client, and waits in the same queue.
@@ -73,7 +73,7 @@ class People:
         """Return the current version of a user's credentials, or None if the user does not exist.
 
         Raises:
-            Refused: the request is invalid, or the source of users is not available.
+            Refused: the request is invalid, or the user source is not available.
         """
         username = _bounded(request, "username", USERNAME_BYTES_MAX)
         source = _bounded(request, "source", SOURCE_BYTES_MAX, FileUsers.name)

@@ -65,7 +65,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. Versions of users' credentials are computed with `version_key`."""
+        """Set the dependencies. `version_key` is the secret in the versions of credentials."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload

@@ -74,9 +74,9 @@ class Wanted:
         return 0 if number is None else number(session), session.client_id
 
     def _last_seen(self, session: Session) -> int:
-        """Return when a client was last seen, in milliseconds of gateway time.
+        """Return the gateway time at which a client was last seen, in milliseconds.
 
-        Gateway time has no steps, so the times of different sessions can be compared.
+        Gateway time never jumps, so the times of different sessions can be compared.
         """
         if session.connection is None:
             return session.closed_ms

@@ -40,7 +40,7 @@ Answer = Callable[[bytes, str], Awaitable[dict[str, Any]]]
 
 
 class ControlSocket:
-    """Listens at a Unix socket, and answers every line that it receives."""
+    """Listens on a Unix socket, and answers every line that it receives."""
 
     def __init__(self, path: Path, group: str | None, answer: Answer) -> None:
         self._path = path

@@ -22,7 +22,7 @@ SLICE_TOPICS: Final = 1_000
 
 
 class Wanted:
-    """Filter and position of a requested page of topics: parent, search string and last topic."""
+    """The topics that a request selects, by parent topic, search string and position."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for topics.
@@ -92,7 +92,7 @@ class Topics:
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 
     def _all(self, wanted: Wanted) -> list[str]:
-        """Return all topics that may be on the page that `wanted` requests, without duplicates."""
+        """Return all topics that `wanted` could select, without duplicates."""
         retained = list(self._retained)
         if wanted.is_retained_only:
             return retained

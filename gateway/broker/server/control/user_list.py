@@ -1,4 +1,4 @@
-"""The command `users`: users in the password file, and other users with sessions or data."""
+"""The command `users`, which lists users in the password file, and users with sessions or data."""
 
 from collections.abc import Callable
 from heapq import nsmallest
@@ -14,7 +14,7 @@ longest line of the protocol."""
 
 
 class UserList:
-    """Answers requests about users, from the password file and the counters of users' data."""
+    """Answers requests about users, from the password file and the counters that quotas use."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop

@@ -2,8 +2,8 @@
 
 A process that was paused (SIGSTOP, a suspended machine, a card that does not respond) finds due
 timers and full sockets at the same time. The sockets are read first, so that a client whose PINGREQ
-has arrived is not considered silent. After a longer pause each client also gets its full timeout
-again. Its packets may still be in transit, because TCP retransmits at growing intervals.
+has arrived is not considered silent. After a longer pause, the timeout of each client also starts
+again. The client's packets may still be in transit, because TCP retransmits at growing intervals.
 """
 
 import asyncio

@@ -34,11 +34,11 @@ PAGE: Final = "page"
 
 
 def _do_nothing(username: str) -> None:
-    """Do nothing. This callback is the default while removed users are not recorded."""
+    """Do nothing. Default callback, used if removed users need not be recorded."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
-    """Do nothing. This callback is the default while authentications are not recorded."""
+    """Do nothing. Default callback, used if authentications need not be recorded."""
 
 
 class Authentications:
@@ -67,7 +67,7 @@ class Authentications:
 
     @property
     def problems(self) -> list[str]:
-        """Error messages from the sources of users that are not available now."""
+        """Error messages from the user sources that are not available now."""
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
@@ -79,7 +79,7 @@ class Authentications:
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The current sources of users, by their keys in `[access]`."""
+        """The current user sources, by their keys in `[access]`."""
         return self._authenticator.sources
 
     @property
@@ -100,9 +100,9 @@ class Authentications:
         self.proofs.tick(self._authenticator.sources, self.checks)
 
     def replace(self, authenticator: Authenticator) -> None:
-        """Replace the sources of users.
+        """Replace all user sources, because the configuration was reloaded.
 
-        Running authentication exchanges fail with "server busy".
+        Authentication exchanges that are in progress are rejected with "server busy".
         """
         before, self._authenticator = self._authenticator, authenticator
         before.close_sources(authenticator)
@@ -130,7 +130,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Remove the authentication exchange of a connection that is closed or has completed it."""
+        """Remove a connection's authentication exchange, because one of the two has ended."""
         self._exchanges.forget(connection)
 
     def stop(self) -> None:
@@ -195,7 +195,7 @@ class Authentications:
     def _end(self, connection: Connection, is_gone: bool) -> None:
         """Close a connection whose credentials are no longer valid.
 
-        `is_gone` is True if the source no longer contains the user.
+        `is_gone` is True if the user source no longer contains the user.
         """
         username = connection.username
         source = self.proofs.source_of(connection)
@@ -209,11 +209,11 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Report that a certificate authenticated a user for the next `seconds`."""
+        """Report that a certificate authenticated a user. This is valid for `seconds`."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Treat a user whose certificate was revoked as removed, if no connection is open."""
+        """Report a user as removed, because of a revoked certificate, if no connection is open."""
         if not self._connections_of(username):
             self.user_gone(username)
 
@@ -262,9 +262,10 @@ class Authentications:
         return await asyncio.shield(check)
 
     async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
-        """Return the current credentials of a person at the status page, as in `Proven.entry`.
+        """Return the data from which the version of a person's credentials is computed.
 
-        Return None if the user or the source does not exist. Raises NotKnown if the source is not
+        The person has logged in at the status page as a user of the user source `source`. Return
+        None if the user or the source no longer exists. Raises NotKnown if the source is not
         available.
         """
         login = Login(username, listener=PAGE, address=address)

@@ -25,7 +25,8 @@ class ClockWatch:
         """Check the wall clock for steps and changes of quality. Called once a second.
 
         Args:
-            idle_seconds: seconds since the time was last recorded, with a batch of records.
+            idle_seconds: seconds since a batch of records was committed, which records the time
+                too.
         """
         quality = self._wall_clock.look()
         step_ms = self._wall_clock.step_ms()

@@ -1,10 +1,10 @@
 """Repeated checks of the credentials with which open connections were authenticated.
 
-If a database row was removed or changed, or the identity provider has withdrawn a key, the
-connections that depend on it are closed. Once per interval, a source of users is queried about each
-connection that it authenticated, one after another and at a limited rate. While the source is not
-available, no connection is closed: uninterrupted service of devices is more important than removing
-a user some minutes earlier. For new logins, the setting `when_down` applies.
+Connections are closed if their user's database row was removed or changed, or if the identity
+provider has withdrawn the key of their token. At fixed intervals, each user source is queried about
+all connections that it authenticated, at a limited rate. While the source is not available, no
+connection is closed, because uninterrupted service of devices is more important than removing a
+user some minutes earlier. For new logins, the setting `when_down` applies.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Proof:
 
 
 class Proofs:
-    """The credentials of all connections whose source of users is queried regularly."""
+    """The credentials of all connections whose user source is queried regularly."""
 
     def __init__(self, ended: Ended) -> None:
         self._ended = ended
@@ -58,7 +58,7 @@ class Proofs:
         self._proofs.pop(connection, None)
 
     def source_of(self, connection: Connection) -> str | None:
-        """Return the name of the source of users that authenticated a connection.
+        """Return the name of the user source that authenticated a connection.
 
         Return None if the source is not queried regularly.
         """
@@ -66,7 +66,7 @@ class Proofs:
         return None if proof is None else proof.source
 
     def tick(self, sources: Mapping[str, Source], checks: Checks) -> None:
-        """Start to query the sources of users that are due. Called once a second."""
+        """Start to query the user sources that are due. Called once a second."""
         loop = asyncio.get_running_loop()
         for name, source in sources.items():
             interval = source.recheck_seconds
@@ -78,7 +78,7 @@ class Proofs:
                 self._passes[name] = loop.create_task(self._pass(source, checks))
 
     async def _pass(self, source: Source, checks: Checks) -> None:
-        """Query a source of users about each connection that the source has authenticated."""
+        """Query a user source about each connection that the source has authenticated."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         asked = [each for each, proof in self._proofs.items() if proof.source == source.name]
@@ -104,6 +104,6 @@ class Proofs:
             self._ended(connection, digest is None)
 
     def stop(self) -> None:
-        """Cancel all running queries of sources of users."""
+        """Cancel all running queries to user sources."""
         for task in self._passes.values():
             task.cancel()

@@ -89,10 +89,10 @@ class FairReader:
     # -- more than the disk takes
 
     def look_at_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Pause reading from a client whose data has caused records beyond the limit.
+        """Pause reading from a client if its data has caused more uncommitted records than allowed.
 
-        The limit applies to uncommitted records. `recorded_bytes` is their size before the client's
-        data was processed.
+        `recorded_bytes` is the size of the uncommitted records before the client's data was
+        processed.
         """
         pending_bytes = self._broker.batch.pending_bytes()
         if recorded_bytes < pending_bytes > self.uncommitted_bytes_max:
@@ -176,10 +176,10 @@ class FairReader:
         work.spent = spent
 
     def puts_off(self, channel: Channel, data: bytes) -> bool:
-        """Keep received data for later if reads since the last tick have already caused much work.
+        """Keep received data for later if the reads since the last tick already took much work.
 
-        Return True if the data was kept. Return False if it should be processed now, because there
-        was little work or because too much data is kept already.
+        Return True if the data was kept. Return False if the caller must process the data now,
+        because there was little work or because too much data is kept already.
         """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:

@@ -82,7 +82,7 @@ class WallClock:
     def look(self) -> ClockQuality:
         """Query the kernel for the clock's quality.
 
-        Call it once a second, because the system call may be slow.
+        Call this once a second and not for each reading, because the system call may be slow.
         """
         found = quality()
         self._offset_ms = _wall_ms() - _monotonic_ms()

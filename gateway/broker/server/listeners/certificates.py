@@ -1,9 +1,9 @@
 """Certificates of the TLS listeners, which are watched and replaced while the broker runs.
 
 Renewed files are used for new connections. Existing connections continue, except if the client's
-certificate is on a new revocation list, or if its authority is no longer trusted. If renewed files
-cannot be used, the previous ones stay in use. A connection is closed when its client's certificate
-expires.
+certificate is on a new revocation list, or was issued by an authority that is no longer trusted. If
+renewed files cannot be used, the previous ones stay in use. A connection is closed when its
+client's certificate expires.
 """
 
 import asyncio
@@ -86,9 +86,10 @@ class Certificates:
         return loaded
 
     def is_outdated(self) -> bool:
-        """Return True if the files have changed on disk, or if the latest files could not be used.
+        """Return True if the certificate files must be loaded again.
 
-        A certificate that had already expired at the start is not outdated before its files change.
+        This is so if they have changed on disk, or if the latest files could not be used. It is not
+        enough that the certificate had already expired when the broker started.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 
