@@ -58,7 +58,7 @@ class Authenticator:
         return [each.problem for each in self._sources if each.problem is not None]
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Replace the users of the password file.
+        """Use `users` as the new contents of the password file.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """

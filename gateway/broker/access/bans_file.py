@@ -31,7 +31,7 @@ REASON_CHARACTERS_MAX: Final = 200
 
 
 class BansFileError(AccessFileError):
-    """Error raised if the file of bans cannot be read or is invalid."""
+    """Error raised if the bans file cannot be read or is invalid."""
 
 
 class Kind(StrEnum):
@@ -64,7 +64,7 @@ class Ban:
 
 
 def ban_of(record: dict[str, Any]) -> Ban:
-    """Return the ban that a JSON object in the file of bans, or in a request, describes.
+    """Return the ban described by a JSON object, which comes from the bans file or from a request.
 
     Raises:
         ValueError: the object is invalid. The message states what was expected.
@@ -162,7 +162,7 @@ def text_of(bans: list[Ban]) -> bytes:
 
 
 def save(path: Path, bans: list[Ban]) -> None:
-    """Replace the file of bans durably. Raises OSError if writing fails.
+    """Replace the bans file durably. Raises OSError if writing fails.
 
     Call this function in a thread: writing the longest possible list takes 0.1 s.
     """

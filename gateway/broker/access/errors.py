@@ -1,4 +1,4 @@
-"""Base class of the errors in files that configure access."""
+"""Base class for errors in files that configure access."""
 
 
 class AccessFileError(Exception):

@@ -93,11 +93,11 @@ class Broker:
     def observe(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record an observation, which is an event for the session log that changes no state."""
+        """Record an observation: an event in the session log that changes no state."""
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Apply the given access rules from now on. With None, everything is allowed."""
+        """Apply access rules from now on. If `rules` is None, everything is allowed."""
         revoke.restrict(self.core, rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
@@ -157,7 +157,7 @@ class Broker:
             receive.receive(self.core, connection, data, now)
 
     def go_on(self, connection: Connection, now: float) -> None:
-        """Process more of a connection's unprocessed data, for at most one slice of work."""
+        """Process at most one slice (about a millisecond) of a connection's remaining data."""
         if connection.behind:
             self._time.advance(now)
             self.work.spent = 0
@@ -166,7 +166,7 @@ class Broker:
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
     ) -> None:
-        """Process the authenticator's answer to a request that was taken from `effects.logins`."""
+        """Process the authenticator's response to a request from `effects.logins`."""
         self._time.advance(now)
         receive.authenticated(self.core, connection, answer, now)
 
@@ -193,7 +193,7 @@ class Broker:
         return silent.give_way(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """Record whether a connection's socket buffer has room (`writable`) or is full."""
+        """Record whether a connection's send buffer has room (`writable` is True) or is full."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -243,7 +243,7 @@ class Broker:
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
-        """Send the current values of `$SYS` topics to the new subscribers in `effects`."""
+        """Send the current values of `$SYS` topics to the new subscribers listed in `effects`."""
         system_topics.answer(self.core, values)
 
     def publish_system_values(self, values: dict[str, bytes]) -> None:

@@ -56,7 +56,7 @@ class Subscribed:
 class Unsubscribed:
     """Event that a client removed a subscription.
 
-    The subscriptions of a session that ends are not reported.
+    When a session ends, its subscriptions end without such an event.
     """
 
     def __init__(self, client_id: str, topic_filter: str) -> None:

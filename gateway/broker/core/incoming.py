@@ -1,4 +1,4 @@
-"""Memory that the incomplete input of all clients takes, with limits on the total.
+"""Memory for the incomplete input of all clients, with limits on the total.
 
 Each connection has its own limits. The limits here are for thousands of connections that use their
 own limits fully. Connections that use little memory are never affected.

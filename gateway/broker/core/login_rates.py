@@ -23,7 +23,7 @@ LOGIN_RATE: Final = "login_rate"
 
 
 class LoginRates:
-    """Counts logins of each user for whom a quota limits the `login_rate`."""
+    """Counts the logins of users whose quota has a `login_rate`."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -53,7 +53,7 @@ class Output:
         """Connections to be closed when the current batch is durable."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
-        """Send a QoS 0 PUBLISH in this turn of the event loop, but never before CONNACK."""
+        """Send a QoS 0 PUBLISH in this iteration of the event loop, but never before CONNACK."""
         if not connection.greeted:
             self._send_after_connack(connection, frame)
             return
@@ -69,7 +69,7 @@ class Output:
         return connection.outgoing
 
     def push(self, connection: Connection, data: bytes) -> None:
-        """Send a packet in this turn of the event loop, without waiting for a commit."""
+        """Send a packet in this iteration of the event loop, without waiting for a commit."""
         self.statistics.packets_sent[data[0] >> 4] += 1
         self._outgoing(connection).append(data)
 

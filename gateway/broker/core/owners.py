@@ -1,7 +1,7 @@
-"""Counters for users' quotas.
+"""Counters for checking users' quotas.
 
-The counters are derived from the state and rebuilt with it. Every change that affects a counter
-passes through this module, both live and during a replay.
+The counters are derived from the broker's state, so they are not stored. Every change that affects
+a counter passes through this module, both while the broker runs and during recovery.
 """
 
 from collections.abc import Iterable

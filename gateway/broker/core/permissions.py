@@ -104,7 +104,7 @@ class AccessRules:
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
-        """Return True if a client with a matching subscription may receive messages of a topic."""
+        """Return True if a client with a matching subscription may receive messages on a topic."""
         return True
 
 
@@ -140,7 +140,7 @@ class Permissions:
         self._forget_all()
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Apply the access rules from now on. With None, everything is allowed."""
+        """Apply access rules from now on. If `rules` is None, everything is allowed."""
         self.has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
         self._update()
@@ -223,7 +223,7 @@ class Permissions:
         return not self._rules.may_subscribe(self._client_of(session), topic_filter, qos)
 
     def refuses_receive(self, session: Session, topic: str) -> bool:
-        """Return True if a client must not receive messages of a topic."""
+        """Return True if a client must not receive messages on a topic."""
         client = self._client_of(session)
         return self._is_gone(session, client) or not self._rules.may_receive(client, topic)
 

@@ -39,7 +39,7 @@ class StepClock:
 
 
 class RecentCount:
-    """A count over the last hour, which is kept in six steps of ten minutes."""
+    """A count over the last hour, stored in steps of ten minutes."""
 
     def __init__(self) -> None:
         self.running = 0

@@ -83,7 +83,7 @@ class State:
             self.changes.sessions.add(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
-        """Set the session expiry interval that the client changed in its DISCONNECT."""
+        """Set the new session expiry interval from a client's DISCONNECT."""
         session.expiry_seconds = expiry_seconds
         if session.persistent:
             self.changes.sessions.add(session)

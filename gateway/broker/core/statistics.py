@@ -1,6 +1,7 @@
 """Counters for statistics, and notices for the log. Every dropped message and refusal is counted.
 
-The same calls inform an observer if there is one, so counts and reports always agree.
+The methods that count an event also report it to the observer, if there is one, so counts and
+reports always agree.
 """
 
 from collections.abc import Callable
@@ -120,7 +121,7 @@ class Statistics:
     # -- events that are also reported to an observer
 
     def connected(self, session: Session, connection: Connection, session_present: bool) -> None:
-        """Count a client that connected, and inform the observer."""
+        """Increase the number of connected clients, and inform the observer."""
         self.clients_connected += 1
         self.clients_connected_max = max(self.clients_connected_max, self.clients_connected)
         if self.observe is not None:
@@ -136,7 +137,7 @@ class Statistics:
             )
 
     def left(self, session: Session, reason: CloseReason) -> None:
-        """Count a client that disconnected, and inform the observer."""
+        """Decrease the number of connected clients, and inform the observer."""
         self.clients_connected -= 1
         if self.observe is None:
             return

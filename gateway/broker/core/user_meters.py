@@ -1,6 +1,6 @@
 """Rate limits of all clients of one user together, or of all clients without a user.
 
-A meter outlives the connections that it counts, so reconnecting does not give a new burst. This
+A meter outlives the connections that it counts, so clients gain no new burst by reconnecting. This
 module is pure: it does no I/O and reads no clock.
 """
 

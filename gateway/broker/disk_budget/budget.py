@@ -77,7 +77,7 @@ class Item:
 class Limits:
     """Configured limits in bytes.
 
-    If a limit is None, a value derived from the size of the file system applies.
+    If a limit is None, a default that depends on the size of the file system applies.
     """
 
     free_min: int | None = None

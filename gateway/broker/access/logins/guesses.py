@@ -85,7 +85,7 @@ class Failures:
         return entry
 
     def forget(self, key: bytes) -> None:
-        """Forget the failures that were counted for a key."""
+        """Remove the failures that were counted for a key."""
         self._entries.pop(key, None)
 
     def get(self, key: bytes) -> Failed | None:
@@ -145,7 +145,7 @@ class Guesses:
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """The tables of failed logins: by origin, by user, and by pair of both."""
+        """The three tables of failed logins: by origin, by user, and by pair of both."""
         return self._origins, self._users, self._pairs
 
     def place_of(self, origin: str, username: str) -> Place:
@@ -183,11 +183,11 @@ class Guesses:
             self._known.popitem(last=False)
 
     def is_known(self, place: Place) -> bool:
-        """Return True if the user in `place` has recently logged in from the same origin."""
+        """Return True if the user in `place` has recently logged in from the origin in `place`."""
         return place.pair in self._known
 
     def is_suspect(self, place: Place) -> bool:
-        """Return True if there are recent failures from the origin in `place`."""
+        """Return True if there are recent failed logins from the origin in `place`."""
         return self._origins.get(place.origin) is not None
 
     def user_wait_seconds(self, place: Place, now: float) -> float:

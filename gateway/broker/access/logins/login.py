@@ -17,7 +17,7 @@ def _is_wanted() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Credentials of a client that wants to log in, and the address from which it connects."""
+    """Credentials of a client that wants to log in, and the client's address."""
 
     username: str
     """The user name in the packet; may be empty."""

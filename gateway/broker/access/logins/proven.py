@@ -14,11 +14,11 @@ NO_GROUPS: frozenset[str] = frozenset()
 
 
 class NotKnown(Exception):
-    """Error raised if a source of users does not respond now. The message states the reason."""
+    """Error raised if a user source does not respond now. The message states the reason."""
 
 
 class Proven(AuthenticationAnswer):
-    """The result that a source of users returns when it accepts a login."""
+    """The result that a user source returns when it accepts a login."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ class Ticket:
 
 
 class Queue:
-    """The queued logins from one address, grouped by user."""
+    """The queued logins from one address, with one queue per user."""
 
     def __init__(self) -> None:
         self.by_user: OrderedDict[bytes, deque[Ticket]] = OrderedDict()
@@ -122,7 +122,7 @@ class Turns:
             del ticket  # its exception refers to this frame, which is a reference cycle
 
     def end(self, login: Login) -> None:
-        """Record that a login is processed, so that the next login may begin."""
+        """Record that a login has been processed, so that the next login may begin."""
         origin = login.origin
         self._running[origin] -= 1
         if not self._running[origin]:

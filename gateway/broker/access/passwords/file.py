@@ -231,7 +231,7 @@ class Imported:
 
 
 def import_users(path: Path, source: Path) -> Imported:
-    """Add the users from the password file `source`, such as Mosquitto's, with their hashes.
+    """Copy all users with their hashes from the password file `source`, which may be Mosquitto's.
 
     Raises:
         PasswordFileError: one of the files cannot be used. Nothing was changed.

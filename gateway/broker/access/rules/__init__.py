@@ -1,1 +1,1 @@
-"""Access rules: the rules file, the meaning of a line, and decisions about topics."""
+"""Access rules: parsing of the rules file, and decisions about clients and topics."""

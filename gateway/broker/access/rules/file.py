@@ -59,7 +59,7 @@ class RulesFileError(AccessFileError):
 
 @dataclass(frozen=True, slots=True)
 class RulesFile:
-    """Contents of an access rules file."""
+    """Parsed contents of an access rules file."""
 
     rules: tuple[Rule, ...]
     groups: Mapping[str, frozenset[str]]

@@ -1,4 +1,4 @@
-"""An access rule: the clients it applies to, its decision, and its line in the file."""
+"""An access rule: the clients to which it applies, its decision, and its line in the file."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -60,7 +60,7 @@ class ClientPattern:
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The clients that a rule applies to. Every condition that is not None must be fulfilled."""
+    """The clients to which a rule applies. Every condition that is not None must be met."""
 
     user: str | None = None
     """Exactly this authenticated user."""

@@ -105,7 +105,7 @@ class ProviderKeys:
     async def _renew(self) -> None:
         """Start to fetch the keys, unless the last fetch is too recent, and wait for the fetch.
 
-        If a fetch is already running, wait for its end.
+        If a fetch is already running, wait until it ends.
         """
         self._begin()
         if self._fetching is not None:
@@ -136,13 +136,13 @@ class ProviderKeys:
 
 
 def material_of(key: Key) -> bytes:
-    """Return the parameters that identify a key without regard to the key's name (RFC 7638)."""
+    """Return the parameters that identify a key independently of the key's name (RFC 7638)."""
     members = {name: key[name] for name in _MATERIAL if name in key}
     return json.dumps(members, sort_keys=True).encode()
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return the keys in a key set that can verify signatures.
+    """Return those keys in a key set that can verify signatures.
 
     Raises NotFetched if `document` is not a key set. `source` is the path or URL of the key set,
     for the message.

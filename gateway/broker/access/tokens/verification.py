@@ -58,7 +58,7 @@ class TokenRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRules:
-    """Requirements that a token must fulfil, from the configuration."""
+    """Requirements for tokens, from the configuration."""
 
     issuer: str
     audience: str

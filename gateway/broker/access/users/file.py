@@ -32,7 +32,7 @@ class FileUsers:
         """Replace the contents of the password file. The next check uses the new contents.
 
         Returns:
-            The users whose password is no longer valid, or None if nothing changed.
+            The users whose passwords are no longer valid, or None if nothing changed.
         """
         before, self.file = self.file, file
         return file.revoked_since(before) if file.differs_from(before) else None
@@ -102,7 +102,7 @@ class FileUsers:
 
 
 class ScramLogin:
-    """SCRAM exchange of one client with the users of the password file."""
+    """SCRAM exchange of one client, checked against the users in the password file."""
 
     def __init__(self, users: FileUsers, login: Login, checks: Checks) -> None:
         self._users = users

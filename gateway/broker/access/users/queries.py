@@ -78,7 +78,7 @@ class Database:
         """The reason why the database does not respond, or None if no failure is known."""
 
     async def rows(self, statement: str, values: Sequence[str]) -> list[Row]:
-        """Run a query and return at most ROWS_MAX of its rows.
+        """Run a query, and return at most ROWS_MAX rows.
 
         Args:
             statement: SQL with `%s` for each value, and `%%` for a percent sign.

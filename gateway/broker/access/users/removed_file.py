@@ -21,7 +21,7 @@ FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class RemovedFileError(AccessFileError):
-    """Error raised if the file of removed users cannot be read or is invalid."""
+    """Error raised if the removed-users file cannot be read or is invalid."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Kept:
 
 
 def load(path: Path) -> Kept:
-    """Load the file of removed users. Return empty contents if the file does not exist.
+    """Load the removed-users file. Return empty contents if the file does not exist.
 
     Raises:
         RemovedFileError: the file cannot be read, or has the wrong format.
@@ -96,7 +96,7 @@ def _certificates_in(value: object) -> dict[str, str]:
 
 
 def text_of(kept: Kept) -> bytes:
-    """Return the contents of the file of removed users, as JSON."""
+    """Return the contents of the removed-users file, as JSON."""
     document = {
         "format": FORMAT,
         "known": sorted(kept.known),
@@ -108,5 +108,5 @@ def text_of(kept: Kept) -> bytes:
 
 
 def save(path: Path, kept: Kept) -> None:
-    """Replace the file of removed users durably. Raises OSError if writing fails."""
+    """Replace the removed-users file durably. Raises OSError if writing fails."""
     replace_durably(path, text_of(kept), partial=path.with_name(f"{path.name}.partial"))

@@ -79,7 +79,7 @@ class Blob:
 
 
 def has_valid_crc(data: bytes) -> bool:
-    """Return True if a blob of any version ends with the correct CRC-32 of its preceding bytes."""
+    """Return True if a blob (of any version) ends with the correct CRC-32 of its other bytes."""
     crc: int = layout.CRC.unpack(data[-layout.CRC.size :])[0]
     return crc32(memoryview(data)[: -layout.CRC.size]) == crc
 

@@ -70,7 +70,7 @@ class EndReason(Word):
 
 
 class DropReason(Word):
-    """The reason why a message was dropped for a receiver."""
+    """The reason why a message was not delivered to a receiver."""
 
     QUEUE_FULL = 0
     QUEUE_BYTES = 1

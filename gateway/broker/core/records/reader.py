@@ -70,7 +70,7 @@ class _Reader:
         self.end = blob.records_end
 
     def bytes(self, length: int) -> bytes:
-        """Return the next `length` bytes."""
+        """Read and return the next `length` bytes."""
         start = self.at
         self.at = start + length
         if self.at > self.end:

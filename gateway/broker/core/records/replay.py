@@ -1,8 +1,8 @@
 """Replay of the journal during recovery, which applies the facts of each blob to the state again.
 
-A fact is a recorded change of the state. An interrupted checkpoint may have written some of a
-blob's facts to the tables already. So each fact is applied without assumptions: a value to be set
-may exist already, a value to be removed may be gone, and the session may have ended later in the
+A fact is a recorded change of the state. An interrupted checkpoint may already have written some of
+a blob's facts to the tables. So applying a fact must work in any state: a value to be set may exist
+already, a value to be removed may be gone, and the fact's session may have ended later in the
 journal.
 """
 

@@ -30,7 +30,7 @@ def take_up(core: Core, now: float) -> None:
 def _find_empty(core: Core) -> None:
     """List the empty sessions of each user, oldest first.
 
-    They may be deleted to make room for new sessions.
+    These sessions may be deleted to make room for new sessions.
     """
     empty = [session for session in core.state.sessions.values() if _is_empty(session)]
     empty.sort(key=lambda session: session.closed_ms)

@@ -41,7 +41,7 @@ class PutOff:
 
 
 class Connection:
-    """A network connection as seen by the core: a decoder for input, two buffers for output."""
+    """A network connection as the core sees it, with an input decoder and two output buffers."""
 
     proven_user: str | None = None
     """The user that a certificate authenticated before the CONNECT."""

@@ -60,7 +60,7 @@ def retained_bytes_of(topic: str, size_bytes: int) -> int:
 
 @mypyc_attr(acyclic=True)
 class Message:
-    """An application message as its publisher sent it. All receivers share one object."""
+    """An application message as its publisher sent it. All receivers share the same object."""
 
     owner: "Owner | None" = None
     """The owner of a message that is to be retained, or None if unknown."""

@@ -64,7 +64,7 @@ class Meter:
         self._next_line_at = now
 
     def rates(self) -> tuple[int, int, int]:
-        """Return packets and bytes per second, and journal bytes per day. 0 means unlimited."""
+        """Return the limits on packets per second, bytes per second and journal bytes per day."""
         return self.packet_rate, self.byte_rate, self.journal_bytes_per_day
 
     def spend(self, packets_count: int, bytes_count: int, now: float) -> None:

@@ -40,7 +40,7 @@ class Owner:
         ones."""
 
     def assign(self, quota: Quota) -> None:
-        """Replace the user's quota. The counters are kept."""
+        """Replace the user's quota, and keep the counters."""
         self.quota = quota
         self.queued_bytes_max = quota.queued_bytes
 

@@ -197,7 +197,7 @@ class Session:
         )
 
     def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
-        """Return True if a message would be sent immediately, without waiting in the queue."""
+        """Return True if a message can be sent immediately, without waiting in the queue."""
         if not qos:
             waits = self.queued_count > 0 and self.persistent and limits.mqueue_store_qos0
             return (

@@ -1,4 +1,4 @@
-"""Route of a topic: all sessions that the topic reaches, and the matching shared subscriptions.
+"""Route of a topic: the sessions that get its messages, and the matching shared subscriptions.
 
 The topic tree creates a route and caches it until a subscription changes.
 """
@@ -22,7 +22,7 @@ def is_system_topic(topic: str) -> bool:
 
 
 class Target:
-    """A session that a topic reaches, with the highest QoS granted by its matching filters."""
+    """A session that gets the messages on a topic, with the highest QoS of its matching filters."""
 
     def __init__(self, session: Session, qos: int, retain_as_published: bool) -> None:
         self.session = session
@@ -123,7 +123,7 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
 
 
 class Route:
-    """All sessions that a topic reaches, each once, and the matching shared subscriptions."""
+    """All sessions that get the messages on a topic, and the matching shared subscriptions."""
 
     def __init__(self, topic: str, logged: bool) -> None:
         self.topic = topic
@@ -202,7 +202,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
 
 
 def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Add a session to a route as one that is subscribed but may not receive the topic."""
+    """Add a session to a route that is subscribed, but may not receive messages on the topic."""
     route.refused += 1
     target = _target_of(session, subscriptions)
     for subscription in subscriptions:

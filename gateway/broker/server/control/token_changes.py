@@ -1,4 +1,4 @@
-"""The commands `add_token` and `remove_token`, with which administrators edit the file of tokens.
+"""The commands `add_token` and `remove_token`, with which administrators edit the token file.
 
 A token gives a program a role in the API. Each change needs the administrator's own password. The
 status page's process cannot write the file, so it cannot give itself a role. The change works only
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class TokenChanges:
-    """Changes the file of API tokens. It may only be used from one event loop."""
+    """Changes the file of the API's tokens. It may only be used from one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
@@ -87,7 +87,7 @@ class TokenChanges:
     async def _changed(self, request: Request, change: Callable[[Path], Result]) -> Result:
         """Check the administrator's password, then return the result of `change`.
 
-        `change` is called in a thread, with the path of the file of tokens. Raises Refused if the
+        `change` is called in a thread, with the path of the token file. Raises Refused if the
         password is wrong or the file cannot be changed.
         """
         path = None if self.configuration is None else self.configuration.api.tokens_file

@@ -71,7 +71,7 @@ class Authentications:
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Replace the users of the password file.
+        """Use `users` as the new contents of the password file.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """

@@ -167,7 +167,7 @@ class EventLoop:
         self.schedule()
 
     def lose(self, channel: Channel) -> None:
-        """Remove a lost connection. First process data received earlier, such as a DISCONNECT."""
+        """Remove a lost connection after processing data received earlier, such as a DISCONNECT."""
         if channel.is_behind() and channel.connection.is_open:
             channel.lost = True
             return

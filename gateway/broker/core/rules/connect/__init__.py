@@ -1,1 +1,1 @@
-"""Rules for the start and end of connections and sessions: CONNECT, AUTH, DISCONNECT, limits."""
+"""Rules for how connections and sessions begin and end: CONNECT, AUTH, DISCONNECT, limits."""

@@ -1,7 +1,7 @@
 """Acceptance of a client: takeover, session, will and CONNACK (sections 3.1.4 and 3.2).
 
-Each client identifier has one connection. A second CONNECT closes the first connection immediately,
-and packets withheld for the first are never sent to the second.
+Each client identifier has at most one connection. A second CONNECT closes the first connection
+immediately, and packets that waited for the first connection are never sent on the second.
 """
 
 from typing import Final

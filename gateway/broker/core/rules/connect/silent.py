@@ -1,6 +1,6 @@
 """Silent connections, which have not sent CONNECT. Some are closed to make room for others.
 
-Anyone can open connections, so idle ones must not keep out clients that send CONNECT.
+Anyone can open connections, so silent connections must not keep out clients that send CONNECT.
 """
 
 from typing import Final

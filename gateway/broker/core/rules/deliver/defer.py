@@ -67,7 +67,7 @@ def _forget_closed(core: Core) -> None:
 
 
 def take(core: Core, connection: Connection) -> None:
-    """Process the deferred PUBLISH packets of a connection again, before its later packets."""
+    """Process a connection's deferred PUBLISH packets again, before its later packets."""
     core.deferred.pop(connection, None)
     packets = connection.put_off.packets
     if packets and connection.is_open:

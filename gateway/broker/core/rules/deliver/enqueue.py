@@ -1,8 +1,9 @@
 """The queue of a session, and what happens when it is full.
 
-The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user. At a limit,
-the session's `WhenFull` decides. Queues of clean sessions are kept in memory and share
-`max_queue_memory`. When this is used up, the largest queue loses its newest messages.
+The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user. When a
+limit is reached, the session's policy (`WhenFull`) applies. Queues of clean sessions are kept in
+memory and share `max_queue_memory`. When this is used up, the largest queue loses its newest
+messages.
 """
 
 from typing import Final
@@ -34,7 +35,7 @@ def apply_policies(core: Core, now: float) -> None:
 
 
 def add(core: Core, session: Session, message: Message, flags: int) -> None:
-    """Queue a message. If the queue is full, the session's `WhenFull` decides."""
+    """Queue a message. If the queue is full, apply the session's policy (`WhenFull`)."""
     size_bytes = message.size_bytes()
     if not session.has_room(core.limits, size_bytes):
         reason = _reason_of(core, session)
@@ -97,7 +98,7 @@ def _reason_of(core: Core, session: Session) -> DropReason:
 
 
 def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bool:
-    """Return True if a queue that has reached its limit still accepts another message."""
+    """Return True if a queue that has reached its limit may accept one more message."""
     if session.when_full is WhenFull.DROP_NEWEST:
         return False
     if session.when_full is WhenFull.REFUSE:

@@ -172,7 +172,7 @@ def message_of(core: Core, packet: Publish) -> Message:
 
 
 def must_record(core: Core, session: Session, message: Message, route: Route) -> bool:
-    """Return True if a message must be recorded. Messages held at QoS 2 are already recorded."""
+    """Return True if a message must be recorded. (A held QoS 2 message is already recorded.)"""
     if route.logged or message.retain:
         return True
     if message.qos and (route.durable or session.persistent):

@@ -1,4 +1,4 @@
-"""Receiving at QoS 2 (section 4.3.3): a message is held at PUBLISH and distributed at PUBREL.
+"""Receiving at QoS 2 (section 4.3.3): PUBLISH stores a message, and PUBREL distributes it.
 
 The packet identifier and the message are durable before PUBREC is sent (method B of figure 4.3: the
 message itself is stored). The release of the message and all resulting queue entries are in one
@@ -114,7 +114,7 @@ def _hold(
 def receive_pubrel(
     core: Core, session: Session, connection: Connection, packet_id: int, now: float
 ) -> None:
-    """Distribute a held message. PUBCOMP is sent even if the packet identifier is unknown."""
+    """Distribute a held message, and send PUBCOMP even if the packet identifier is unknown."""
     held = session.inbound.get(packet_id)
     if held is None:
         unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)

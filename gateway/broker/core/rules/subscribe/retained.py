@@ -93,7 +93,7 @@ def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
 
 
 def want(core: Core, connection: Connection, subscription: Subscription) -> None:
-    """Add a new subscription to those whose retained messages must be sent to a connection."""
+    """Add a subscription to the list of subscriptions that still need retained messages."""
     replaying = core.replays.get(connection)
     if replaying is None:
         replaying = PendingReplay()
