@@ -45,6 +45,7 @@ OBJECT_STORE := $(VENV)/object-store
 # Programs of others that run beside the gateway in `make real-programs`.
 HOME_ASSISTANT := build/real-programs/home-assistant
 NODE_RED := build/real-programs/node-red
+TELEGRAF := build/real-programs/telegraf
 BIN := $(VENV)/bin
 SECOND := $(VENV)/second-python
 # uv lives apart from what it installs. It must use the Python it is given, never fetch one.
@@ -142,8 +143,9 @@ test-spark:
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
 
-# Home Assistant and Node-RED, as they are released, beside the gateway.
-real-programs: packages-test $(VENV)/.ready-test $(HOME_ASSISTANT)/.ready $(NODE_RED)/.ready
+# Home Assistant, Node-RED and Telegraf, as they are released, beside the gateway.
+real-programs: packages-test $(VENV)/.ready-test $(HOME_ASSISTANT)/.ready $(NODE_RED)/.ready \
+		$(TELEGRAF)/.ready
 	@exec $(BIN)/python -m pytest tests/real_programs/with_*.py $(ARGUMENTS)
 
 test-image:
@@ -372,6 +374,9 @@ $(NODE_RED)/.ready: tests/real_programs/node_red/package-lock.json | $(VENV)/.re
 	$(BIN)/npm --prefix $(NODE_RED) ci --ignore-scripts >/dev/null || { \
 		echo "Node-RED could not be installed: see above which package, and whether the registry has it" >&2; exit 1; }; \
 	touch $@
+
+$(TELEGRAF)/.ready: tests/real_programs/install-telegraf | $(VENV)/.ready-run
+	@$(ALONE); tests/real_programs/install-telegraf $(TELEGRAF); touch $@
 
 $(SECOND)/.ready: requirements/build.txt requirements/runtime.txt requirements/dev.txt pyproject.toml
 	@rm -rf $(SECOND); $(UV) venv -q -p "$(PYTHON)" $(SECOND); \
