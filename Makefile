@@ -46,6 +46,7 @@ OBJECT_STORE := $(VENV)/object-store
 HOME_ASSISTANT := build/real-programs/home-assistant
 NODE_RED := build/real-programs/node-red
 TELEGRAF := build/real-programs/telegraf
+ZIGBEE2MQTT := build/real-programs/zigbee2mqtt
 BIN := $(VENV)/bin
 SECOND := $(VENV)/second-python
 # uv lives apart from what it installs. It must use the Python it is given, never fetch one.
@@ -143,9 +144,9 @@ test-spark:
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
 
-# Home Assistant, Node-RED and Telegraf, as they are released, beside the gateway.
+# Home Assistant, Node-RED, Telegraf and Zigbee2MQTT, as they are released, beside the gateway.
 real-programs: packages-test $(VENV)/.ready-test $(HOME_ASSISTANT)/.ready $(NODE_RED)/.ready \
-		$(TELEGRAF)/.ready
+		$(TELEGRAF)/.ready $(ZIGBEE2MQTT)/.ready
 	@exec $(BIN)/python -m pytest tests/real_programs/with_*.py $(ARGUMENTS)
 
 test-image:
@@ -369,10 +370,16 @@ $(HOME_ASSISTANT)/.ready: tests/real_programs/home_assistant.txt | $(VENV)/.read
 	@$(ALONE); tests/real_programs/install-home-assistant "$(UV)" $(HOME_ASSISTANT); touch $@
 
 $(NODE_RED)/.ready: tests/real_programs/node_red/package-lock.json | $(VENV)/.ready-test
-	@$(ALONE); mkdir -p $(NODE_RED); cp tests/real_programs/node_red/package*.json $(NODE_RED); \
-	echo "Installing Node-RED (about 60 MB, once) ..."; \
-	$(BIN)/npm --prefix $(NODE_RED) ci --ignore-scripts >/dev/null || { \
-		echo "Node-RED could not be installed: see above which package, and whether the registry has it" >&2; exit 1; }; \
+	@$(ALONE); $(call install-locked,node_red,$(NODE_RED),Node-RED,60)
+
+$(ZIGBEE2MQTT)/.ready: tests/real_programs/zigbee2mqtt/package-lock.json | $(VENV)/.ready-test
+	@$(ALONE); $(call install-locked,zigbee2mqtt,$(ZIGBEE2MQTT),Zigbee2MQTT,80)
+
+# $(call install-locked,FOLDER,DIRECTORY,PROGRAM,MEGABYTES) installs a program of npm with its locked packages.
+install-locked = mkdir -p $(2); cp tests/real_programs/$(1)/package*.json $(2); \
+	echo "Installing $(3) (about $(4) MB, once) ..."; \
+	$(BIN)/npm --prefix $(2) ci --ignore-scripts >/dev/null || { \
+		echo "$(3) could not be installed: see above which package, and whether the registry has it" >&2; exit 1; }; \
 	touch $@
 
 $(TELEGRAF)/.ready: tests/real_programs/install-telegraf | $(VENV)/.ready-run
