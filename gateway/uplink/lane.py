@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gateway.broker.wire.encoder import pubrel
+from gateway.broker.wire.acknowledgement_encoder import pubrel
 from gateway.process.durable_queue.broker_queue import BrokerQueue
 from gateway.process.durable_queue.settlement import ExchangeSettlement
 from gateway.process.mqtt_client.exchanges import Exchange, Exchanges

@@ -14,7 +14,8 @@ from gmqtt import Message as Will  # type: ignore[import-untyped]
 from gmqtt.mqtt.constants import MQTTv50, MQTTv311  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 
-from gateway.broker.wire.encoder import puback, publish_frame, pubrec
+from gateway.broker.wire.acknowledgement_encoder import puback, pubrec
+from gateway.broker.wire.encoder import publish_frame
 from gateway.broker.wire.packets import (
     Publish,
     Suback,

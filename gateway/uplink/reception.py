@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.broker.wire.encoder import puback, pubrec
+from gateway.broker.wire.acknowledgement_encoder import puback, pubrec
 from gateway.uplink.message import Message
 
 HELD_BACK_BYTES_MAX: Final = 16 * 1024 * 1024

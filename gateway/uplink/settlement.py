@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from gateway.broker.wire import codes
-from gateway.broker.wire.encoder import pubcomp, pubrec, pubrel
+from gateway.broker.wire.acknowledgement_encoder import pubcomp, pubrec, pubrel
 from gateway.broker.wire.packets import Acknowledgement, Puback, Pubcomp, Pubrec, Pubrel
 from gateway.process.durable_queue.settlement import ExchangeSettlement
 from gateway.process.mqtt_client.exchanges import Exchange, Exchanges

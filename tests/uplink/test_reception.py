@@ -1,6 +1,6 @@
 """Messages that one broker has sent and that were not acknowledged yet."""
 
-from gateway.broker.wire.encoder import puback, pubrec
+from gateway.broker.wire.acknowledgement_encoder import puback, pubrec
 from gateway.uplink import reception
 from gateway.uplink.message import Message
 from gateway.uplink.reception import Arrival, Reception

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.wire.encoder import pubcomp, pubrec, pubrel
+from gateway.broker.wire.acknowledgement_encoder import pubcomp, pubrec, pubrel
 from gateway.broker.wire.packets import Pubcomp, Pubrec, Pubrel
 from gateway.uplink.lane import Lane
 from gateway.uplink.reception import Arrival, Reception

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from firmware_bridge.readings.publications import Publication
-from gateway.broker.wire.encoder import publish_frame, pubrel
+from gateway.broker.wire.acknowledgement_encoder import pubrel
+from gateway.broker.wire.encoder import publish_frame
 from gateway.broker.wire.packets import topic_field_of
 from gateway.process.durable_queue.settlement import ExchangeSettlement
 from gateway.process.mqtt_client.exchanges import Exchange, Exchanges

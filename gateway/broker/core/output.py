@@ -14,6 +14,7 @@ from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.packet_buffer import PacketBuffer
 from gateway.broker.core.statistics import Statistics
 from gateway.broker.wire import kinds
+from gateway.broker.wire.acknowledgement_encoder import acknowledgement
 
 CONNACK_BYTE: Final = kinds.CONNACK << 4
 
@@ -140,6 +141,18 @@ class Output:
         buffer = self._withheld(connection) if waits else self._outgoing(connection)
         first_byte = kind << 4 | 2 if kind == kinds.PUBREL else kind << 4
         buffer.append_acknowledgement(first_byte, packet_id)
+
+    def acknowledge_with(
+        self,
+        connection: Connection,
+        kind: int,
+        packet_id: int,
+        reason_code: int,
+        is_fact: bool = False,
+    ) -> None:
+        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP with a reason code."""
+        packet = acknowledgement(kind, packet_id, reason_code, connection.version)
+        self.send(connection, packet, is_fact)
 
     def close(self, connection: Connection) -> None:
         """Close the connection once its `outgoing` bytes have been passed to the socket.

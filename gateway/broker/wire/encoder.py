@@ -51,30 +51,6 @@ from gateway.broker.wire.writing import (
 PINGREQ: Final = b"\xc0\x00"
 PINGRESP: Final = b"\xd0\x00"
 
-# The first three bytes of every short acknowledgement: type, length 2, high byte of the
-# identifier.
-_PUBACK: Final = [bytes([0x40, 2, high]) for high in range(256)]
-_PUBREC: Final = [bytes([0x50, 2, high]) for high in range(256)]
-_PUBREL: Final = [bytes([0x62, 2, high]) for high in range(256)]
-_PUBCOMP: Final = [bytes([0x70, 2, high]) for high in range(256)]
-
-
-def puback(packet_id: int) -> bytes:
-    """Return a PUBACK with reason code success. The encoding is the same in every version."""
-    return _PUBACK[packet_id >> 8] + BYTE[packet_id & 0xFF]
-
-
-def pubrec(packet_id: int) -> bytes:
-    return _PUBREC[packet_id >> 8] + BYTE[packet_id & 0xFF]
-
-
-def pubrel(packet_id: int) -> bytes:
-    return _PUBREL[packet_id >> 8] + BYTE[packet_id & 0xFF]
-
-
-def pubcomp(packet_id: int) -> bytes:
-    return _PUBCOMP[packet_id >> 8] + BYTE[packet_id & 0xFF]
-
 
 def publish_frame(  # noqa: PLR0917 - hot: keywords cost
     topic_field: bytes,

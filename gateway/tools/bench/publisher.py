@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.broker.wire.acknowledgement_encoder import pubrel
 from gateway.broker.wire.codes import FIRST_ERROR
-from gateway.broker.wire.encoder import pubrel
 from gateway.broker.wire.kinds import KIND_NAMES, PUBACK, PUBCOMP, PUBREC, PUBREL
 from gateway.broker.wire.packets import Acknowledgement, Pingresp
 from gateway.tools.bench.connection import BenchFailed, Client, packet_bytes_of, packet_of

@@ -7,7 +7,8 @@ matrix for the expected sequence numbers. If they differ, they are processed row
 
 from typing import Final
 
-from gateway.broker.wire.encoder import encode, puback, pubcomp, pubrec
+from gateway.broker.wire.acknowledgement_encoder import puback, pubcomp, pubrec
+from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.kinds import PUBACK, PUBCOMP, PUBREC, PUBREL
 from gateway.broker.wire.packets import Pingresp, Publish, Pubrel, Suback, Subscribe, Subscription
 from gateway.tools.bench.connection import BenchFailed, Client, packet_bytes_of, packet_of

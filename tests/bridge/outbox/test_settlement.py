@@ -12,8 +12,8 @@ from firmware_bridge.outbox.settlement import (
 )
 from firmware_bridge.readings.publications import Publication
 
+from gateway.broker.wire.acknowledgement_encoder import pubrel
 from gateway.broker.wire.decoder import Decoder
-from gateway.broker.wire.encoder import pubrel
 from gateway.broker.wire.packets import Publish, Pubrel
 from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 

@@ -12,8 +12,8 @@ from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.store.journal_files import JournalFile
 from gateway.broker.store.journal_reading import JournalReading
 from gateway.broker.store.medium import Contents
+from gateway.broker.wire.acknowledgement_encoder import puback, pubcomp, pubrec, pubrel
 from gateway.broker.wire.decoder import Decoder
-from gateway.broker.wire.encoder import puback, pubcomp, pubrec, pubrel
 from gateway.broker.wire.kinds import PUBACK, PUBCOMP, PUBLISH, PUBREC, PUBREL
 from gateway.broker.wire.packets import Packet, Publish
 from gateway.uploader.segments.names import SegmentName

@@ -23,7 +23,7 @@ from gateway.broker.core.sessions.message import Delivery, DeliveryState, Messag
 from gateway.broker.core.sessions.packet_buffer import PacketBuffer
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.store.store import Store
-from gateway.broker.wire.encoder import pubrec
+from gateway.broker.wire.acknowledgement_encoder import pubrec
 from gateway.broker.wire.packets import Publish
 from tests.instruments.simulation.mutant import Mutant, later, later_when_committed, one
 

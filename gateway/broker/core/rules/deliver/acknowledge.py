@@ -14,9 +14,7 @@ from gateway.broker.core.sessions.message import STATE_NAMES, Delivery, Delivery
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.violation import Violation, protocol_violation
 from gateway.broker.wire.codes import FIRST_ERROR, PACKET_ID_NOT_FOUND
-from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.kinds import PUBREL
-from gateway.broker.wire.packets import Pubrel
 
 UNKNOWN_PACKET_ID: Final = "unknown_packet_id"
 REFUSED: Final = "refused_by_receiver"
@@ -65,8 +63,7 @@ def receive_pubrec(
         # too.
         core.statistics.count_error(UNKNOWN_PACKET_ID)
         if reason_code < FIRST_ERROR:
-            unknown = encode(Pubrel(packet_id, PACKET_ID_NOT_FOUND), connection.version)
-            core.output.send(connection, unknown)
+            core.output.acknowledge_with(connection, PUBREL, packet_id, PACKET_ID_NOT_FOUND)
         return None
     if delivery.qos != 2:
         return protocol_violation(f"PUBREC {packet_id} for a QoS 1 message")

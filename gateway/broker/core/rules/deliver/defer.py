@@ -13,9 +13,9 @@ from gateway.broker.core.limits import PUT_OFF_BYTES_MAX, PUT_OFF_CONNECTIONS_MA
 from gateway.broker.core.sessions.connection import Connection, PutOff
 from gateway.broker.core.timers import Timer, TimerKind
 from gateway.broker.wire.codes import QUOTA_EXCEEDED
-from gateway.broker.wire.encoder import encode
+from gateway.broker.wire.kinds import PUBACK, PUBREC
 from gateway.broker.wire.message_properties import forwarded_of
-from gateway.broker.wire.packets import Puback, Publish, Pubrec
+from gateway.broker.wire.packets import Publish
 
 PACKET_BYTES: Final = 300
 """Memory of a PUBLISH in addition to its topic and payload."""
@@ -33,11 +33,8 @@ def refuse(core: Core, connection: Connection, packet: Publish, reason: str) -> 
     core.statistics.count_error(reason)
     core.statistics.publishes_refused += 1
     # [MQTT5-4.3.3-4] a PUBREC with an error ends the exchange, like PUBACK
-    if packet.qos == 1:
-        answer = encode(Puback(packet.packet_id, QUOTA_EXCEEDED), 5)
-    else:
-        answer = encode(Pubrec(packet.packet_id, QUOTA_EXCEEDED), 5)
-    core.output.send(connection, answer)
+    kind = PUBACK if packet.qos == 1 else PUBREC
+    core.output.acknowledge_with(connection, kind, packet.packet_id, QUOTA_EXCEEDED)
 
 
 def defer(core: Core, connection: Connection, packet: Publish) -> None:

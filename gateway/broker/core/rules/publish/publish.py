@@ -16,9 +16,8 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.topics.route import Route
 from gateway.broker.core.violation import Violation
 from gateway.broker.wire.codes import NO_MATCHING_SUBSCRIBERS
-from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.kinds import PUBACK
-from gateway.broker.wire.packets import Puback, Publish
+from gateway.broker.wire.packets import Publish
 
 
 def receive_publish(
@@ -42,8 +41,7 @@ def receive_publish(
         refusal = admission.refusal_of(core, connection, packet, route.is_system)
     if refusal:
         if packet.qos:
-            answer = encode(Puback(packet.packet_id, refusal), connection.version)
-            core.output.send(connection, answer)
+            core.output.acknowledge_with(connection, PUBACK, packet.packet_id, refusal)
         return None
     session.received_messages += 1
     statistics = core.statistics
@@ -78,8 +76,9 @@ def _acknowledge(
         connection.receiving += 1
         connection.received += 1
     if connection.version == 5 and not route.count():
-        answer = encode(Puback(packet_id, NO_MATCHING_SUBSCRIBERS), 5)
-        core.output.send(connection, answer, recorded)
+        core.output.acknowledge_with(
+            connection, PUBACK, packet_id, NO_MATCHING_SUBSCRIBERS, recorded
+        )
     else:
         core.output.acknowledge(connection, PUBACK, packet_id, recorded)
 

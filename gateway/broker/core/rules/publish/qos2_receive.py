@@ -17,9 +17,8 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.topics.route import is_system_topic
 from gateway.broker.core.violation import Violation
 from gateway.broker.wire.codes import NO_MATCHING_SUBSCRIBERS, PACKET_ID_NOT_FOUND, QUOTA_EXCEEDED
-from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.kinds import PUBCOMP, PUBREC
-from gateway.broker.wire.packets import Pubcomp, Publish, Pubrec
+from gateway.broker.wire.packets import Publish
 
 
 def receive_publish(
@@ -50,8 +49,7 @@ def receive_publish(
         refusal = admission.refusal_of(core, connection, packet, is_system_topic(packet.topic))
     if refusal:
         # A PUBREC with an error ends the exchange, so nothing is held.
-        answer = encode(Pubrec(packet_id, refusal), connection.version)
-        core.output.send(connection, answer)
+        core.output.acknowledge_with(connection, PUBREC, packet_id, refusal)
         return None
     _hold(core, session, connection, packet, now)
     return None
@@ -96,17 +94,20 @@ def _hold(
     core.statistics.received_qos2 += 1
     core.statistics.publish_bytes_received += len(packet.payload)
     connection.receiving += 1
+    is_retained = packet.retain and packet.payload != b""
+    limit = admission.retained_limit_of(core, connection, packet) if is_retained else ""
     message = admission.message_of(core, packet)
-    if packet.retain and packet.payload:
+    if is_retained:
         # If there is no room, the publisher speaks 3.1 or 3.1.1, or the message was refused;
         # then the room at its release counts.
         message.owner = session.owner
-        message.has_place = not admission.retained_limit_of(core, connection, packet)
+        message.has_place = not limit
     held = Held(session, packet.packet_id, message, now)
     core.recorder.message_held(held)
     if connection.version == 5 and not core.state.tree.route_of(packet.topic).count():
-        answer = encode(Pubrec(packet.packet_id, NO_MATCHING_SUBSCRIBERS), 5)
-        core.output.send(connection, answer, session.persistent)
+        core.output.acknowledge_with(
+            connection, PUBREC, packet.packet_id, NO_MATCHING_SUBSCRIBERS, session.persistent
+        )
     else:
         core.output.acknowledge(connection, PUBREC, packet.packet_id, session.persistent)
 
@@ -117,8 +118,7 @@ def receive_pubrel(
     """Distribute a held message, and send PUBCOMP even if the packet identifier is unknown."""
     held = session.inbound.get(packet_id)
     if held is None:
-        unknown = encode(Pubcomp(packet_id, PACKET_ID_NOT_FOUND), connection.version)
-        core.output.send(connection, unknown)
+        core.output.acknowledge_with(connection, PUBCOMP, packet_id, PACKET_ID_NOT_FOUND)
         return
     message = held.message
     is_refused = _is_refused_since(core, session, message)
