@@ -120,14 +120,18 @@ class Outbox:
         return self._take(publications), placement
 
     def kinds_of(self, port: str, framing: str) -> Mapping[str, Kind]:
-        """Return the stored kinds (number, text or Boolean) of a port's quantities by name.
+        """Return the stored data type of each quantity of a port, by the quantity's name.
 
-        Must be called before `run`. `framing` is the name of the protocol.
+        The type (kind) is number, text or Boolean. This method must be called before `run`.
+        `framing` is the name of the protocol.
         """
         return self._store.kinds_of(port, framing)
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Store the kinds of a port's quantities in the same transaction as the next readings."""
+        """Store the data type of each new quantity of a port together with the next readings.
+
+        The type (kind) is number, text or Boolean.
+        """
         self._arrivals.note_kinds(port, framing, kinds)
 
     def commit_now(self) -> None:
@@ -135,16 +139,20 @@ class Outbox:
         self._committer.hurry()
 
     def knows_room_for(self, device: int) -> bool:
-        """Return False if the outbox knows too many boards to accept frames of `device`."""
+        """Return False if frames of the board `device` must be refused.
+
+        They are refused if the board is unknown and the outbox already stores the maximum of
+        boards.
+        """
         return self._arrivals.knows_room_for(device)
 
     def give_way(
         self, port: str, dropped: Callable[[str, int], None], over: Callable[[], None]
     ) -> None:
-        """Allow the outbox to drop the oldest readings of a port while it is full.
+        """Allow the outbox to drop the oldest readings of a port while the outbox is full.
 
         Args:
-            port: name of the port, as in `gives_way_of` of its publications.
+            port: name of the port. Its publications have this name in `gives_way_of`.
             dropped: called with the reason and the number of dropped readings.
             over: called when the outbox has room again.
         """
@@ -187,11 +195,11 @@ class Outbox:
         self._committer.signal(Pubcomp(packet_id))
 
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
-        """Send packets with `send` from now on, and repeat the unacknowledged packets.
+        """Send packets with `send` from now on, and first repeat the unacknowledged packets.
 
         If `session_present` is False, the broker has just created the session. The session's name
-        is stored before the first PUBLISH is sent, and readings that were in flight are published
-        again.
+        is then stored before the first PUBLISH is sent, and readings that were in flight are
+        published again.
         """
         self._session.begin(session)
         self._committer.hurry()
@@ -213,10 +221,10 @@ class Outbox:
         await self._committer.settle()
 
     def choose_session(self, client_id: str, machine: str) -> None:
-        """Continue the previous run's session, unless the client id or the machine has changed.
+        """Continue the previous run's session if client id and machine are the same as before.
 
-        After such a change, a new session begins. While exchanges are open, the previous session is
-        continued anyway.
+        Otherwise begin a new session. However, while exchanges are open, the previous session is
+        continued in any case.
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 

@@ -1,8 +1,9 @@
 """Opens the outbox's database, and recovers readings from a damaged one.
 
-Readings and board rows that can be read are copied from a damaged database to a new one. It is then
-uncertain which exchanges the broker still has. The session is therefore abandoned, and all readings
-are published in a new one: a reading may be published twice, but no readable one is lost.
+Readings and board rows that can be read are copied from a damaged database to a new one. After
+this, it is uncertain which exchanges the broker still has. The session is therefore abandoned, and
+all readings are published in a new session. A reading may be published twice, but no readable
+reading is lost.
 """
 
 import contextlib
@@ -88,9 +89,9 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 
 
 def _is_whole(topic: object, payload: object) -> bool:
-    """Return False if a row is damaged, for example by a disk page that ends in zeros.
+    """Return True if a reading's row is not damaged, for example by a disk page that ends in zeros.
 
-    In a SenML payload, the device must also be the device in the topic.
+    In a SenML payload, each device must also occur in the topic.
     """
     if not (isinstance(topic, str) and isinstance(payload, bytes)) or b"\0" in payload:
         return False

@@ -90,7 +90,10 @@ def m002_boards_with_digests(database: Database) -> None:
 
 @MIGRATIONS()
 def m003_session_without_address(database: Database) -> None:
-    """Remove the broker's address from the session, which the name alone identifies."""
+    """Remove the broker's address from the stored session.
+
+    The name alone identifies a session.
+    """
     rows = database.execute("SELECT value FROM properties WHERE name = 'session'").fetchall()
     for (value,) in rows:
         name = value.rpartition("@")[0] or value
@@ -105,7 +108,10 @@ def m004_readings_that_are_retained(database: Database) -> None:
 
 @MIGRATIONS()
 def m005_readings_that_give_way(database: Database) -> None:
-    """Add arrival time and port to readings. Stored readings count as new and are not dropped."""
+    """Add arrival time and port to readings.
+
+    Readings that are already stored get the arrival time 0 and no port, so they are never dropped.
+    """
     readings = database.table("readings")
     readings.add_column("arrived", int, not_null_default=0)
     readings.add_column("gives_way_of", str)
@@ -113,7 +119,7 @@ def m005_readings_that_give_way(database: Database) -> None:
 
 @MIGRATIONS()
 def m006_kinds_of_quantities(database: Database) -> None:
-    """Add the table of kinds (number, text or Boolean) of each port's quantities."""
+    """Add the table with the data type (number, text or Boolean) of each quantity of a port."""
     database.table("kinds").create(
         {"number": int, "port": str, "framing": str, "name": str, "kind": str},
         pk="number",

@@ -38,10 +38,11 @@ class Session:
         return unwritten
 
     def choose(self, client_id: str, machine: str, *, in_flight: int) -> None:
-        """Continue the previous run's session, or begin a new one if that is needed and possible.
+        """Continue the session of the previous run, or begin a new session.
 
         A new session is needed if the client id has changed, or if the outbox was copied to another
-        machine. It is not possible while exchanges are open. `in_flight` is their number.
+        machine. Even then the old session is continued while exchanges are open. `in_flight` is the
+        number of open exchanges.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

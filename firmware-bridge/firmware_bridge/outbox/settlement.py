@@ -60,7 +60,7 @@ Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 
 
 class Settlement(ExchangeSettlement[Publication]):
-    """Results of the MQTT client's events since the last batch.
+    """The changes and packets that follow from the MQTT client's events since the last batch.
 
     `send` sends a packet over the current connection, or is None without a connection.
     """

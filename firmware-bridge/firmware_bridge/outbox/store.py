@@ -1,4 +1,4 @@
-"""The outbox's database: readings, kinds of quantities, and accepted frames of boards."""
+"""The outbox's database: readings, data types of quantities, and accepted frames of boards."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -43,16 +43,20 @@ class Readings(QueueTable[Publication]):
         return inserted.rowcount == 1
 
     def last_arrived(self) -> int:
-        """Return the arrival of the newest reading on the outbox's clock, or 0 if there is none."""
+        """Return when the newest reading arrived, in seconds of the outbox's clock.
+
+        Return 0 if the outbox has no readings.
+        """
         row = self._connection.execute(
             "SELECT arrived FROM readings ORDER BY number DESC LIMIT 1"
         ).fetchone()
         return 0 if row is None else int(row[0])
 
     def arrival_after(self, number: int) -> int | None:
-        """Return the arrival of the first unpublished reading after row `number`, or None.
+        """Return when the first unpublished reading after row `number` arrived.
 
-        The time is in seconds of the outbox's clock (`ageing.py`).
+        The time is in seconds of the outbox's clock (`ageing.py`). Return None if there is no such
+        reading.
         """
         row = self._connection.execute(
             "SELECT arrived FROM readings WHERE number > ? AND packet_id IS NULL "
@@ -62,9 +66,9 @@ class Readings(QueueTable[Publication]):
         return None if row is None else int(row[0])
 
     def removable_after(self, number: int, limit: int) -> list[Removable]:
-        """Return up to `limit` unpublished readings after row `number`, the oldest first.
+        """Return up to `limit` readings after row `number` that may be dropped, the oldest first.
 
-        Only readings that may be dropped are returned.
+        Readings whose publication has begun may not be dropped.
         """
         rows = self._connection.execute(
             f"SELECT number, gives_way_of, {self.bytes_of_row}, arrived "
@@ -75,9 +79,9 @@ class Readings(QueueTable[Publication]):
         return [Removable(*row) for row in rows]
 
     def removable_bytes_after(self, number: int, port: str) -> int:
-        """Return the total bytes of a port's removable readings after row `number`.
+        """Return the total size of a port's readings after row `number` that may be dropped.
 
-        These readings are not published yet, and a full outbox may drop them.
+        The size is in bytes. Readings whose publication has begun are not included.
         """
         row = self._connection.execute(
             f"SELECT SUM({self.bytes_of_row}) FROM readings "
@@ -95,7 +99,10 @@ class Readings(QueueTable[Publication]):
 
 
 class OutboxStore(TableDatabase):
-    """The database of the outbox at `path`. Its base `QueueDatabase` describes the errors."""
+    """The database of the outbox in the file `path`.
+
+    Its base class `QueueDatabase` describes the exceptions.
+    """
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN
@@ -110,7 +117,7 @@ class OutboxStore(TableDatabase):
         self.queue_tables = (self.readings,)
 
     def kinds_of(self, port: str, framing: str) -> dict[str, Kind]:
-        """Return the kinds (number, text or Boolean) of a port's newest quantities, by name.
+        """Return the data types (number, text or Boolean) of a port's newest quantities, by name.
 
         `framing` is the name of the protocol.
         """
@@ -122,7 +129,7 @@ class OutboxStore(TableDatabase):
         return {name: kind for name, kind in rows if kind in KINDS}
 
     def save_kinds(self, kinds: Iterable[tuple[str, str, str, Kind]]) -> None:
-        """Store port, protocol, name and kind of each quantity.
+        """Store the port, protocol, name and data type of each quantity.
 
         If there are too many rows, the oldest are deleted.
         """

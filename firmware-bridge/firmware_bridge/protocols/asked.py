@@ -62,7 +62,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def request_bytes(self) -> bytes:
-        """The bytes of the request. Empty for a device that sends unprompted."""
+        """The bytes of the request, which are empty if the device sends unprompted."""
         if self.poll_text is not None:
             return self.poll_text.encode("ascii")
         return bytes.fromhex(self.poll or "")
@@ -137,7 +137,7 @@ class AskingPoller(Poller):
 
     @property
     def kinds(self) -> Kinds:
-        """The kind (number, text or Boolean) of each quantity in the responses."""
+        """The data type (number, text or Boolean) of each quantity in the responses."""
         return self._decoder.kinds
 
     def take_left_out(self) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""Protocol of Oncegate's sensor boards. One serial line may have any number of boards.
+"""Protocol of Oncegate's sensor boards. Any number of boards can share one serial line.
 
 A board numbers its frames, and repeats a frame until the bridge acknowledges it. `board_frame.py`
 describes the contents of a frame.
@@ -35,10 +35,10 @@ class Board(DecoderSettings):
 class BoardDecoder(DelimitedDecoder):
     """Decoder of board frames.
 
-    Each frame carries its `identity` and the acknowledgement to send back.
+    A decoded frame has the board's `identity`, and the acknowledgement to send back.
 
-    If opening the port cuts a frame, the remaining bytes fail the CRC check, and only this frame is
-    discarded.
+    If the port is opened in the middle of a frame, the rest of this frame fails the CRC check. Only
+    this frame is discarded.
     """
 
     def __init__(self) -> None:
@@ -48,5 +48,5 @@ class BoardDecoder(DelimitedDecoder):
         self._read_stuffed = read_frame
 
     def read_frame(self, data: bytes) -> Frame:
-        """Decode the COBS-stuffed bytes of a frame."""
+        """Decode a frame from its COBS-stuffed bytes, without delimiters."""
         return self._read_stuffed(data)

@@ -37,7 +37,7 @@ def read_frame(stuffed: bytes) -> Frame:
 
     Raises:
         Damaged: the frame is invalid. The reason is "cobs", "length", "checksum", "version",
-            "sequence" or a reason of `read_pack`.
+            "sequence" or one of the reasons that `read_pack` gives.
     """
     kind, identity, pack = _unwrap(stuffed)
     if kind == ANSWER_KIND:
@@ -65,7 +65,7 @@ def acknowledgement_of(identity: BoardIdentity) -> bytes:
 
 
 def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
-    """Decode an acknowledgement, like a board. `stuffed` has no delimiters.
+    """Decode an acknowledgement as a board would. `stuffed` has no delimiters.
 
     Raises:
         Damaged: the frame is not an acknowledgement.
@@ -82,7 +82,7 @@ def command_bytes_of(identity: BoardIdentity, command: int, argument: int) -> by
 
 
 def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
-    """Decode a command, like a board. `stuffed` has no delimiters.
+    """Decode a command as a board would. `stuffed` has no delimiters.
 
     Return the identity (with the number of the request), the command, and its argument.
 

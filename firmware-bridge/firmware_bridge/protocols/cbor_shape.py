@@ -1,12 +1,13 @@
-"""Structure check of a SenML pack in CBOR (RFC 8949), made before any value is decoded.
+"""Structure check of a SenML pack (a list of readings) in CBOR (RFC 8949), made before decoding.
 
 Each item begins with one byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes. The
 major types are::
 
     0 unsigned | 1 negative | 2 bytes | 3 text | 4 array | 5 map | 6 tag | 7 floats, simple
 
-For tags, a CBOR library creates dates, sets, regular expressions, integers of any length, and
-values that contain themselves. A pack only needs tag 4, a decimal fraction of two integers.
+Tags are dangerous in untrusted data, because a CBOR library turns them into dates, sets, regular
+expressions, integers of any length, and values that contain themselves. A pack only needs tag 4, a
+decimal fraction of two integers.
 """
 
 from firmware_bridge.protocols.frame import Damaged

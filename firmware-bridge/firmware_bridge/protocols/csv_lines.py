@@ -2,8 +2,8 @@
 
     21.5,40,1013.2
 
-A line has neither a checksum nor names. It is therefore either read as a whole or counted as
-damaged, so that boot messages and headings do not become readings.
+A line contains neither a checksum nor names. If any value is invalid, the whole line therefore
+counts as damaged, so that boot messages and headings do not become readings.
 """
 
 import csv
@@ -75,11 +75,11 @@ class CellReader:
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of a line.
 
-        A heading line, which loggers repeat at a restart, has no measurements.
+        A heading has no measurements. Loggers send the heading again when they restart.
 
         Raises:
             Damaged: the line is invalid. The reason is "columns" for a wrong number of columns,
-                "type" if a value does not have its column's type or if all values are strings in
+                "type" if a value does not have its column's type, or if all values are strings in
                 columns without a type, and otherwise "syntax", "value" or "text".
         """
         try:

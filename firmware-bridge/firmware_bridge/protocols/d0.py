@@ -143,7 +143,7 @@ class D0Poller(Poller):
         return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's identification first, and then its telegram, from the response."""
+        """Read the meter's identification from the response, and then the meter's telegram."""
         if self._identification is not None:
             return self._telegram_of(self._identification, answer)
         found = _IDENTIFICATION.search(answer)
@@ -198,7 +198,7 @@ class D0Poller(Poller):
 
     @property
     def kinds(self) -> Kinds:
-        """The kind (number, text or Boolean) of each quantity of the meter."""
+        """The data type (number, text or Boolean) of each quantity of the meter."""
         return self._kinds
 
     def take_left_out(self) -> Counter[str]:

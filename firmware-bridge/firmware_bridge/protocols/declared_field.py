@@ -24,7 +24,10 @@ _FLOATS: Final = {"f32": "f", "f64": "d"}
 
 
 def bytes_of_form(form: str) -> int:
-    """Return the size of a number in bytes: 2 for the form "u16"."""
+    """Return the size in bytes of a number whose form is, for example, "u16".
+
+    The result is then 2.
+    """
     return int(form[1:]) // 8
 
 

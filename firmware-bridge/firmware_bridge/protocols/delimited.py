@@ -22,7 +22,7 @@ class DelimitedDecoder(Decoder):
         self._skipping = False
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard an incomplete frame from before the port was opened."""
+        """Discard a frame that was incomplete when the port was closed."""
         self._part.clear()
         self._skipping = False
 
@@ -41,7 +41,9 @@ class DelimitedDecoder(Decoder):
 
     @abstractmethod
     def read_frame(self, data: bytes) -> Frame | None:
-        """Decode the bytes between two delimiters. Return None if valid bytes contain no reading.
+        """Decode the bytes between two delimiters.
+
+        Return None if the bytes are valid without a reading.
 
         Raises:
             Damaged: the bytes are not a frame of this protocol.

@@ -1,4 +1,4 @@
-"""Protocol DLMS/COSEM, as Nordic, Austrian and Swiss meters push it at their HAN port.
+"""Protocol DLMS/COSEM of Nordic, Austrian and Swiss meters, which send unprompted at a HAN port.
 
 HDLC or M-Bus frames (`dlms_link`) carry parts of a message. A message may also be split into blocks
 (general-block-transfer). The complete message is a notification, which may be encrypted::
@@ -56,7 +56,8 @@ class Dlms(MeterKeys):
 class DlmsDecoder(ScanningDecoder):
     """Decoder of DLMS messages.
 
-    A message that lacks a part counts as damaged. The next message is not affected.
+    If a part of a message is missing, the message counts as damaged. The next message is not
+    affected.
     """
 
     fillers: ClassVar = b"\x7e"
@@ -69,7 +70,7 @@ class DlmsDecoder(ScanningDecoder):
         self._blocks = b""
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard incomplete frames and messages from before the port was opened."""
+        """Discard frames and messages that were incomplete when the port was closed."""
         self._drop_flags()
         if self._message or self._blocks:
             self.tally.damaged["truncated"] += 1
@@ -79,8 +80,8 @@ class DlmsDecoder(ScanningDecoder):
     def flush(self) -> list[Frame]:
         """Search the buffered bytes for frames after a pause on the line.
 
-        An incomplete frame before the pause will not be completed, but shorter frames may be inside
-        it. If only flag bytes are buffered, they are discarded.
+        A frame that was incomplete before the pause will not be completed, but its bytes may
+        contain shorter frames. If only flag bytes are buffered, they are discarded.
         """
         self._drop_flags()
         return super().flush()

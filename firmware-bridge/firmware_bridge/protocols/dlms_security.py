@@ -1,10 +1,10 @@
-"""Keys of encrypting meters, and their messages (DLMS general-glo-ciphering, AES-GCM)::
+"""Encrypted messages of meters, and their keys (DLMS general-glo-ciphering, AES-GCM)::
 
     DB | length, system title, 8 bytes | length | security u8 | frame counter u32 | ciphertext | tag
 
 The nonce is the system title and the frame counter. The tag has 12 bytes and covers the ciphertext,
 the security byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7. Austrian, Swiss
-and Danish meters send such messages, and so do meters in Luxembourg at the P1 port.
+and Danish meters send encrypted messages, and so do meters in Luxembourg at the P1 port.
 """
 
 import os
@@ -109,8 +109,8 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
 def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
     """Decrypt a ciphered message and return its content.
 
-    With an authentication key, the tag is checked. Without an authentication key, only the
-    decrypted content shows that the key was wrong.
+    The tag is only checked if an authentication key is given. Otherwise a wrong key is not detected
+    here, but when the decrypted content turns out to be invalid.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key, "key" if the tag does not match the

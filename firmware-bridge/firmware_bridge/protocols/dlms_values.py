@@ -2,8 +2,8 @@
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa add scaler and unit after the value; Kamstrup does not. The
-Norwegian Kaifa sends no codes: the number of values identifies the list. Landis+Gyr sends a list of
-the objects first, and then their values.
+Norwegian Kaifa sends lists without codes, which differ in their number of values. Landis+Gyr sends
+a list of the objects first, and then their values.
 """
 
 from collections import Counter
@@ -66,10 +66,10 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 
 
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
-    """Return True if `data` may be the list of a Kaifa meter.
+    """Return True if `data` may be a list of values from a Kaifa meter.
 
-    Such a list has no OBIS codes. Its value for the power, at the place of 1.7 in `codes`, is an
-    integer.
+    A list of this kind contains no OBIS codes. At the position of 1.7 (the power) in `codes`, it
+    has an integer.
     """
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
@@ -80,8 +80,8 @@ def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
 def code_of(data: Data) -> Code | None:
     """Return the OBIS code in an octet string, or None if `data` is not an OBIS code.
 
-    Nordic meters use channel 1 for electricity and the clock. The channel is changed to 0, which
-    other meters use, so that the quantities have the same names.
+    Nordic meters use channel 1 for electricity and for the clock, where other meters use channel 0.
+    Channel 1 is therefore changed to 0, so that the quantities have the same names.
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
@@ -107,7 +107,10 @@ def _with_codes(data: list[Data]) -> Iterator[_Object]:
 
 
 def _scale_of(data: Data) -> tuple[int | None, int | None]:
-    """Parse a structure of a power of ten and a unit. Return both, or two None if it is invalid."""
+    """Parse a structure with a power of ten and a unit.
+
+    Return both, or (None, None) if it is invalid.
+    """
     if isinstance(data, list) and len(data) == 2:
         power, unit = data
         if isinstance(unit, Enumerated) and isinstance(power, int):
@@ -121,7 +124,7 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 def _of_kamstrup(found: _Object) -> _Object:
     """Return the object with the scale and unit that all Kamstrup meters use for its OBIS code.
 
-    For example, currents have the unit 0.01 A, and energies 10 Wh.
+    For example, currents are sent in steps of 0.01 A, and energies in steps of 10 Wh.
     """
     c, d = int(found.code.c), found.code.d
     if found.code.a != "1" or not isinstance(found.value, int):
@@ -190,7 +193,7 @@ def _is_list_of_objects(data: Data) -> bool:
 def _of_landis(data: list[Data]) -> Iterator[_Object]:
     """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
-    The first entry of the list may describe the list itself. It has no value in this case.
+    The first entry of the list may describe the list itself, and then has no value.
     """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"

@@ -6,9 +6,9 @@ r"""Protocol of smart meters' P1 port (DSMR 2.2 to 5, ESMR, eMUCS): telegrams of
     0-1:24.2.1(170102161005W)(00000.107*m3) CR LF
     !6EEE CR LF                            CRC-16/ARC of all from '/' to '!', from DSMR 4 on
 
-If the checksum is wrong, the whole telegram counts as damaged. If the checksum is right, only an
-unreadable object is skipped. IEC 62056-21 meters that send unprompted may put the objects between
-STX and ETX, followed by their XOR as the BCC.
+If the checksum is wrong, the whole telegram counts as damaged. If the checksum is right but an
+object is unreadable, only this object is skipped. IEC 62056-21 meters that send unprompted may put
+the objects between STX and ETX. A BCC follows, which is the XOR of these bytes.
 """
 
 import re
@@ -64,7 +64,7 @@ class Dsmr(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """Number of telegrams needed to identify the protocol: 1 with a 16-bit CRC, 2 without."""
+        """Number of telegrams needed to identify the protocol: 1 with a 16-bit CRC, otherwise 2."""
         return 1 if self.crc else 2
 
     def decoder(self) -> "DsmrDecoder | EncryptedDecoder":
@@ -73,7 +73,7 @@ class Dsmr(MeterKeys):
 
 
 class DsmrDecoder(ScanningDecoder):
-    """Decoder of plain telegrams.
+    """Decoder of unencrypted telegrams.
 
     A telegram counts as damaged if it has no end or contains the beginning of another telegram.
     """
@@ -152,7 +152,10 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram, including any ETX and BCC, or None if bytes are missing."""
+    """Return the end of a telegram, with ETX and BCC if it has them.
+
+    Return None if more bytes are needed.
+    """
     if _STX not in buffer[position:end]:
         return end
     while buffer[end : end + 1] in (b"\r", b"\n"):

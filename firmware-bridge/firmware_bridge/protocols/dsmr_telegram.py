@@ -1,7 +1,8 @@
 """Converts the lines of a DSMR telegram to measurements.
 
-The checksum has already proved that the telegram arrived intact. An unreadable object is therefore
-not damage but a peculiarity of the meter. It is counted and skipped, and other objects are read.
+The checksum has already proved that the telegram arrived intact. An object that still cannot be
+read is therefore not damaged, but a peculiarity of the meter. It is counted and skipped, and the
+other objects are read.
 """
 
 import re
@@ -44,9 +45,9 @@ class _Object:
 def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) -> Quantities:
     """Parse a telegram up to its '!'. `utc_offset_hours` is the offset in winter.
 
-    `left_out` counts skipped objects by reason: "text" if a line has other characters than ASCII,
-    "syntax" if a line is not an object, "type" if a number is expected but not found, "time" or
-    "value" if a time or value is invalid, and "not_measured" if an object is empty.
+    `left_out` counts skipped objects by reason: "text" if a line has a character that is not ASCII,
+    "syntax" if a line is not an object, "type" if an expected number is missing, "time" or "value"
+    if a time or value is invalid, and "not_measured" if an object is empty.
     """
     objects = _named(_objects_in(_LINE_END.split(head)[1:], left_out))
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
@@ -66,10 +67,10 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
 
 
 def is_mixture(quantities: Quantities) -> bool:
-    """Return True if a numeric quantity occurs twice with different values, except in a log.
+    """Return True if a numeric quantity occurs twice with different values.
 
-    If the bytes between two telegrams are lost, the telegrams look like one. Without a checksum,
-    only such a contradiction shows the loss.
+    If the bytes between two telegrams are lost, the telegrams look like one. If the telegrams have
+    no checksum, only such a contradiction reveals the loss. The entries of a log are not compared.
     """
     for measurements in quantities.values():
         values: dict[str, Value] = {}
@@ -108,14 +109,17 @@ def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Co
 def _is_continued(code: Code, groups: list[str], line: str) -> bool:
     """Return True if `line` may continue the object that has this code and these groups.
 
-    If the object already is a complete number, the line belongs to another object whose beginning
-    was lost.
+    If the object is already a complete number, the line belongs to another object. The beginning of
+    that other object was lost.
     """
     return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 
 
 def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
-    """Yield the lines. If a meter broke a line within parentheses, join the pieces."""
+    """Yield the lines of a telegram.
+
+    If the meter broke a line within parentheses, join the pieces.
+    """
     part = ""
     for each in lines:
         try:
@@ -136,7 +140,10 @@ def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
 
 
 def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
-    """Name each object. If two would have the same name, name the second by its OBIS code."""
+    """Return the objects with their names.
+
+    If a name is already taken, use the OBIS code as the name.
+    """
     codes: dict[str, Code] = {}
     named: list[_Object] = []
     for code, groups in objects:
@@ -205,8 +212,8 @@ def _timed_values_of(
 def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> list[Measurement]:
     """Return the entries of a log: (count)(code of a column)...(time)(value)(time)(value)...
 
-    The monthly peaks of Belgian meters have two times per entry: the month, and the time of the
-    peak. The entries are sorted by time, the latest entry last.
+    The log of monthly peaks in Belgian meters has two times per entry: the month, and the time of
+    the peak. The entries are sorted by time, the latest entry last.
     """
     name, time = found.name, ""
     entries: list[Measurement] = []
@@ -226,9 +233,9 @@ def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> li
 
 
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
-    """Return the value and unit in `text`, the content of an object's only parentheses.
+    """Return the value and the unit of an object. `text` is the content of its only parentheses.
 
-    The unit is None if there is none. The value is "" if a string is empty.
+    The unit is None if the text has no unit. The value is "" if the text is empty.
     """
     number, unit = _split(text)
     if not is_number and (unit is None or number_of(number) is None):

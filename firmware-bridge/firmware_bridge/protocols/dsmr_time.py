@@ -1,6 +1,6 @@
 """Meter times: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S for summer time and W for winter time.
 
-Meters before DSMR 4 omit the letter. Their times are read by the rules of the European Union:
+Meters older than DSMR 4 omit the letter. It is then derived from the rules of the European Union:
 summer time lasts from the last Sunday in March to the last Sunday in October, at 01:00 UTC. A time
 that occurs twice in October is read as winter time.
 """

@@ -27,7 +27,10 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Outcome of a request whose response could not be read. `reason` is one short word."""
+    """Outcome of a request if the response could not be read or did not arrive.
+
+    `reason` is one short word.
+    """
 
     reason: str
 
@@ -41,9 +44,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A quantity that has no value now.
+    """A quantity that has no value at present.
 
-    `place` describes the registers of the quantity. `reason` is one word.
+    `place` describes the registers from which the quantity is read. `reason` is one word.
     """
 
     device: str
@@ -82,9 +85,9 @@ class Frame:
 
     `device` names the sensor if several share the line. None means the port's own device. `part`,
     such as the number of a node, is appended to the name of the port's own device. A sensor repeats
-    a frame with an `identity` until it receives `acknowledgement`. A frame with an `answer_code` is
-    a board's answer to a command, and the identity's `sequence` is then the number of the request.
-    `left_out` has the quantities that have no value in this frame, with the reason for each.
+    a frame with an `identity` until the sensor receives `acknowledgement`. A frame with an
+    `answer_code` is a board's answer to a command. Its identity's `sequence` is the number of the
+    request. `left_out` has the quantities without a value in this frame, with the reason for each.
     """
 
     quantities: Quantities

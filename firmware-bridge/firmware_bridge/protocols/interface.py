@@ -1,8 +1,9 @@
 """Interfaces of a protocol: a decoder of received bytes, or a poller that sends requests.
 
-Decoders and pollers have no access to ports or clocks: they get bytes and times as arguments, and
-the port carries out what they return. A third-party library is only imported when a decoder or
-poller is created, because every program that reads the configuration imports all settings.
+Decoders and pollers have no access to ports or clocks. The port passes bytes and times to them as
+arguments, and performs the actions that they return. A third-party library is only imported when a
+decoder or poller is created, because every program that reads the configuration imports all
+settings.
 """
 
 from abc import ABC, abstractmethod
@@ -19,8 +20,8 @@ from gateway.process.declarations.serial_line import Line
 class Decoder(ABC):
     """Decodes bytes, which may arrive in pieces of any size, into frames.
 
-    `tally` counts bytes that are not part of a valid frame. `kinds` has the kind of each quantity
-    seen so far. Each decoder limits the number of bytes in its buffer.
+    `tally` counts bytes that are not part of a valid frame. `kinds` has the data type of each
+    quantity seen so far. Each decoder limits the number of bytes in its buffer.
     """
 
     frame_bytes_max: int | None = None
@@ -34,7 +35,7 @@ class Decoder(ABC):
     def begin(self, *, mid_line: bool) -> None:
         """Prepare to decode after the port was opened.
 
-        With `mid_line`, the first bytes may be a partial line.
+        If `mid_line` is True, the first bytes may be the rest of a line whose beginning was missed.
         """
 
     @abstractmethod
@@ -42,7 +43,7 @@ class Decoder(ABC):
         """Process received bytes. Return the frames that are now complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """Return the frames that are complete because no more bytes arrived before a pause."""
+        """Return the frames that a pause on the line has completed."""
         return []
 
 
@@ -56,8 +57,8 @@ class Request:
     own device. `text` describes the purpose of the request, for messages.
 
     `before` wakes up the device before `data` is written. `rates` are the baud rates for `data` and
-    for the response. With `silent_seconds_max`, the port also gives up after a silence of that
-    length, because a whole response may take minutes.
+    for the response. A whole response may take minutes. If `silent_seconds_max` is set, the port
+    therefore also gives up when the line is silent for this time.
     """
 
     data: bytes
@@ -102,15 +103,15 @@ class Poller(ABC):
 
         next_step -> Pause                                         -> next_step
                   -> Request, then read until not None, or time_out -> end -> next_step
-                     if read returns a Request, the exchange continues with it and its response
+                     if read returns a Request, the exchange continues with this request
 
-    The port stores the bytes of a response and limits their number. All times are
-    seconds of a monotonic clock.
+    The port buffers the bytes of a response and limits their number. All times are seconds of a
+    monotonic clock.
     """
 
     @abstractmethod
     def begin(self, now_seconds: float) -> None:
-        """Prepare to poll after the port was opened, and forget any unfinished request."""
+        """Prepare to poll after the port was opened. Any unfinished request is forgotten."""
 
     @abstractmethod
     def next_step(self, now_seconds: float) -> Request | Pause:
@@ -135,7 +136,7 @@ class Poller(ABC):
         """Record the outcome of the request, and decide when to poll the device again.
 
         Returns:
-            A sentence for the log about the device, or "" if there is nothing new.
+            A sentence about the device for the log, or "" if there is nothing new to log.
         """
 
     def unread(self) -> Sequence[Unread]:
@@ -144,7 +145,7 @@ class Poller(ABC):
 
     @property
     def kinds(self) -> Kinds:
-        """The kind (number, text or Boolean) of each quantity so far.
+        """The data type (number, text or Boolean) of each quantity received so far.
 
         Empty if the configuration declares all quantities.
         """
@@ -153,8 +154,8 @@ class Poller(ABC):
     def take_left_out(self) -> Counter[str]:
         """Return the number of unreadable values in valid responses since the last call, by reason.
 
-        Values whose quantity is known are not counted here: they are in the `left_out` of their
-        frames.
+        Values whose quantity is known are not included, because the `left_out` of their frames
+        contains them.
         """
         return Counter()
 
@@ -165,7 +166,10 @@ class DecoderSettings(ProtocolSettings, ABC):
 
     @property
     def frames_enough(self) -> int:
-        """Number of valid frames needed to identify the protocol: 1 with a strong checksum."""
+        """Number of valid frames that are enough to identify the protocol.
+
+        It is 1 if frames have a strong checksum.
+        """
         return 5
 
     @abstractmethod

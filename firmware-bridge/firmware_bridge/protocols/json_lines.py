@@ -59,8 +59,8 @@ class MemberReader:
 
         Raises:
             Damaged: with reason "syntax" if the line is not a JSON object. If no member can be
-                read, the reason is that of the first member: "member", "name", "type", "value" or
-                "text".
+                read, the exception has the reason of the first member: "member", "name", "type",
+                "value" or "text".
         """
         try:
             found = _loaded(line)
@@ -78,7 +78,9 @@ class MemberReader:
 
 
 def _loaded(line: str) -> object:
-    """Parse JSON. NaN and Infinity, which Python and C++ print against the standard, become None.
+    """Parse a line of JSON.
+
+    NaN and Infinity, which are not valid JSON but which Python and C++ may print, become None.
 
     Raises:
         Damaged: with reason "syntax" if the nesting is too deep.
@@ -91,10 +93,12 @@ def _loaded(line: str) -> object:
 
 
 def _loaded_as_printed(line: str) -> object:
-    """Parse JSON that a sketch printed value by value, such as `{"t":nan,"h":+21.5,"p":}`.
+    """Parse JSON with the errors that firmware makes when it prints the values one by one.
+
+    An example is `{"t":nan,"h":+21.5,"p":}`.
 
     Raises:
-        Damaged: with reason "syntax" if the line is still not valid JSON.
+        Damaged: with reason "syntax" if the corrected line is not valid JSON either.
     """
     try:
         return _loaded(_TOKEN.sub(_token_of_json, line))

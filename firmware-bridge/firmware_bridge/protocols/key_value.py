@@ -71,8 +71,8 @@ class PairReader:
     """Reader of lines of pairs. If a pair cannot be read, only this pair is skipped.
 
     A line is rejected as prose, such as the boot messages of a board, if at least half of its words
-    are not pairs. Units such as in `T=21.5 C H=40 %` do not count as words. A line is also rejected
-    if a quantity does not have its declared type.
+    are not pairs. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line
+    is also rejected if a quantity does not have its declared type.
     """
 
     def __init__(self, kinds: Kinds, *, declared: frozenset[str] = frozenset()) -> None:

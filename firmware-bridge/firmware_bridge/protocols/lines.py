@@ -27,10 +27,10 @@ is invalid."""
 class LineDecoder(DelimitedDecoder):
     """Splits a stream into lines, and parses each line with `parse`.
 
-    With `keeps_other_bytes`, bytes that are not UTF-8 become lone surrogates, so that they
-    invalidate only one value and not the whole line. `kinds` has the kinds of quantities that
-    `parse` records. `can_mistake_part_of_line` is True if a partial line may look complete. In this
-    case, the first line after opening the port is skipped.
+    If `keeps_other_bytes` is True, bytes that are not UTF-8 become lone surrogates. They then
+    invalidate only one value and not the whole line. `kinds` has the data types of the quantities
+    that `parse` has found. `can_mistake_part_of_line` is True if a partial line may look complete.
+    In this case, the first line after opening the port is skipped.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class LineDecoder(DelimitedDecoder):
         self._errors = "surrogateescape" if keeps_other_bytes else "strict"
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard a partial line from before the port was opened, and count it as truncated."""
+        """Discard a line that was incomplete when the port was closed. Count it as truncated."""
         if self._part:
             self.tally.damaged["truncated"] += 1
         super().begin(mid_line=mid_line)

@@ -1,6 +1,6 @@
 """Polls heat, water, gas and electricity meters over wired M-Bus (EN 13757), with a converter.
 
-Each meter is read in one conversation of several requests::
+Each reading of a meter takes several requests (left) and responses (right)::
 
     primary address     SND_NKE -> E5, REQ_UD2 -> its telegram, and again while more follow
     secondary address   select -> E5, REQ_UD2 to 253 -> its telegram ...
@@ -105,7 +105,7 @@ class MBus(PollerSettings):
 
 @dataclass
 class _Conversation:
-    """State of the conversation with one meter."""
+    """State of the exchange of requests and responses with one meter during one reading."""
 
     meter: MBusMeter
     is_begun: bool = False
@@ -172,7 +172,7 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's acknowledgement from the response first, and then its telegrams."""
+        """Read the acknowledgement from the first response, and telegrams from later ones."""
         if not self._conversation.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
         try:
@@ -213,7 +213,10 @@ class MBusPoller(Poller):
         return self._data_request() if now.is_begun else self._first_request()
 
     def time_out(self, answer: bytes) -> Outcome | Request:
-        """Repeat the request once. If a meter does not acknowledge, request its data anyway."""
+        """Repeat the request once. If the second response also times out, return the reason.
+
+        If a meter at a primary address does not send E5, its data is requested anyway.
+        """
         now = self._conversation
         if not now.is_begun and now.meter.secondary is None:
             return self._data_request()
@@ -225,6 +228,9 @@ class MBusPoller(Poller):
         return left_out
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """End the reading. Return "", because the outcome needs no message in the log."""
+        """End the reading of this meter.
+
+        Return "", because its outcome needs no message in the log.
+        """
         self._now = None
         return ""
