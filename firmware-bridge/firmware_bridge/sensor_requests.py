@@ -43,9 +43,10 @@ Table = dict[str, Any]
 class SensorFiles:
     """Functions that read and change the configuration of ports. The command line provides them.
 
-    If a function fails, it raises Refused and changes nothing. `save`, `remove`,
-    `undo` and `read` return all configured ports. `save`, `remove` and `undo` take the name of a
-    port, and the version of its file that the operator has seen. None means any version.
+    If a function fails, it raises Refused and changes nothing. `save`, `remove`, `undo` and `read`
+    return all configured ports. The arguments of `save`, `remove` and `undo` include the name of a
+    port, and the version of its file that the operator has seen. A version of None means any
+    version.
     """
 
     read: Callable[[], Configured]
@@ -184,7 +185,10 @@ def requests_in(result: Mapping[str, Any]) -> list[Request]:
 
 
 def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
-    """Return the machine's serial ports, each with the configured port that reads it, or None."""
+    """Return the machine's serial ports.
+
+    Each has the name of the port table that reads it, or None.
+    """
     names = readers()
     return [
         {

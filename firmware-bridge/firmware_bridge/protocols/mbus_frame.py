@@ -42,8 +42,9 @@ def request(address: int, *, toggled: bool) -> bytes:
 def selection(secondary: str) -> bytes:
     """Return the frame that selects a meter by its secondary address.
 
-    The address has a number, and optionally the manufacturer, version and medium. The
-    manufacturer's two bytes are in transmission order, as scanning programs print them.
+    The address contains the meter's number, and optionally the manufacturer, version and medium.
+    Its two bytes for the manufacturer are in the order of transmission, as scanning programs print
+    them.
     """
     found = _SECONDARY.fullmatch(secondary.upper())
     assert found is not None, "the configuration checks it"
@@ -54,7 +55,11 @@ def selection(secondary: str) -> bytes:
 
 
 def is_selected_by(header: bytes, secondary: str) -> bool:
-    """Return True if a response's header (ID, manufacturer, version, medium) fits `secondary`."""
+    """Return True if a response comes from a meter that the secondary address selects.
+
+    `header` has the meter's number, manufacturer, version and medium. Wildcards in the address
+    match any value.
+    """
     wanted = selection(secondary)[7:15]
     numbers = zip(wanted[:4].hex().upper(), header[:4].hex().upper(), strict=True)
     if any(each not in ("F", found) for each, found in numbers):
@@ -66,8 +71,8 @@ def is_selected_by(header: bytes, secondary: str) -> bool:
 def answer_in(data: bytes) -> bytes | None:
     """Return the content of the long frame in a response, or None if the frame is incomplete.
 
-    The content begins with the control byte C. An echo of a short request, acknowledgements and
-    noise before the frame are skipped.
+    The content begins with the control byte C. Bytes before the frame are skipped: an echo of a
+    short request, acknowledgements, and noise.
 
     Raises:
         Damaged: with reason "checksum" if no frame in the response has a valid checksum.

@@ -3,8 +3,9 @@
     CI 72 | number, 4 bytes BCD | maker u16 | version | medium | access | status | signature u16
     then for each value: DIF DIFE* VIF VIFE* data
 
-The DIF has the number format, the storage number, and a function such as maximum. DIFEs add the
-tariff and the subunit. The VIF has the unit and the power of ten. Integers are little-endian.
+The DIF specifies the number format, the storage number, and how the value was obtained, for example
+as a maximum. DIFEs add the tariff and the subunit. The VIF specifies the unit and the power of ten.
+Integers are little-endian.
 """
 
 from collections import Counter
@@ -56,8 +57,8 @@ class Header:
     def of(cls, data: bytes) -> "Header":
         """Parse a header.
 
-        Raises `Damaged` with reason "encrypted" if the header has a signature, or "length" if it is
-        truncated.
+        Raises `Damaged` with reason "encrypted" if the header has a signature, or "length" if the
+        header is truncated.
         """
         if len(data) < HEADER_BYTES:
             raise Damaged("length")
@@ -77,15 +78,16 @@ class Header:
 
     @property
     def prefix(self) -> str:
-        """Prefix for the names of volumes: "gas_", "water_", or "" for other media."""
+        """Prefix for the names of volumes: "gas_" or "water_", and "" for all other media."""
         kind = MEDIA.get(self.medium, "")
         return "water_" if kind.endswith("water") else "gas_" if kind == "gas" else ""
 
 
 def read_records(data: bytes, header: Header, left_out: Counter[str]) -> tuple[Quantities, bool]:
-    """Parse the values after a header. The second result is True if the meter has more telegrams.
+    """Parse the values after a header.
 
-    `left_out` counts unreadable values by reason.
+    Return the quantities, and True if the meter has more telegrams. `left_out` counts unreadable
+    values by reason.
 
     Raises:
         Damaged: with reason "length" if a value is truncated.
@@ -185,7 +187,8 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
 def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
     """Return the meaning of the unit code `vif`, and a suffix for the name of the value.
 
-    The suffix is from the extension codes `vifes`. `text` is the meaning, if it is sent as text.
+    The suffix follows from the extension codes `vifes`. If the meter sends the meaning as text,
+    `text` contains it.
     """
     rest = list(vifes)
     if vif in (0xFB, 0xFD) and rest:

@@ -86,7 +86,7 @@ TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
 def number_of(data: bytes, form: int) -> float:
     """Decode a number. `form` is the code of the number format in the DIF.
 
-    Forms 1 to 7 are binary (5 is a float), and forms 9 to 14 are BCD.
+    Forms 1 to 7 are binary (form 5 is a float), and forms 9 to 14 are BCD.
 
     Raises:
         Damaged: with reason "value" if a BCD digit is invalid.
@@ -140,5 +140,5 @@ def time_of(data: bytes) -> str:
 
 
 def maker_of(code: int) -> str:
-    """Return the three letters of a manufacturer from their 16-bit code."""
+    """Decode the 16-bit code of a manufacturer to the manufacturer's three letters."""
     return "".join(chr(64 + (code >> shift & 31)) for shift in (10, 5, 0))

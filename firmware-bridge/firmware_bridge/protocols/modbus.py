@@ -66,9 +66,9 @@ class Modbus(PollerSettings):
 
     @property
     def resolved_devices(self) -> tuple[Device, ...]:
-        """The devices, with registers that have all settings.
+        """The devices, with all settings of their registers filled in.
 
-        Settings that a register lacks are taken from its device or from the port.
+        A setting that is missing in a register is taken from its device or from the port.
         """
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
@@ -85,9 +85,10 @@ class Modbus(PollerSettings):
         )
 
     def check(self) -> None:
-        """Reject two devices with one name, and two quantities with one name in the same device.
+        """Reject two devices with one name, and two quantities of one device with one name.
 
-        Tables with the same name and address are accepted, because they describe one device.
+        Device tables with the same name and the same address are accepted, because they describe
+        one device.
         """
         addresses: dict[str, int] = {}
         taken: set[tuple[str, str]] = set()
@@ -205,7 +206,8 @@ class ModbusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """Record the outcome of a request.
 
-        Return a sentence for the log about what was learnt about the device, or "".
+        Return a sentence for the log if the outcome has shown something new about the device, or
+        "".
         """
         assert self._asked is not None
         assert self._polled is not None
@@ -216,5 +218,5 @@ class ModbusPoller(Poller):
         return learnt
 
     def unread(self) -> Sequence[Unread]:
-        """Return the quantities that have no value now, with the reasons."""
+        """Return the quantities that have no value at present, with the reasons."""
         return [each for plan in self._plans for each in plan.unread()]

@@ -69,7 +69,10 @@ class Block:
 
     @property
     def place(self) -> str:
-        """Readable place of the block: table, registers, and the name of a single quantity."""
+        """Description of the block's location for messages: its table and registers.
+
+        If the block has only one quantity, the description includes the quantity's name.
+        """
         span = f"{self.registers[0].kind} {span_of(self.first, self.count)}"
         return f"{span} ({self.registers[0].name})" if len(self.registers) == 1 else span
 
@@ -148,7 +151,7 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
 
 
 def exception_of(code: int) -> str:
-    """Return the name of an exception code in the counters, such as `exception_2`."""
+    """Return the name under which the counters count this exception code, such as `exception_2`."""
     return f"exception_{code}" if code in EXCEPTION_TEXTS else "exception"
 
 

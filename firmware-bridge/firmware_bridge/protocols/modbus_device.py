@@ -49,11 +49,11 @@ class Device(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the configuration table, completed by the description of the device model."""
+        """Return the configuration table, with keys added from the device model's description."""
         return completed_device(written)
 
     def check(self) -> None:
-        """Reject two quantities of the same name, or a quantity too large for one request."""
+        """Reject two quantities with one name, and a quantity too large for one request."""
         if self.quantities is not None and self.device is None:
             raise refusal("device with quantities: they are chosen from its description")
         if not self.registers:
@@ -73,7 +73,10 @@ class Device(Section):
                 )
 
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
-        """Return a copy in which registers get missing settings from the device or the port."""
+        """Return a copy of the device in which no settings of registers are missing.
+
+        A missing setting is taken from the device, or else from the port.
+        """
         return replace(
             self,
             registers=tuple(

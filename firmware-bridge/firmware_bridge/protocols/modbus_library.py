@@ -34,7 +34,10 @@ def names_known() -> list[str]:
 
 
 def description_of(name: str) -> Mapping[str, Any]:
-    """Return the description of a device, with `same_as` replaced by the description it refers to.
+    """Return the description of a device model. Other keys override those that `same_as` refers to.
+
+    If the description contains `same_as`, this key is replaced with the contents of the description
+    that it names.
 
     Raises:
         PydanticCustomError: there is no such description, or it is invalid.

@@ -55,12 +55,11 @@ class NoValue(Quantity):
 
 
 def no_values_for(numbers: NoValues, form: str) -> NoValues:
-    """Return the numbers in a device's `no_value` that apply to registers of this form.
+    """Return the numbers in a device's `no_value` that apply to registers with this number format.
 
     An integer applies to registers with as many bits as it needs: 0xFFFF to 16 bits, 0x80000000 to
-    32 bits. A float applies to float registers. Integers that would be an ordinary negative number
-    in a signed register do not apply: a signed register may still contain -1, which has the bits
-    0xFFFF.
+    32 bits. A float applies to float registers. In a signed register, an integer such as 0xFFFF
+    does not apply, because its bits also mean an ordinary negative number, here -1.
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)
@@ -76,7 +75,10 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 
 
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return True if a number (big-endian bytes) equals a value or bit pattern in `no_values`."""
+    """Return True if a number in a register equals a value or bit pattern in `no_values`.
+
+    `raw` has the number's bytes in big-endian order.
+    """
     if not no_values:
         return False
     bits = int.from_bytes(raw)
@@ -87,7 +89,7 @@ def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
 
 
 def is_infinite_or_nan(raw: bytes, form: str) -> bool:
-    """Return True if a float is infinite or NaN, as devices write it for a missing value."""
+    """Return True if a float is infinite or NaN, which devices use for a missing value."""
     return form[0] == "f" and not math.isfinite(_float_of(raw))
 
 

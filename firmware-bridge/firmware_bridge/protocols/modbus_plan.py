@@ -1,7 +1,7 @@
-"""Requests for one Modbus device, and conclusions from its refusals.
+"""Requests for one Modbus device, and what its refusals reveal about its registers.
 
-A device that refuses a block of registers may lack one of them, or may not return that many
-together. The block is halved until each part gets a response or has only one quantity:
+If a device refuses a block of registers, one of them may not exist, or the device may not return
+that many together. The block is halved until each part gets a response or has only one quantity:
 
 ::
 
@@ -9,8 +9,8 @@ together. The block is halved until each part gets a response or has only one qu
                              -> all answered: the block was too large, or crossed a border
                              -> all refused: the block is unreadable
 
-Unreadable registers and learnt limits are tested again at long intervals, because a device may have
-been starting up, or may get new firmware.
+Unreadable registers and limits found in this way are tested again at long intervals, because a
+device may have been starting up, or may get new firmware.
 """
 
 from collections import deque
@@ -40,7 +40,7 @@ _SILENT: Final = frozenset({"no_answer", "exception_10", "exception_11"})
 
 
 class Plan:
-    """Blocks of one device. Each poll requests each block once, or in parts after a refusal."""
+    """Blocks of registers. Each poll requests each block once, or in parts if it was refused."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -63,13 +63,13 @@ class Plan:
         self._left_out: dict[str, str] = {}
 
     def begin(self) -> None:
-        """Forget an unfinished poll, but keep what was learnt about the device."""
+        """Forget an unfinished poll. What is known about the device is kept."""
         self._queue.clear()
         self._searches.clear()
         self._silent_count = 0
 
     def begin_poll(self, now_seconds: float) -> None:
-        """Queue the device's blocks, beginning after the block that last got no response."""
+        """Queue all blocks, starting after the block that last got no response."""
         rest = self._limits_rest
         if rest is not None and rest.at_seconds <= now_seconds and self._has_learnt:
             self._learnt_max, self._answered_max = None, 0
@@ -111,7 +111,7 @@ class Plan:
         return self._note_refusal(block, reason, now_seconds)
 
     def unread(self) -> list[Unread]:
-        """Return the quantities that have no value now, with the reasons."""
+        """Return the quantities that have no value at present, with the reasons."""
         name = self._device.name
         refused = {
             each.name: rest.reason
@@ -154,7 +154,7 @@ class Plan:
         return now_seconds - since >= FAILING_SECONDS_MAX
 
     def _is_silent_to(self, block: Block, now_seconds: float) -> bool:
-        """Return True if the device responds to other blocks but is silent to this block."""
+        """Return True if the device does not respond to this block, but responds to others."""
         search = self._searches.get(block)
         if search is not None:
             self._silent_count += 1
@@ -164,9 +164,9 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block, or one of its quantities if the device has long been silent.
+        """Return the block to request, or one of its quantities if the device has long been silent.
 
-        A device may work, but be silent because of a single quantity in its only block.
+        A device with one block may be silent only because of one quantity in this block.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -183,7 +183,7 @@ class Plan:
             self._first = self._blocks.index(block) + 1
 
     def _repeats(self, block: Block) -> bool:
-        """Queue a block again because the device is busy. Return False after too many repeats."""
+        """Queue a busy device's block again. Return False if it was repeated too often."""
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1
@@ -277,7 +277,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End the search in which this part is silent. Return a sentence for the log, or ""."""
+        """End the search of a part that got no response. Return a sentence for the log, or ""."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:
@@ -286,7 +286,7 @@ class Plan:
         return self._conclude(search, now_seconds)
 
     def _abandon_search_of(self, block: Block) -> list[Block]:
-        """Abandon the search to which a block belongs. Return the parts without an outcome."""
+        """Abandon a block's search. Return the parts of the search that had no outcome yet."""
         search = self._searches.get(block)
         parts = (
             []

@@ -17,10 +17,10 @@ silence. Finding one of 64 registers takes 7."""
 
 @dataclass(slots=True)
 class Search:
-    """The search for the refused registers in a block, which is requested in parts.
+    """A search for the registers that a device refuses in a block. The block is requested in parts.
 
-    `wait_seconds` is how long the block had waited for this retry, or 0. `is_for_silence` is True
-    if the device did not respond to the whole block, instead of refusing the block.
+    If this is a retry, `wait_seconds` is the waiting time before it, otherwise 0. `is_for_silence`
+    is True if the device did not respond to the whole block, instead of refusing the block.
     """
 
     whole: Block
@@ -33,9 +33,9 @@ class Search:
 
 @dataclass(slots=True)
 class Rest:
-    """Waiting time of a refused block, which is not requested again before `at_seconds`.
+    """The pause after a refusal. The refused block is not requested again before `at_seconds`.
 
-    `wait_seconds` is the full length of the wait.
+    `wait_seconds` is the full length of the pause.
     """
 
     reason: str
@@ -44,5 +44,8 @@ class Rest:
 
 
 def rest_seconds(before_seconds: float) -> float:
-    """Return how long a refused block waits, if its last wait was `before_seconds` (0 for none)."""
+    """Return the length of the next pause for a refused block.
+
+    `before_seconds` is the length of its last pause, or 0 if there was none.
+    """
     return min(max(2 * before_seconds, REFUSED_AGAIN_SECONDS_MIN), REFUSED_AGAIN_SECONDS_MAX)

@@ -25,7 +25,7 @@ POWER_OF_TEN_MAX = 10
 
 
 class LeftOut(ValueError):
-    """Raised if a register has no reading now.
+    """Raised if the registers of a quantity have no valid reading at present.
 
     `reason` is `no_value`, `not_measured` or `value`.
     """
@@ -72,17 +72,20 @@ class Register(Section):
 
     @property
     def end(self) -> int:
-        """The address of the first register after this quantity and its power of ten."""
+        """The address of the first register after this quantity's number and its power of ten."""
         end = self.at + (1 if self.is_bit else bytes_of_form(self.type) // 2)
         return end if self.scale_at is None else max(end, self.scale_at + 1)
 
     @property
     def place(self) -> str:
-        """Readable place of the quantity: its table and registers, such as `holding 7 to 9`."""
+        """Description of the quantity's location: table and registers, such as `holding 7 to 9`."""
         return f"{self.kind} {span_of(self.at, self.end - self.at)}"
 
     def check(self) -> None:
-        """Reject a number that extends past the last register, and keys that a bit cannot have."""
+        """Reject a number that extends past the last register.
+
+        Also reject settings for numbers, such as a unit, if the quantity is a bit.
+        """
         if self.end > REGISTER_MAX + 1:
             raise refusal(f"a register of at most {REGISTER_MAX + 1 - (self.end - self.at)}")
         if self.scale_at is not None and not 0 < self.scale_at - self.at <= SCALE_DISTANCE_MAX:

@@ -23,7 +23,7 @@ _ADDRESS_BYTES = 1
 class Rtu:
     """Encodes requests and finds responses on a serial line.
 
-    With `echo`, the adapter returns the bytes of each request before the response.
+    `echo` is True if the adapter returns the bytes of each request before the response.
     """
 
     def __init__(self, *, echo: bool) -> None:
@@ -37,7 +37,7 @@ class Rtu:
         return self._sent
 
     def answer_bytes_of(self, block: Block) -> int:
-        """Return the number of bytes in a complete response, with the echo but without noise."""
+        """Return the number of bytes in a complete response. An echo is included, noise is not."""
         echo_bytes = len(self._sent) if self._echo else 0
         return echo_bytes + _ADDRESS_BYTES + block.answer_bytes + _CRC_BYTES
 

@@ -34,9 +34,9 @@ _COUNT_AT = 6
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A request or a response on the line. `content` is the bytes between function and CRC.
+    """A request or a response on the line. `content` has the bytes between function and CRC.
 
-    A response includes its request in `request` if the request was seen.
+    If the request of a response was also received, the response has it in `request`.
     """
 
     address: int
@@ -67,7 +67,7 @@ class Message:
 
     @property
     def values(self) -> bytes:
-        """The bytes of the values that are read or written. Empty if a response omits values."""
+        """The bytes of the values that are read or written. Empty if the message has no values."""
         if self.function in _READS:
             return self.content[1:] if self.is_answer else b""
         return self.content[2:] if self.function in _WRITES_ONE else self.content[5:]
@@ -75,7 +75,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A possible interpretation of bytes: length of a message, and whether it is a response."""
+    """One way to interpret bytes as a message: its length, and whether it is a response."""
 
     length: int
     is_answer: bool
@@ -99,7 +99,10 @@ class ModbusTraffic:
         return self._scan(idle=False)
 
     def flush(self) -> list[Message | Damage]:
-        """Return the remaining messages of a silent line. A partial message counts as damaged."""
+        """Return the messages that are left in the buffer after a pause on the line.
+
+        A partial message counts as damaged.
+        """
         return self._scan(idle=True)
 
     def _scan(self, *, idle: bool) -> list[Message | Damage]:
@@ -151,9 +154,9 @@ class ModbusTraffic:
         return forms is None or any(each.length > rest for each in forms)
 
     def _forms_at(self, position: int) -> list[_Form] | None:
-        """Return the messages that may begin at this position, or None if more bytes are needed.
+        """Return the possible forms of a message that begins at this position.
 
-        Shorter and likelier messages come first.
+        Return None if more bytes are needed. Shorter and likelier forms come first.
         """
         data = self._buffer[position : position + _COUNT_AT + 1]
         if len(data) < _REFUSAL_BYTES:

@@ -3,8 +3,8 @@
     node-id ; child-sensor-id ; command ; ack ; type ; payload LF
 
 Values that nodes set, and battery levels, become readings. Presentations, requests and the
-gateway's own messages do not. The bridge only listens: it is not a controller and never responds.
-Source: the MySensors serial protocol 2.x.
+gateway's own messages are ignored. The bridge only listens. It is not a controller and never
+responds. Source: the MySensors serial protocol 2.x.
 """
 
 import re
@@ -78,11 +78,11 @@ class MySensorsDecoder(LineDecoder):
 def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | None:
     """Decode one message. Return None if the message has no reading.
 
-    `left_out` counts messages without a measured value.
+    `left_out` counts messages in which the node reports that it has no measured value.
 
     Raises:
         Damaged: with reason "syntax" if the line is not a message, or "type", "value" or "text" if
-            its value is invalid.
+            the value in the message is invalid.
     """
     found = _MESSAGE.fullmatch(line)
     if found is None:
@@ -113,9 +113,9 @@ def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | Non
 
 
 def _kind_of_type(kind: int) -> Kind | None:
-    """Return "text" or "number" for a MySensors value type, or None if each node decides.
+    """Return the data type of the values with this MySensors type code: "text" or "number".
 
-    `kind` is the code of the type.
+    Return None if each node may use its own data type.
     """
     if kind in _TEXTS:
         return "text"

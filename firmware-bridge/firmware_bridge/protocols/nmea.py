@@ -60,9 +60,9 @@ class Nmea(DecoderSettings):
 class NmeaDecoder(Decoder):
     """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
 
-    Without `checksum_required`, a complete line without a checksum is also accepted. If earlier
-    sentences with the same address had a checksum, such a line has lost its end and counts as
-    damaged.
+    If `checksum_required` is False, a complete line without a checksum is also accepted. However,
+    if earlier sentences with the same address had a checksum, the end of the line was lost, and the
+    line counts as damaged.
     """
 
     def __init__(self, *, checksum_required: bool = True) -> None:
@@ -79,9 +79,10 @@ class NmeaDecoder(Decoder):
         self._sums = _Sums(b"")
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard bytes from before the port was opened.
+        """Discard bytes that were buffered when the port was closed.
 
-        If opening the port cut a sentence, its remaining bytes fail the checksum.
+        If the port is opened in the middle of a sentence, the rest of the sentence fails the
+        checksum.
         """
         if self._buffer:
             self._count("truncated")
@@ -96,8 +97,8 @@ class NmeaDecoder(Decoder):
     def flush(self) -> list[Frame]:
         """Search the buffered bytes for sentences after a pause on the line.
 
-        An incomplete UBX frame before the pause will not be completed, but sentences may follow its
-        first bytes.
+        A UBX frame that was incomplete before the pause will not be completed, but its bytes may
+        contain sentences.
         """
         return self._scan(idle=True) if self._buffer else []
 

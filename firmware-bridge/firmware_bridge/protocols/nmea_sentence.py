@@ -60,7 +60,7 @@ logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 def frame_of(start: bytes, body: bytes, left_out: Counter[str] | None = None) -> Frame:
     """Return the frame of a sentence. `body` is the bytes between `start` ('$' or '!') and '*'.
 
-    `left_out` counts fields that have `nan`, `--.-` or the like in place of a number.
+    `left_out` counts fields that contain `nan`, `--.-` or the like instead of a number.
     """
     try:
         text = body.decode("utf-8")
@@ -91,7 +91,8 @@ def _unit_of(name: str, value: Value) -> str | None:
 def _quantity_of(text: str) -> str:
     """Return the quantity for a sentence: its type in lower case, such as `gga` for `GPGGA`.
 
-    For a proprietary sentence, the whole address is returned.
+    For a proprietary sentence, return the whole address. If the result is not a valid name, return
+    "unknown".
     """
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")

@@ -142,7 +142,7 @@ class Code:
 
     @property
     def quantity(self) -> str:
-        """Quantity, processing, tariff and period in the usual form: `1.8.0`."""
+        """Quantity, processing, tariff and period in the usual notation, such as `1.8.0`."""
         return ".".join(each for each in (self.c, self.d, self.e, self.f) if each is not None)
 
     def __str__(self) -> str:

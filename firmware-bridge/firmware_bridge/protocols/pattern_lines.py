@@ -80,7 +80,7 @@ class MatchReader:
         self._kinds = kinds
 
     def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
-        """Return the measurements of one line, without those of groups that did not match.
+        """Return the measurements of one line. Groups that did not match have no measurement.
 
         Raises:
             Damaged: with reason "pattern" if the line does not match, "type" if a value does not

@@ -27,9 +27,10 @@ class ScanningDecoder(Decoder):
         self._in_noise = False
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard bytes from before the port was opened.
+        """Discard bytes that were buffered when the port was closed.
 
-        If opening the port has cut a frame, the rest of the frame has no start and is skipped.
+        If the port is opened in the middle of a frame, the rest of the frame has no start and is
+        skipped.
         """
         if self._buffer:
             self._count("truncated", len(self._buffer))
@@ -45,21 +46,25 @@ class ScanningDecoder(Decoder):
     def flush(self) -> list[Frame]:
         """Search the buffered bytes for frames after a pause on the line.
 
-        An incomplete frame before the pause will not be completed, but shorter frames may be inside
-        it.
+        A frame that was incomplete before the pause will not be completed, but its bytes may
+        contain shorter frames.
         """
         return self._scan(idle=True) if self._buffer else []
 
     def find_start(self, buffer: bytes, position: int) -> int:
-        """Return the first position, from `position` on, where a frame may begin, or -1."""
+        """Return the first position where a frame may begin, or -1 if there is none.
+
+        The search begins at `position`.
+        """
         return buffer.find(self._start, position)
 
     @abstractmethod
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Return the end of the frame that begins at `position`, or None if more bytes are needed.
 
-        The end may be beyond the buffer, by less than the longest frame. If no frame begins at
-        `position`, the result is `position` itself, which counts as noise and not as damage.
+        The end may be after the buffered bytes, by less than the length of the longest frame. If no
+        frame begins at `position`, the result is `position` itself. This counts as noise and not as
+        damage.
 
         Raises:
             Damaged: the bytes at `position` are not a complete frame.

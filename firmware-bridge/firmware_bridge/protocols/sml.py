@@ -46,7 +46,7 @@ class Sml(DecoderSettings):
 class SmlDecoder(ScanningDecoder):
     """Decoder of SML files.
 
-    If a file begins inside another file, only the outer file counts as damaged.
+    If another file begins before a file has ended, only the first file counts as damaged.
     """
 
     frame_bytes_max = FILE_BYTES_MAX
@@ -55,7 +55,7 @@ class SmlDecoder(ScanningDecoder):
         super().__init__(_START)
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the file after its messages, or None if it has not arrived."""
+        """Return the end of the file that begins at `position`, or None if it has not arrived."""
         limit = position + FILE_BYTES_MAX
         again = buffer.find(_START, position + len(_START), limit)
         at = position + len(_START)

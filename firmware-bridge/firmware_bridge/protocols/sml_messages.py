@@ -1,11 +1,11 @@
 """Decoder for the messages of an SML file, which returns the values of its lists (SML_GetList.Res).
 
-Each element begins with its type and length. If the first bit is set, another byte with 4 bits of
-length follows::
+Each element begins with a byte for its type and length. If the first bit is set, another byte with
+4 more bits of the length follows::
 
     1 more | type, 3 bits: 0 bytes, 4 Boolean, 5 integer, 6 unsigned, 7 list | length, 4 bits
 
-A length includes these first bytes. The length of a list is its number of elements. 0x00 ends a
+The length includes these first bytes. The length of a list is its number of elements. 0x00 ends a
 message.
 """
 
@@ -57,8 +57,8 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
     """Return the values of all lists in the messages.
 
     `left_out` counts unreadable entries by reason: "sml" if the form is invalid, "value" if a
-    number is out of range, "type" if there are bytes in place of a number. Other entries are not
-    affected.
+    number is out of range, and "type" if an entry has bytes instead of a number. All other entries
+    are still read.
 
     Raises:
         Damaged: with reason "sml" if the data contains no message.
@@ -86,9 +86,10 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
 
 
 def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
-    """Yield the status word, and the signed power if a meter sends its power without a sign.
+    """Yield the status word.
 
-    Two-way meters such as EMH's ED300L send the amount of power and its direction separately.
+    If the meter sends its power without a sign, also yield the signed power. Two-way meters such as
+    EMH's ED300L send the amount of power and its direction separately.
     """
     if status is None:
         return
@@ -194,8 +195,8 @@ class _Shortened(int):
 def _loses_zeros(server: Element) -> bool:
     """Return True if a meter omits the leading zero bytes of a positive power.
 
-    DZG meters with a number below 60,000,000 do this: they send 200 W as C8, which means -56 as a
-    signed byte. They send negative powers with all four bytes.
+    DZG meters with a serial number below 60,000,000 do this. For example, they send 200 W as C8,
+    which means -56 as a signed byte. They send negative powers with all four bytes.
     """
     if not isinstance(server, bytes) or not server.startswith(_DZG):
         return False
@@ -225,7 +226,10 @@ def _reading_of_entry(
 
 
 def _status_of(status: Element) -> int | None:
-    """Return a status word, or None if it is missing. Some meters send the status word as bytes."""
+    """Return a status word as an integer, or None if it is missing.
+
+    Some meters send it as bytes.
+    """
     if isinstance(status, bytes) and len(status) <= _STATUS_BYTES_MAX:
         return int.from_bytes(status)
     return None if isinstance(status, bool) or not isinstance(status, int) else int(status)

@@ -34,7 +34,7 @@ _CLOCK = "DATE"
 
 
 class Label(NamedTuple):
-    """The name of the quantity that a meter's label identifies, with its unit and kind.
+    """The name of the quantity that a meter's label identifies, with its unit and data type.
 
     Values with a unit are numbers.
     """
@@ -77,7 +77,7 @@ _NUMBERS: Final = {
 def _numbers_of_series() -> dict[str, tuple[str, str]]:
     """Return the labels that contain the number of a tariff, quadrant or phase.
 
-    Each label has the name and the unit of its quantity.
+    The result maps each label to the name and the unit of its quantity.
     """
     found: dict[str, tuple[str, str]] = {}
     for number in range(1, 11):
@@ -122,7 +122,7 @@ class Teleinfo(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Number of frames needed to identify the protocol: 2, as group checksums have 6 bits."""
+        """Number of frames needed to identify the protocol: 2, because checksums have 6 bits."""
         return 2
 
     def decoder(self) -> "TeleinfoDecoder":
@@ -138,7 +138,7 @@ class TeleinfoDecoder(DelimitedDecoder):
         self._utc_offset_hours = utc_offset_hours
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard a partial frame from before the port was opened, and count it as truncated."""
+        """Discard a frame that was incomplete when the port was closed. Count it as truncated."""
         if self._part:
             self.tally.damaged["truncated"] += 1
         super().begin(mid_line=mid_line)
@@ -185,7 +185,7 @@ class TeleinfoDecoder(DelimitedDecoder):
 
 
 def has_repeated_label(groups: list[list[str]]) -> bool:
-    """Return True if a label has two different values.
+    """Return True if a label occurs twice in a frame with different contents.
 
     This happens if the end of one frame and the beginning of the next were lost. The values of one
     frame would then get the time of the other, so the joined frame is discarded.

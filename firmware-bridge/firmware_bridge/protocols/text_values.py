@@ -45,7 +45,7 @@ class TextLineSettings(DecoderSettings):
     types: dict[str, Kind] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Reject `types` that name a quantity which the lines of this port cannot contain."""
+        """Reject `types` with a quantity that the lines of this port cannot contain."""
         known = self.value_names("")
         for name in self.types:
             if not is_name(name):
@@ -62,7 +62,8 @@ TYPES_DESCRIPTION: Final = (
 class LineValues:
     """Collects the measurements of one line.
 
-    The kinds of new quantities are recorded only in `finish`, so a damaged line sets no kinds.
+    The data types of new quantities are only recorded in `finish`, so a damaged line has no effect
+    on them.
     """
 
     def __init__(self, kinds: Kinds, left_out: Counter[str]) -> None:
@@ -74,8 +75,9 @@ class LineValues:
     def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
         """Add a value, or count it as not measured. `written` is None if there is no value.
 
-        Strings are usually converted to the kind that they look like. With `is_text`, a string
-        stays a string even if it looks like a number, unless its quantity has another kind.
+        Strings are usually converted to the data type that they look like. If `is_text` is True, a
+        string stays a string even if it looks like a number, unless its quantity has another data
+        type.
 
         Raises:
             Damaged: with reason "name" if the name is invalid or repeated, or "type", "value" or
@@ -99,16 +101,16 @@ class LineValues:
             self.leave_out(damage.reason)
 
     def leave_out(self, reason: str, count: int = 1) -> None:
-        """Add `count` parts of the line that cannot be read to the counter of this reason."""
+        """Count `count` unreadable parts of the line under this reason."""
         if count:
             self._left_out[reason] += count
             self._damage = self._damage or reason
 
     @property
     def is_prose(self) -> bool:
-        """True if every value is a string, and no quantity has a kind (such as number) yet.
+        """True if all values are strings, and the data type of no quantity is known.
 
-        Such a line is probably prose, for example a boot message.
+        A line with only such values is probably prose, for example a boot message.
         """
         return bool(self._values) and all(
             isinstance(value, str) and self._kinds.of(name) is None
@@ -116,10 +118,10 @@ class LineValues:
         )
 
     def finish(self) -> dict[str, Measurement]:
-        """Return the measurements by name, and record their kinds.
+        """Return the measurements by name, and record their data types.
 
         Raises:
-            Damaged: with the reason of the first value, if no value could be read.
+            Damaged: no value could be read. The reason is that of the first value.
         """
         if self._damage is not None and not self._values:
             raise Damaged(self._damage)
@@ -140,13 +142,14 @@ def _converted(written: Value | None, kind: Kind | None, *, is_text: bool) -> Va
 
 
 def value_of(text: str, kind: Kind | None = None) -> Value:
-    """Convert a sensor's string to a value of `kind`.
+    """Convert a sensor's string to a value of the data type `kind`.
 
-    If `kind` is None, the string suggests the kind.
+    If `kind` is None, the type is derived from the string.
 
     Raises:
-        Damaged: with reason "not_measured", "type" if the string is not of that kind, "value" if a
-            number is out of range, or "text" if the string is not valid UTF-8.
+        Damaged: with reason "not_measured" if the sensor reports no value, "type" if the string
+            does not have this type, "value" if a number is out of range, or "text" if the string
+            is not valid UTF-8.
     """
     text = text.strip()
     if not text or (kind != "text" and _NOTHING.fullmatch(text)):
@@ -168,8 +171,8 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
 def number_of(text: str) -> float | None:
     """Return the number in a string, or None if the string is not a number.
 
-    The number may be written as people or devices write it: `+ 21,50`, `.5`, `1e3`. An integer of
-    20 or more digits counts as an identifier, because a float would lose digits.
+    The number may be written as people or devices write it: `+ 21,50`, `.5`, `1e3`. A string of 20
+    or more digits counts as an identifier and not as a number, because a float would lose digits.
 
     Raises:
         Damaged: with reason "value" if the number is out of range.

@@ -4,8 +4,8 @@
     :A0002000148 LF                                            a message of the HEX protocol
 
 A block consists of fields, the last of which is the checksum. The sum of all bytes of a block is 0
-modulo 256. Messages of the HEX protocol may occur anywhere between fields; they are skipped and not
-included in the sum. Source: VE.Direct Protocol 3.33.
+modulo 256. Messages of the HEX protocol may occur anywhere between fields. They are skipped, and
+the sum does not include them. Source: VE.Direct Protocol 3.33.
 """
 
 import re
@@ -34,7 +34,7 @@ _HEX_MESSAGE = re.compile(rb":[^\n:]{0,256}\n")
 class Field(NamedTuple):
     """The name and unit of a field, and the scale of its number. A scale of 0 marks a string.
 
-    `states` has the meanings of the field's numbers.
+    If the numbers of the field stand for states, `states` has the meaning of each number.
     """
 
     name: str
@@ -120,7 +120,10 @@ class VeDirectDecoder(Decoder):
         self._damage: str | None = "checksum"
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard bytes from before the port was opened. The first block may lack its beginning."""
+        """Discard bytes that were buffered when the port was closed.
+
+        If the port is opened in the middle of a block, the first block counts as truncated.
+        """
         if _HEX_MESSAGE.sub(b"", self._buffer).strip():
             self.tally.damaged["truncated"] += 1
         self._buffer = b""
@@ -190,11 +193,11 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Return a block without HEX messages, or None if its checksum is wrong.
+    """Return a block without HEX messages, or None if its checksum is wrong. Also return a Boolean.
 
-    The second result is True if the checksum of the previous block was lost, so that the block
-    begins inside `data`. A label that occurs twice also indicates two blocks in `data`, even if the
-    sum of their bytes happens to be 0.
+    It is True if the checksum of the previous block was lost, so that the returned block begins
+    inside `data`. A label that occurs twice also shows that `data` contains two blocks, even if the
+    sum of the bytes happens to be 0.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end

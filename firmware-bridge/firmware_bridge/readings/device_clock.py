@@ -28,7 +28,7 @@ _GATEWAY_IS_SET: Final = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
 def checked_times(
     quantities: Quantities, arrival_seconds: float
 ) -> tuple[Quantities, float | None]:
-    """Return the quantities with plausible times, and the latest time that was replaced.
+    """Return the quantities with plausible times. Also return the latest time that was replaced.
 
     The second result is None if all times were plausible or the gateway's own clock is not set.
     """

@@ -1,7 +1,8 @@
-"""Kinds of quantities: number, text or Boolean, as declared or as in the first value.
+"""Data types (kinds) of quantities: number, text or Boolean.
 
-A quantity never changes its kind, because Home Assistant and other programs that store readings
-keep the kind of the first value. The outbox stores the kinds for the next start of the bridge.
+The type is declared, or is that of the first value. It never changes, because Home Assistant and
+other programs that store readings keep the type of the first value. The outbox stores the types for
+the next start of the bridge.
 """
 
 from collections.abc import Mapping
@@ -17,9 +18,9 @@ KINDS_KEPT_MAX: Final = 1024
 
 
 class Kinds:
-    """The kind (number, text or Boolean) of each quantity on one serial line.
+    """The data type (kind) of each quantity on one serial line: number, text or Boolean.
 
-    The kinds in `declared` come from the configuration and never change.
+    The types in `declared` come from the configuration and never change.
     """
 
     def __init__(self, declared: Mapping[str, Kind] | None = None) -> None:
@@ -27,34 +28,34 @@ class Kinds:
         self._new: dict[str, Kind] = {}
 
     def of(self, name: str) -> Kind | None:
-        """Return the kind of the quantity `name`, or None if it has no kind yet."""
+        """Return the data type of the quantity `name`, or None if the quantity is not known."""
         return self._kinds.get(name)
 
     def note(self, name: str, value: Value) -> None:
-        """Record the kind of `value` as the kind of quantity `name`, unless it already has one."""
+        """Record the data type of `value` for the quantity `name`, unless it is already known."""
         if name not in self._kinds and len(self._kinds) < KINDS_KEPT_MAX:
             self._kinds[name] = self._new[name] = kind_of(value)
 
     def remember(self, known: Mapping[str, Kind]) -> None:
-        """Add kinds stored in an earlier run.
+        """Add the data types that were stored in an earlier run.
 
-        Kinds that are declared or already seen take precedence.
+        Types that are declared or already recorded take precedence.
         """
         for name, kind in known.items():
             if len(self._kinds) < KINDS_KEPT_MAX:
                 self._kinds.setdefault(name, kind)
 
     def take_new(self) -> Mapping[str, Kind]:
-        """Return the kinds of quantities that are new since the last call, by name."""
+        """Return the data types of quantities that are new since the last call, by name."""
         new, self._new = self._new, {}
         return new
 
     def known(self) -> Mapping[str, Kind]:
-        """Return the kinds of all known quantities, by name."""
+        """Return the data types of all known quantities, by name."""
         return dict(self._kinds)
 
     def keep(self, quantities: Quantities) -> int:
-        """Remove the values that do not have the kind of their quantity. Record new quantities.
+        """Remove values whose data type differs from that of their quantity. Record new quantities.
 
         Return the number of removed values.
         """
@@ -74,7 +75,7 @@ class Kinds:
 
 
 def kind_of(value: Value) -> Kind:
-    """Return the kind (number, text or Boolean) of a value. Bytes count as text."""
+    """Return the data type of a value: number, text or Boolean. Bytes count as text."""
     if isinstance(value, bool):
         return "boolean"
     return "text" if isinstance(value, str | bytes) else "number"

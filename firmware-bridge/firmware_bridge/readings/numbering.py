@@ -1,4 +1,4 @@
-"""Sequence numbers, which boards assign to frames and which are published with readings."""
+"""Sequence numbers. Boards assign them to frames, and they are published with readings."""
 
 from dataclasses import dataclass
 

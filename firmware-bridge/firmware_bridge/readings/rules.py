@@ -1,8 +1,8 @@
 """Configured rules that scale and filter a port's readings before they are published.
 
 Numbers are scaled. Values that have not changed enough or arrive too soon are omitted. Omitted
-values get no sequence number, so a gap in `sequence` still indicates a loss. A rule names a
-quantity, or one measurement of a quantity that has several (`gga/alt`).
+values get no sequence number, so a gap in `sequence` still indicates a loss. A rule applies to a
+quantity. If a quantity has several measurements, a rule can also apply to one of them (`gga/alt`).
 """
 
 from collections import OrderedDict
@@ -26,7 +26,10 @@ class Rules:
         self._published: OrderedDict[tuple[str, str], tuple[list[Value], float]] = OrderedDict()
 
     def scaled(self, quantities: Quantities) -> tuple[Quantities, int]:
-        """Return the quantities in their configured units, and the count of values out of range."""
+        """Return the quantities in their configured units.
+
+        Also count the values that are out of range.
+        """
         if not self._rules:
             return quantities, 0
         kept: Quantities = {}
@@ -56,7 +59,10 @@ class Rules:
         return found
 
     def note_published(self, device: str, quantities: Quantities, now_seconds: float) -> None:
-        """Record the measurements as the last ones that were published at `now_seconds`."""
+        """Record that these quantities were published at `now_seconds`.
+
+        The next values are compared with them.
+        """
         for name, measurements in quantities.items():
             for key, group in {name: measurements, **_parts_of(name, measurements)}.items():
                 rule = self._rules.get(key)
@@ -72,10 +78,11 @@ class Rules:
     def _due_of(
         self, device: str, name: str, measurements: list[Measurement], now_seconds: float
     ) -> list[Measurement]:
-        """Apply the rules for single measurements to a quantity that has several measurements.
+        """Apply the rules for single measurements to a quantity with several measurements.
 
-        A SenML pack is published as a whole as soon as one measurement with a rule is due. In other
-        forms, each measurement is a separate publication and is omitted separately.
+        Return the measurements to publish. A SenML pack is published as a whole as soon as one
+        measurement with a rule is due. In other payload formats, each measurement is published or
+        omitted separately.
         """
         parts = _parts_of(name, measurements)
         ruled = {key for key in parts if (rule := self._rules.get(key)) and rule.filters}
@@ -103,9 +110,9 @@ class Rules:
 
 
 def _parts_of(name: str, measurements: list[Measurement]) -> dict[str, list[Measurement]]:
-    """Return the measurements of a quantity by their own names.
+    """Return the measurements of a quantity by name.
 
-    Measurements that have the same name as the quantity are omitted.
+    Measurements with the name of the quantity itself are omitted.
     """
     parts: dict[str, list[Measurement]] = {}
     for measurement in measurements:

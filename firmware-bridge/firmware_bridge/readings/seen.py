@@ -31,7 +31,8 @@ _FACTS: Final = frozenset(
 class SeenValue:
     """One value of a device. `quantity` is the quantity whose SenML topic carries the value.
 
-    `is_gone` is True if the value is no longer configured and has not been sent since.
+    `is_gone` is True if the value was removed from the configuration and has not been sent after
+    that.
     """
 
     quantity: str
@@ -54,9 +55,9 @@ class SeenDevice:
 class Seen:
     """The values seen since the start of the bridge, and the values stored in an earlier run.
 
-    A value is recorded when it is first sent after the start. Later it can only change from text to
-    number, and from no unit to a unit. A sensor that alternates therefore does not cause endless
-    changes.
+    A value is recorded when it is first sent after the start. Later changes are recorded only from
+    text to number, and from no unit to a unit. A sensor that alternates therefore does not cause
+    endless changes.
     """
 
     def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:
@@ -96,7 +97,7 @@ class Seen:
     def _note_fact(self, known: SeenDevice, name: str, text: str) -> None:
         """Record the first string with this name.
 
-        Later strings are ignored: they might change endlessly.
+        Later strings are ignored, because they might change endlessly.
         """
         if name not in known.facts and 0 < len(text) <= FACT_CHARACTERS_MAX:
             known.facts[name] = text
@@ -134,7 +135,10 @@ def is_fact(name: str) -> bool:
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:
-    """Forget a value that is no longer configured, to make room. Return False if there is none."""
+    """Make room by forgetting one value that is no longer configured.
+
+    Return False if all are configured.
+    """
     gone = next((name for name, value in device.values.items() if value.is_gone), None)
     if gone is not None:
         del device.values[gone]

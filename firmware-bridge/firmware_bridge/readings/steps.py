@@ -67,7 +67,10 @@ class Steps:
         return self._whole
 
     def latest_mean(self, seconds: float) -> float | None:
-        """Return the mean of the latest complete 5-second interval, or None if it is too old."""
+        """Return the mean of the latest complete 5-second interval.
+
+        Return None if no value has arrived for some time.
+        """
         self.whole(seconds)
         if not self._whole or seconds - self._latest > OFTEN_SECONDS:
             return None
