@@ -56,5 +56,5 @@ class Alarm:
 
     @property
     def condition(self) -> Condition:
-        """Return the condition as it was when the gateway was last examined."""
+        """Return the alarm's condition, as it was when the gateway was last examined."""
         return Condition(self.id, self.subject, self.level, self.sentence, self.fix)

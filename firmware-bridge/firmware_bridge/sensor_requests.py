@@ -70,14 +70,15 @@ class SensorRequests:
         ports: Ports,
         replace: Callable[[Configured], Awaitable[None]],
     ) -> None:
-        """Set the broker's control socket, and the objects that requests are served with.
+        """Store the objects that are needed to serve requests.
 
         Args:
             socket: path of the broker's control socket.
             files: access to the configuration of ports.
             detections: the running detections of unknown devices.
-            ports: the ports that are read.
-            replace: coroutine function that replaces the ports that are read.
+            ports: the ports that the bridge reads.
+            replace: coroutine function that stops and starts ports, so that the bridge reads
+                exactly the ports in its argument.
         """
         self._client = ControlClient(socket, POLL_SECONDS_MAX)
         self._files = files

@@ -1,7 +1,7 @@
 """A simulated sensor board on a pseudo-terminal, with the protocol of a real board.
 
 Like a real board, it counts its starts, numbers its frames, measures even if no bridge is running,
-and repeats a frame until it is acknowledged. It therefore shows, and tests, that a restart of the
+and repeats a frame until it is acknowledged. It is used to show and to test that a restart of the
 bridge neither loses nor duplicates a reading.
 """
 
@@ -105,9 +105,9 @@ async def _serve_alone(
 
 
 class SimulatedBoard:
-    """A board that measures periodically, and sends up to `in_flight_max` unacknowledged frames.
+    """A board that measures periodically, and has up to `in_flight_max` unacknowledged frames.
 
-    With one frame in flight, readings stay in order even if frames are lost. With more, the
+    If `in_flight_max` is 1, readings stay in order even if frames are lost. If it is higher, the
     gateway can commit several frames together, which saves writes to its card (`gathering.py`).
     """
 
@@ -266,9 +266,9 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """Return a sample's measurements, each with its negative age in seconds as its time.
+    """Return a sample's measurements. Their time is the sample's negative age in seconds.
 
-    The age replaces a date, because a board has no clock (RFC 8428 section 4.5.3).
+    Ages are used because a board has no clock (RFC 8428 section 4.5.3).
     """
     age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
     return [

@@ -1,6 +1,6 @@
-"""Alarm levels of certificates: information, then warning, then critical.
+"""Alarm levels for certificates that expire soon: information, then warning, then critical.
 
-A certificate has a problem from 30 days before it expires. This module does no I/O.
+A certificate counts as a problem from 30 days before it expires. This module does no I/O.
 """
 
 from typing import Final
@@ -19,9 +19,9 @@ CRITICAL_DAYS: Final = 1
 def level_of_certificate(days_left: int, *, is_unused: bool) -> Level:
     """Return the alarm level for a problem with a certificate.
 
-    `days_left` is the number of whole days until the certificate expires; it is negative
-    afterwards. If newer certificate files exist but cannot be used (`is_unused`), the level is at
-    least a warning.
+    `days_left` is the number of whole days until the certificate expires. It is negative after the
+    expiry. If newer certificate files exist but cannot be used (`is_unused`), the level is at least
+    a warning.
     """
     if days_left < CRITICAL_DAYS:
         return Level.BAD

@@ -1,7 +1,7 @@
 """Search for a meter that must be polled (D0, M-Bus), on a port where nothing is received.
 
-The requests are harmless to devices that use another protocol. They are still sent only if a person
-starts this search, because each request is written to the line of an unknown device.
+The requests are written to the line of an unknown device. They are harmless to devices that use
+another protocol. Nevertheless, this search is only done if a person starts it.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _ANY_ADDRESS = 254
 
 
 async def ask(settings: PortSettings) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
-    """Send one request with each protocol, and yield the result of each.
+    """Poll the port once with each protocol. Yield one result per protocol.
 
     A result has three parts: the line settings, the name of the protocol, and a guess. The guess is
     None if no meter responded.

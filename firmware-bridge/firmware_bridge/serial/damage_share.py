@@ -3,7 +3,7 @@
 The totals are sampled when the port's status is reported, so there is no cost per frame::
 
     samples   (at, frames, damaged) ... each SAMPLE_SECONDS, for WINDOW_SECONDS_MAX
-    window    the latest WINDOW_SECONDS; longer for a slow sensor, until it has FRAMES_MIN frames
+    window    the latest WINDOW_SECONDS, or longer if they have fewer than FRAMES_MIN frames
 """
 
 import logging
@@ -38,7 +38,7 @@ class _Sample:
 
 
 class DamageShare:
-    """The share of damaged frames on one port, and whether it causes a warning.
+    """The share of damaged frames on one port. A high share causes a warning.
 
     `share` is the fraction of damaged frames in the latest `seconds`, or None if there were no
     frames. `warns` is True from `SHARE_BEGINS` until the share falls below `SHARE_ENDS`.
@@ -74,7 +74,10 @@ class DamageShare:
         }
 
     def _window_before(self, now: _Sample) -> _Sample:
-        """Return the earlier sample at which the window that ends with `now` begins."""
+        """Return the sample at which the window begins.
+
+        `now` is the sample at the end of the window.
+        """
         for each in reversed(self._samples):
             count = now.frames - each.frames + now.damaged - each.damaged
             if now.at - each.at >= WINDOW_SECONDS and count >= FRAMES_MIN:

@@ -1,10 +1,10 @@
 """Detection of a port's baud rate, line settings and protocol.
 
 Each line setting is tried with each protocol, and the frames that decode are counted. A protocol is
-only tried if its sensors send by themselves and it needs no settings. The exception is CSV, whose
-columns are named by their position. The confidence of a guess is the share of good frames among all
-frames. The confidence is lower if there are only a few frames, because noise sometimes looks like a
-frame of a protocol with weak checks.
+only tried if its sensors send unprompted and it needs no settings. CSV is an exception: the names
+of its columns are invented. The confidence in a guess is the share of good frames among all frames.
+It is lower if there are only a few frames, because noise sometimes looks like a frame of a protocol
+with weak checks.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ _NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The result of decoding the bytes received with one line setting, with one protocol."""
+    """A guess at a device: how well one line setting and one protocol decode the received bytes."""
 
     line: Line
     framing: str
@@ -67,9 +67,10 @@ class Guess:
         return share * min(1.0, self.frames / self.frames_enough)
 
     def toml(self, name: str, place: str) -> str:
-        """Return a `[[serial]]` table for gateway.toml with this name for the port.
+        """Return the `[[serial]]` table for gateway.toml that configures a port as guessed.
 
-        `place` is the line that selects the port, such as `path = "/dev/ttyUSB0"`.
+        `name` is the name of the port. `place` is the line that selects the port, such as `path =
+        "/dev/ttyUSB0"`.
         """
         return (
             f'[[serial]]\nname = "{name}"\n{place}\n'
@@ -109,7 +110,10 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
 def _settings_tried(
     protocol: type[DecoderSettings], pieces: Sequence[bytes]
 ) -> Iterator[tuple[DecoderSettings, str]]:
-    """Yield the settings to try for a protocol, each with the lines of TOML that select them."""
+    """Yield the settings to try for a protocol.
+
+    Each comes with the lines of TOML that configure the same settings, or with "".
+    """
     if protocol is CsvLines:
         if columns := columns_of(b"".join(pieces)):
             names = ", ".join(f'"{column}"' for column in columns)
@@ -146,9 +150,10 @@ def _is_number(cell: bytes) -> bool:
 async def detect(
     settings: PortSettings, seconds_each: float, lines: Sequence[Line] = LINES
 ) -> AsyncGenerator[tuple[Line, int, list[Guess]], None]:
-    """Read the port with each line setting for `seconds_each` seconds, and yield the results.
+    """Read the port with each line setting for `seconds_each` seconds.
 
-    A result is the line setting, the number of received bytes, and the guesses for these bytes.
+    Yield one result per setting. A result is the line setting, the number of received bytes, and
+    the guesses for these bytes.
 
     Raises:
         PortLost: if the port does not exist or is in use.

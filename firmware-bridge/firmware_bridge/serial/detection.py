@@ -66,7 +66,7 @@ def settings_of(port: str) -> PortSettings:
 class Detection:
     """A detection on one port, with its progress.
 
-    With `asks`, it also polls for a meter if nothing is received.
+    If `asks` is True and nothing is received, the detection also polls for a meter.
     """
 
     def __init__(
@@ -92,7 +92,10 @@ class Detection:
         self._fault: str | None = None
 
     def progress(self) -> dict[str, Any]:
-        """Return the state and the result so far, and record that a person still watches."""
+        """Return the state and the result so far.
+
+        The call also shows that a person is still watching, so the detection is not stopped.
+        """
         self.asked_at = now = time.monotonic()
         count = len(self._tried)
         return {
@@ -121,7 +124,7 @@ class Detection:
         }
 
     async def run(self) -> None:
-        """Detect the device, then read its values until cancelled or `SECONDS_MAX` is over.
+        """Detect the device, then read its values until cancelled, for at most `SECONDS_MAX`.
 
         A failure is recorded in the state and not raised.
         """

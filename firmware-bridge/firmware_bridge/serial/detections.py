@@ -34,7 +34,7 @@ class Detections:
         configured: Callable[[], Sequence[PortSettings]],
         make: Callable[..., Detection] = Detection,
     ) -> None:
-        """Set the functions that return the configured ports and create detections.
+        """Store the functions that return the configured ports and create detections.
 
         `configured` returns the settings of the ports that the bridge reads. No detection is
         started on these ports. `make` creates a detection.
@@ -44,10 +44,10 @@ class Detections:
         self._running: dict[str, tuple[Detection, asyncio.Task[None]]] = {}
 
     async def begin(self, port: str, *, asks: bool = False) -> dict[str, Any]:
-        """Start a detection on a port, or continue the running one, and return its progress.
+        """Start a detection on a port, or continue a running one. Return its progress.
 
-        With `asks`, the detection also polls for a meter. A running detection that does not poll is
-        then replaced.
+        If `asks` is True, the detection also polls for a meter. A detection that is already running
+        on the port is then replaced.
 
         Raises:
             Refused: if the bridge already reads the port, too many detections run, or `port` is
@@ -115,7 +115,7 @@ class Detections:
                 await self.end(port)
 
     def _is_of_use(self, port: str, *, asks: bool) -> bool:
-        """Return True if the existing detection can be continued instead of starting a new one."""
+        """Return True if the port's existing detection can be continued, so none must start."""
         return self._running[port][0].state not in ("nothing", "failed") and not asks
 
     def _forget_unasked(self, except_for: str | None = None) -> None:
@@ -129,7 +129,7 @@ class Detections:
 def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
     """Return the names of configured ports by device file.
 
-    The device file is the one to which a port's settings currently refer.
+    A port's device file is looked up from its settings now, because it may have changed.
     """
     found = {_device_of(each): each.name for each in configured if each.address is None}
     return {device: name for device, name in found.items() if device is not None}

@@ -1,7 +1,7 @@
 """Hints about USB serial devices: the likely product, and the process that has the port open.
 
-The product names are from usb.ids (linux-usb.org, 2024). A colon separates the name from devices
-that often contain the product.
+The product names are from usb.ids (linux-usb.org, 2024). In some hints, a colon follows the
+product, and then the devices that often contain it.
 
 No port is opened, because many boards restart when their port is opened.
 """
@@ -46,7 +46,7 @@ def hint_of(vendor: int | None, product: int | None) -> str | None:
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return the process that has each device file open, as `name (pid)` by path.
+    """Return, for each device file, the process that has it open, as `name (pid)`.
 
     Only processes that the current user may inspect are found.
     """

@@ -6,8 +6,8 @@ libsystemd/sd-device/device-monitor.c). Integers are native-endian, except the m
     "libudev\\0" | magic u32 | header size u32 | properties offset u32 | properties length u32 | ...
     properties: "ACTION=add\\0" "SUBSYSTEM=tty\\0" ...
 
-Only a privileged process can send to this socket, and an event only causes a port to be opened
-again, so its contents need not be trusted. Without udev, as in most containers, lost ports are
+The contents of an event need not be trusted. Only a privileged process can send to this socket, and
+an event only causes a port to be opened again. Without udev, as in most containers, lost ports are
 retried only after their back-off (docs/decisions/0114-udev-s-events-are-read-without-libudev.md).
 """
 
@@ -47,7 +47,10 @@ class HotPlug:
     """Context manager that counts new serial devices and wakes the ports that wait for one."""
 
     def __init__(self, events: socket.socket | None) -> None:
-        """Use udev's socket `events`. If it is None, a port waits for its back-off only."""
+        """Read events from udev's socket `events`.
+
+        If `events` is None, ports are only retried after their back-off.
+        """
         self._events = events
         self._waiting: set[asyncio.Future[None]] = set()
         self.arrivals = 0
@@ -68,9 +71,9 @@ class HotPlug:
         self._stop()
 
     async def wait(self, backoff: Backoff, *, since: int) -> None:
-        """Wait for the back-off, or until more devices than `since` have been counted.
+        """Wait until the back-off is over or a new serial device is found.
 
-        A new device resets the back-off.
+        `since` is an earlier count of new devices. A new device resets the back-off.
         """
         if self.arrivals == since:
             await self._wait_for_one(backoff)
@@ -122,7 +125,10 @@ class HotPlug:
 
 
 def open_udev_events() -> socket.socket | None:
-    """Open the socket for udev's events, or log why there are none and return None."""
+    """Open the socket for udev's events.
+
+    If there is no udev or the socket cannot be opened, log the reason and return None.
+    """
     if not UDEV_CONTROL.exists():
         logger.info("no udev here (%s): a lost serial port is looked for by polling", UDEV_CONTROL)
         return None

@@ -51,10 +51,10 @@ def path_of(settings: PortSettings) -> str:
 
 
 def links_by(kind: str) -> dict[str, str]:
-    """Return udev's links of a kind, `by-id` or `by-path`, by the device files they point to.
+    """Return udev's links in the folder `kind` (`by-id` or `by-path`), by their device files.
 
     The result is empty if nothing is plugged in. If a device has two links (`usb-0:1.2` and
-    `usbv2-0:1.2`), the first one is returned.
+    `usbv2-0:1.2`), the result has the first one.
     """
     links = sorted((LINKS / kind).glob("*"), reverse=True)
     return {str(link.resolve()): str(link) for link in links}
@@ -67,7 +67,7 @@ def _number(port: ListPortInfo) -> str | None:
 def _distinguished(devices: Sequence[str], numbers: Sequence[str | None]) -> str:
     """Return a sentence that explains how to select one of several devices with the same identity.
 
-    `numbers` are the serial numbers of the devices, or None for a device that has none.
+    `numbers` are the serial numbers of the devices. A number is None if a device does not have one.
     """
     if None not in numbers and len({*numbers}) == len(numbers):
         shown = sorted(number for number in numbers if number is not None)[:NAMED_MAX]

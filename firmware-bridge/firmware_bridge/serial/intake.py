@@ -1,9 +1,10 @@
 """The intake of one port: it passes the readings of decoded frames to the outbox.
 
-A board's frame is acknowledged when the outbox reports that it is durable. While the outbox is
-full, the port's `when_full` applies: the port is not read, the outbox drops the port's oldest
-readings, or the intake drops the newest. Dropped readings are counted, and leave a gap in
-`sequence`. A board's frame is accepted and acknowledged even if its readings are dropped.
+A board's frame is acknowledged when the outbox reports that the frame is durable. While the outbox
+is full, the port's setting `when_full` decides. Either the port is not read, or the outbox drops
+the port's oldest readings, or the intake drops new readings. Dropped readings are counted, and
+leave a gap in `sequence`. A board's frame is accepted and acknowledged even if its readings are
+dropped.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ class Intake:
     """The intake of one port.
 
     `next_sequence` returns the next sequence number for a device that does not number its frames.
-    Without `commands`, no commands are sent to boards. `seen` records what devices have sent.
+    If `commands` is None, no commands are sent to boards. `seen` records what devices have sent.
     """
 
     def __init__(
@@ -86,8 +87,8 @@ class Intake:
     async def wait_until_taken(self) -> None:
         """Wait until the port may be read again.
 
-        This waits while many readings are not committed yet. If this port must not be read while
-        the outbox is full, it also waits for room in the outbox.
+        The port must wait while too many readings are not committed yet. It must also wait while
+        the outbox is full, if `when_full` of the port requires this.
         """
         if self._outbox.behind:
             await self._outbox.wait_for_commit()
@@ -108,7 +109,7 @@ class Intake:
         )
 
     def _reason_to_drop(self) -> str | None:
-        """Return the reason to drop new readings, or None if they are to be stored."""
+        """Return the reason why new readings must be dropped, or None if they can be stored."""
         full_by = self._outbox.full_by
         if full_by == "disk" and self._policy != "stop_reading":
             return "disk_full"  # Dropping older readings would not free disk space.
@@ -139,9 +140,10 @@ class Intake:
             self._take_other_frame(frame, quantities, arrival_seconds)
 
     def _checked(self, device: str, quantities: Quantities, arrival_seconds: float) -> Quantities:
-        """Return the quantities, without the device's times if its clock is wrong.
+        """Return the quantities.
 
-        A wrong clock is logged and shown in the status. The quantities are recorded in `seen`.
+        If the device's clock is wrong, they get the time of arrival instead. A wrong clock is
+        logged and shown in the status. The quantities are recorded in `seen`.
         """
         checked, not_used = checked_times(quantities, arrival_seconds)
         self.status.note_clock(device, not_used)

@@ -1,8 +1,8 @@
-"""Reads and writes the bytes of a serial port that is open. A lost port raises `PortLost`.
+"""Reads and writes the bytes of an open serial port. If the port is lost, `PortLost` is raised.
 
 `Link` waits for bytes on any file descriptor. `SerialLink` is a device file or a pseudo-terminal
-that pyserial opens exclusively, because two readers would each get only a part of the bytes.
-Ports at a TCP address are in `network.py`.
+that pyserial opens exclusively, because two readers would each get only a part of the bytes. Ports
+at a TCP address are in `network.py`.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class Link(ABC):
                 raise PortLost(f"{self.path} was disconnected")
 
     def read_pending(self) -> bytes:
-        """Return the bytes received so far without waiting, possibly none.
+        """Return the bytes received so far, without waiting. If there are none, return empty bytes.
 
         Raises:
             PortLost: if the port was lost.
@@ -111,11 +111,10 @@ class Link(ABC):
 
     @abstractmethod
     def _receive(self) -> bytes:
-        """Read the bytes received so far. Raises BlockingIOError if there are none, and PortLost
-        if the port was lost."""
+        """Read the received bytes. Raises BlockingIOError if there are none, and PortLost."""
 
     def _is_gone(self) -> bool:
-        """Return True if the descriptor is readable without bytes, so the port is lost."""
+        """Return True if the port is lost, because its descriptor is readable but has no bytes."""
         return False
 
     async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -141,7 +140,7 @@ class SerialLink(Link):
         rs485: Rs485 | None = None,
         control_lines: tuple[ControlLine, ControlLine] = ("on", "on"),
     ) -> None:
-        """Open the port. `control_lines` configures DTR and RTS. This may block for a moment.
+        """Open the port, which may block. `control_lines` has the settings of DTR and RTS.
 
         Raises:
             PortLost: if the port is missing, forbidden or in use, or cannot use RS-485 mode.
@@ -177,7 +176,7 @@ class SerialLink(Link):
             self._port.set_low_latency_mode(True)
 
     def _refuse_others(self) -> None:
-        """Make the kernel refuse further openings, because some programs ignore pyserial's lock.
+        """Make the kernel refuse to open the port again, as some programs ignore pyserial's lock.
 
         Must not be called for a pseudo-terminal, which stays locked until its other end closes.
         """
@@ -185,7 +184,7 @@ class SerialLink(Link):
             fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
 
     def _switch_direction(self, rs485: Rs485) -> None:
-        """Enable the driver's RS-485 mode. Raises PortLost if the driver has none."""
+        """Enable RS-485 mode. Raises PortLost if the driver does not have this mode."""
         level = _RTS_ON_SEND if rs485.rts == "high" else _RTS_AFTER_SEND
         delays = (rs485.delay_before_send_seconds, rs485.delay_after_send_seconds)
         asked = _RS485.pack(_RS485_ENABLED | level, *(round(1000 * each) for each in delays))
@@ -263,9 +262,9 @@ def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: A
     """Open a port with pyserial. `keys` are pyserial's settings.
 
     `control_lines` are the settings of DTR and RTS. Linux raises both lines when it opens a device.
-    A line whose setting is `off` is lowered immediately afterwards. Unless both settings are `on`,
-    DTR and RTS are not lowered when the port is closed (HUPCL), because many boards restart on an
-    edge.
+    A line with the setting `off` is lowered immediately afterwards. Unless both settings are `on`,
+    HUPCL is cleared, so that Linux does not lower DTR and RTS when the port is closed. Many boards
+    restart when these lines change.
 
     Raises OSError, ValueError or termios.error if the port cannot be opened.
     """

@@ -1,4 +1,4 @@
-"""Reads a line whose sensors send by themselves, and passes decoded frames to the intake."""
+"""Reads a line whose sensors send unprompted, and passes decoded frames to the intake."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ IDLE_SECONDS = 1.0
 
 
 class Listening:
-    """The reader of one port whose devices send by themselves. It owns the port's decoder."""
+    """The reader of one port whose devices send unprompted. It owns the port's decoder."""
 
     def __init__(self, settings: DecoderSettings, intake: Intake) -> None:
         self._settings = settings
@@ -38,7 +38,7 @@ class Listening:
         return ()
 
     def begin_again(self) -> None:
-        """Replace the decoder after an internal error, but keep its counters and value types."""
+        """Replace the decoder after an internal error. Counters and value types are kept."""
         before = self._decoder
         self._decoder = self._settings.decoder()
         self._decoder.tally = before.tally
@@ -72,7 +72,10 @@ class Listening:
             await self._intake.wait_until_taken()
 
     def _note_resync(self, is_read: bool) -> None:
-        """Count a resync if frames were decoded (`is_read`) and there was damaged data before."""
+        """Count a resync, which is the first decoded frame after damaged data.
+
+        `is_read` is True if frames were decoded.
+        """
         damaged = self.tally.damaged.total()
         if is_read and damaged > self._damaged_before:
             self._intake.status.resyncs += 1

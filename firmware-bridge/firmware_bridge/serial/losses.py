@@ -45,7 +45,10 @@ class Losses:
         self._summarised: Counter[tuple[str, str]] = Counter()
 
     def check_damage(self, damaged: Mapping[str, int]) -> None:
-        """Log each reason for damaged frames, if its count in `damaged` has doubled."""
+        """Log the reasons for damaged frames whose count has doubled since they were last logged.
+
+        `damaged` has the total count for each reason.
+        """
         for reason, count in damaged.items():
             if self._has_doubled("damaged", reason, count):
                 logger.warning(
@@ -57,7 +60,10 @@ class Losses:
                 )
 
     def check_left_out(self, left_out: Mapping[str, int]) -> None:
-        """Log each reason for omitting values from good frames, if its count has doubled."""
+        """Log the reasons for omitted values in good frames whose count has doubled.
+
+        `left_out` has the total count for each reason.
+        """
         for reason, count in left_out.items():
             if self._has_doubled("left_out", reason, count):
                 logger.log(
@@ -70,9 +76,10 @@ class Losses:
                 )
 
     def note_clock(self, device: str, given_seconds: float) -> None:
-        """Count a frame whose time is not used, and log it if the device's count has doubled.
+        """Count a frame with a wrong time.
 
-        `given_seconds` is the wrong time that the device sent, in Unix seconds.
+        Log it if the device's count of these frames has doubled. `given_seconds` is the wrong time
+        that the device sent, in Unix seconds.
         """
         self._clocks[device] += 1
         if self._has_doubled("clock", device, self._clocks[device]):

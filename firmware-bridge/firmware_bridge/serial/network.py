@@ -1,7 +1,7 @@
 """A serial port at a TCP address, with raw bytes, RFC 2217 or Modbus TCP.
 
-The kernel detects a dead server: by `KEEP_ALIVE` probes if the line is silent, and within
-`UNACKNOWLEDGED_SECONDS_MAX` if something was written.
+The kernel detects a server that no longer responds. On a silent line it sends `KEEP_ALIVE` probes.
+After something was written, it waits at most `UNACKNOWLEDGED_SECONDS_MAX` for the acknowledgement.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ class TcpLink(Link):
 
 
 class ModbusTcpLink(TcpLink):
-    """A Modbus TCP connection whose reads return whole messages only.
+    """A Modbus TCP connection. Each read returns only complete messages.
 
     Discarding received bytes therefore never leaves half a message.
     """
@@ -87,7 +87,10 @@ class ModbusTcpLink(TcpLink):
 
 
 class Rfc2217Link(TcpLink):
-    """A connection with RFC 2217: the server sets up the serial line and reports its errors."""
+    """A connection with RFC 2217.
+
+    The server configures the serial line and reports the line's errors.
+    """
 
     def __init__(
         self, path: str, connection: socket.socket, line: Line, flow_control: FlowControl
@@ -116,9 +119,9 @@ class Rfc2217Link(TcpLink):
         return self._telnet.errors
 
     async def read(self) -> bytes:
-        """Wait for bytes and return them.
+        """Wait until bytes are received, and return them.
 
-        The result is empty if the server has just confirmed the line settings instead.
+        Empty bytes are returned if the server confirms the line settings before any bytes arrive.
         """
         loop = asyncio.get_running_loop()
         was_set_up = self._telnet.is_set_up
@@ -174,9 +177,9 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
 
 
 async def _connect(host: str, port: int) -> socket.socket:
-    """Connect to the first address of the host that accepts.
+    """Connect to the first address of the host that accepts a connection.
 
-    Raises the OSError of the last address if no address accepts.
+    If no address accepts, raise the OSError of the last one.
     """
     loop = asyncio.get_running_loop()
     fault = OSError("the name has no address")

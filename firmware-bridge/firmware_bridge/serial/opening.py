@@ -1,4 +1,4 @@
-"""Opens the port that a port's settings describe: a device file or a network address."""
+"""Opens the device file or network address in a port's settings."""
 
 import asyncio
 import contextlib
@@ -10,12 +10,12 @@ from firmware_bridge.serial.settings import PortSettings
 
 
 async def open_port(settings: PortSettings) -> Link:
-    """Open a port. A device file is opened in a thread, because this may block.
+    """Open a port. A device file is opened in a thread, because opening it may block.
 
     If the call is cancelled, the port is closed again.
 
     Raises:
-        PortLost: if the port does not exist, access is denied, or it is in use.
+        PortLost: if the port does not exist, is in use, or must not be accessed.
     """
     if settings.address is not None:
         return await open_address(settings.address, settings.line, settings.flow_control)

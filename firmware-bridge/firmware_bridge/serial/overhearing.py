@@ -34,9 +34,10 @@ class Overhearing:
     """Describes each message on a Modbus line. `frames` and `damaged` count what was received."""
 
     def __init__(self, modbus: Modbus | None, units: Mapping[str, str] | None = None) -> None:
-        """Set the names of devices and registers from the settings `modbus`, unless it is None.
+        """Take the names of devices and registers from the settings `modbus`.
 
-        `units` are the units that the port's configuration sets, by quantity.
+        If `modbus` is None, no names are known. `units` are the units that the port's configuration
+        sets, by quantity.
         """
         self._units = units or {}
         self._traffic = ModbusTraffic()

@@ -11,10 +11,10 @@ from firmware_bridge.serial.identity import links_by
 
 
 def ports_found() -> Iterator[dict[str, Any]]:
-    """Yield each serial port of this machine as JSON, with the gateway.toml line to select it.
+    """Yield each serial port of this machine as JSON, with the gateway.toml line that selects it.
 
-    The line uses the USB identity if it is unique among the ports, otherwise the serial number,
-    otherwise the path of the USB socket.
+    The line has the port's USB identity if no other port has the same one. Otherwise it adds the
+    serial number, or has the path of the USB socket if the serial number is missing or not unique.
     """
     by_id, by_path = links_by("by-id"), links_by("by-path")
     ports = sorted(list_ports.comports())

@@ -5,8 +5,8 @@
     discard unsolicited bytes -> write the request -> read until the response is complete or times
     out -> a frame: to the intake | refused: counted | damaged: counted, then discard late bytes
 
-Bytes that were on the line before a request are therefore never part of its response. A response
-that arrives after its timeout is discarded, for as long as the request specifies.
+Bytes that were on the line before a request are therefore never read as its response. A response
+that arrives after its timeout is discarded. The request specifies how long this continues.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Audience(Protocol):
         """Handle the outcome of a request, which is already counted in the tally."""
 
     def learnt(self, text: str) -> None:
-        """Handle a sentence from the poller about something that it has learned of a device."""
+        """Handle a sentence about a device, which states what the poller has found out about it."""
 
     async def wait_until_taken(self) -> None:
         """Wait until the next request may be sent."""
@@ -86,7 +86,7 @@ class ToIntake:
             self._intake.take(outcome, link)
 
     def learnt(self, text: str) -> None:
-        """Log what the poller has learned of a device."""
+        """Log a sentence about a device, which states what the poller has found out about it."""
         logger.warning("serial port %s: %s", self._intake.status.name, text)
 
     async def wait_until_taken(self) -> None:
@@ -110,7 +110,7 @@ class Polling:
         self.tally = Tally()
 
     def begin_again(self) -> None:
-        """Replace the poller after an internal error, but keep its counters and value types."""
+        """Replace the poller after an internal error. Counters and value types are kept."""
         kinds, self._poller = self.kinds, self._settings.poller(self._line)
         self.kinds.remember(kinds.known())
 
@@ -176,7 +176,10 @@ class Polling:
             self.tally.left_out.update(self._poller.take_left_out())
 
     async def _is_written(self, request: Request, link: Link) -> bool:
-        """Prepare the line and write a request. Return False if the port does not accept it."""
+        """Prepare the line and write a request.
+
+        Return False if the port does not accept all bytes of the request.
+        """
         if request.rates is not None:
             link.set_baud_rate(request.rates[0])
         before = request.before
@@ -212,9 +215,9 @@ class Polling:
     async def _discard(
         self, link: Link, what: str, *, seconds: float, at_most_seconds: float
     ) -> None:
-        """Discard bytes for `seconds`, and then until the line is silent.
+        """Discard bytes for `seconds`. If bytes arrive, continue until the line is silent.
 
-        This takes `at_most_seconds` at most. The reads are counted in `tally.foreign[what]`.
+        This takes at most `at_most_seconds`. Each read is counted in `tally.foreign[what]`.
         """
         begun = _now()
         deadline = begun + seconds
@@ -225,7 +228,10 @@ class Polling:
                 deadline = min(silent, begun + at_most_seconds)
 
     async def _read_until(self, deadline: float, link: Link) -> bytes:
-        """Return the next bytes, or no bytes at the deadline, which is in event loop time."""
+        """Return the next received bytes, or empty bytes if none arrive before the deadline.
+
+        The deadline is a time of the event loop.
+        """
         # A line that sends without a pause must not block the other ports and MQTT.
         await asyncio.sleep(0)
         if _now() < deadline:

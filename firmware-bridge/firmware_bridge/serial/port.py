@@ -56,7 +56,7 @@ class SharedParts:
 
 
 class Port:
-    """One serial port: its connection, its protocol, its status and its way into the outbox."""
+    """One serial port: its connection, its protocol, its status, and its intake to the outbox."""
 
     def __init__(self, settings: PortSettings, parts: SharedParts) -> None:
         self._settings = settings
@@ -113,9 +113,9 @@ class Port:
         }
 
     def problem(self) -> str | None:
-        """Return a sentence about the port's most serious problem, or None if there is none.
+        """Return a sentence about the port's most serious problem, or None if there is no problem.
 
-        The sentence has no figures, so that it changes only if the problem changes.
+        The sentence contains no counts, so that it changes only if the problem changes.
         """
         status = self._status
         if status.state != "open":
@@ -148,7 +148,7 @@ class Port:
     def recent_frames(self) -> list[dict[str, object]]:
         """Return the port's latest frames as JSON.
 
-        Only operators may see them, because they may identify a meter.
+        Only operators may see the frames, because frames may identify a meter.
         """
         return self._intake.recent.as_json(self._settings.units)
 
@@ -197,7 +197,7 @@ class Port:
                 await backoff.wait()
 
     async def _read(self, link: Link) -> None:
-        """Read the port until it must be reopened because it is silent.
+        """Read the port. Return when it has been silent for so long that it must be reopened.
 
         Raises PortLost if the port is lost.
         """
@@ -225,7 +225,7 @@ class Port:
     def _note_failure(self, reading: "asyncio.Task[None]") -> None:
         """Log an unexpected error, and replace the decoder or poller of the port.
 
-        The traceback is logged only once for each place in the code.
+        The traceback is logged only once for each line of code that raises.
         """
         error = reading.exception()
         assert error is not None, "a port is read until it is cancelled"
@@ -269,10 +269,10 @@ class Port:
 
 
 def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
-    """Return the stored value types of the port's quantities that are still valid.
+    """Return those stored value types of the port's quantities that still apply.
 
-    The type `text` is omitted if the protocol has no setting `types`, because no setting could
-    change such a quantity back to a numeric type.
+    If the protocol has no setting `types`, the type `text` does not apply, because no setting could
+    change the quantity back to a numeric type.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):

@@ -32,7 +32,10 @@ class Presence:
             self._latest[device] = time.monotonic()
 
     def note_held(self) -> None:
-        """Treat all present devices as if they had just sent, while the port is not read."""
+        """Treat all present devices as if they had just sent a frame.
+
+        This is called while the port is not read, so that waiting does not count as silence.
+        """
         for device, is_present in self.states().items():
             if is_present:
                 self.note(device)
@@ -50,9 +53,9 @@ class Presence:
         }
 
     def silent(self) -> Mapping[str, float]:
-        """Return the silent devices, each with the seconds since its latest frame.
+        """Return the silent devices, each with the number of seconds since its latest frame.
 
-        For a device that has sent no frame, the seconds count from the start.
+        If a device has sent no frame, the seconds count from the start of watching.
         """
         if self._silent_seconds is None:
             return {}

@@ -1,8 +1,9 @@
 """The latest frames of a port for operators: the bytes on the line, the values and the errors.
 
-A decoder does not report which bytes belong to a frame. An entry therefore has all bytes since the
-previous entry, up to the read that completed a frame or detected a damaged one. Two frames that
-arrive together share an entry. On a polled port, each request and each response is an entry.
+A decoder does not report which bytes belong to a frame. Therefore each entry has all bytes since
+the previous entry. It ends with the read that completed a frame or detected a damaged one. Two
+frames that arrive together share an entry. On a polled port, each request and each response is an
+entry.
 """
 
 import time
@@ -68,7 +69,10 @@ class _Entry:
 
 
 def _shortened(frame: Frame) -> Frame:
-    """Return a copy of a frame with its first quantities and the latest measurement of each."""
+    """Return a copy of a frame with only the first quantities, and one measurement of each.
+
+    The measurement is the latest one.
+    """
     first = islice(frame.quantities.items(), VALUES_KEPT)
     quantities = {name: measurements[-1:] for name, measurements in first}
     left_out = dict(islice(frame.left_out.items(), VALUES_KEPT))
@@ -86,7 +90,7 @@ class RecentFrames:
         self._foreign: Counter[str] = Counter()
 
     def begin(self) -> None:
-        """Discard received bytes that were not part of a complete frame."""
+        """Discard received bytes that have not become part of an entry."""
         self._start, self._size_bytes = b"", 0
 
     def received(self, data: bytes) -> None:

@@ -25,10 +25,10 @@ class LinkTaken(RuntimeError):
 
 
 def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int:
-    """Create a pseudo-terminal, wait for a reader, and write the recording to it.
+    """Create a pseudo-terminal, wait for a reader, and write the recording to the terminal.
 
-    `link` becomes a symbolic link to the terminal. With `fast`, the recorded delays are skipped.
-    Returns the number of bytes written.
+    `link` becomes a symbolic link to the terminal. If `fast` is True, the recorded delays are
+    skipped. Returns the number of bytes written.
 
     Raises:
         UnreadableRecording: if a line is invalid. The chunks before it were written.

@@ -19,10 +19,10 @@ class PortSettings:
     quantity to its SenML unit. `device` is the name of the sensor, by default the port's name.
     `readings` sets how readings are published.
 
-    A port that receives no byte is reported after `silent_seconds` and reopened after
-    `reset_seconds`. A device that sends no frame is reported after `device_silent_seconds`. None
-    disables each of them. `when_full` is the action while the outbox is full. If it is None, the
-    action depends on the protocol (see `policy`).
+    If a port receives no byte, this is reported after `silent_seconds`, and the port is reopened
+    after `reset_seconds`. If a device sends no frame, this is reported after
+    `device_silent_seconds`. None disables the respective action. `when_full` is the action while
+    the outbox is full. If it is None, the action depends on the protocol (see `policy`).
     """
 
     name: str
@@ -68,8 +68,10 @@ class PortSettings:
 
     @property
     def policy(self) -> WhenFull:
-        """The action while the outbox is full. The default depends on whether the device can wait:
-        `stop_reading` if so, otherwise `drop_newest`."""
+        """The action while the outbox is full: the setting `when_full` or its default.
+
+        The default is `stop_reading` if the device can wait, otherwise `drop_newest`.
+        """
         if self.when_full is not None:
             return self.when_full
         can_wait = self.protocol.can_wait or self.flow_control != "none"

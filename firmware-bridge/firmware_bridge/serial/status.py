@@ -63,7 +63,10 @@ class DeviceStatus:
             self._steps.setdefault(name, Steps()).add(arrival_seconds, value)
 
     def _quantities_with_steps(self) -> list[dict[str, object]]:
-        """Return the quantities as JSON, with 5-second statistics if measured often."""
+        """Return the quantities as JSON.
+
+        If a quantity arrives often, include its 5-second statistics.
+        """
         now = time.time()
         shown = []
         for name, quantity in self.quantities.items():
@@ -86,7 +89,7 @@ class DeviceStatus:
     ) -> dict[str, object]:
         """Return the device's part of the port's status as JSON.
 
-        `unread` has the quantities without a value, of all devices on the port.
+        `unread` has the quantities without a value. They may belong to any device on the port.
         """
         return {
             "device": self.device,
@@ -114,10 +117,10 @@ class PortStatus:
     `fault` is a sentence about why the port is not open. `opened` counts all openings, and `resets`
     counts openings because of silence. `failures` counts internal errors of the bridge. `resyncs`
     counts recoveries after damaged data. `dropped` counts lost readings and acknowledgements by
-    reason. `line_errors` are counted by the driver or the server. `quiet_since` is the time of the
-    latest byte on the monotonic clock. `held` is True while the port is not read because the outbox
-    is full. `dropping` is the reason why readings are dropped now, or None. `units` replace the
-    units of the sensor.
+    reason. `line_errors` has the errors that the driver or the server counts. `quiet_since` is the
+    time of the latest byte on the monotonic clock. `held` is True while the port is not read
+    because the outbox is full. `dropping` is the reason why readings are dropped now, or None.
+    `units` replace the units of the sensor.
     """
 
     name: str
@@ -199,7 +202,10 @@ class PortStatus:
         return self.line_errors["overrun"] + self.line_errors["buffer_overrun"]
 
     def note_clock(self, device: str, given_seconds: float | None) -> None:
-        """Record the Unix time that a wrong device clock shows, or None if the clock is right."""
+        """Record that a device's clock is wrong. `given_seconds` is the Unix time that it shows.
+
+        None means that the clock is right.
+        """
         if given_seconds is None:
             self._wrong_clocks.pop(device, None)
         elif device in self._wrong_clocks or len(self._wrong_clocks) < DEVICES_SHOWN_MAX:
@@ -262,7 +268,7 @@ class PortStatus:
         }
 
     def _devices_shown(self, silent: Mapping[str, float]) -> dict[str, DeviceStatus]:
-        """Return the devices that have sent, followed by silent ones that never have.
+        """Return the devices that have sent a frame, followed by silent devices that never have.
 
         The total is limited to `DEVICES_SHOWN_MAX`.
         """

@@ -75,7 +75,10 @@ class Telnet:
         return self.confirmed.keys() >= self.wanted.keys()
 
     def change_baud_rate(self, baud_rate: int) -> None:
-        """Request another baud rate from the server. Data written before is not affected."""
+        """Request another baud rate from the server.
+
+        Data that was written earlier is not affected.
+        """
         if self.wanted[_SET_BAUD] != baud_rate:
             self.wanted[_SET_BAUD] = baud_rate
             self._ask_setting(_SET_BAUD)

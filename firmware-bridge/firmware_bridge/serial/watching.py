@@ -15,8 +15,8 @@ async def chunks_of_port(
 ) -> AsyncGenerator[Chunk, None]:
     """Read a port, and yield the bytes that arrived together as one chunk.
 
-    Stop after `seconds_max` seconds, or never if `seconds_max` is None. After `silence_seconds`
-    without a byte, one empty chunk is yielded for each silence.
+    Stop after `seconds_max` seconds, or never if `seconds_max` is None. When no byte has arrived
+    for `silence_seconds`, one empty chunk is yielded.
 
     Raises:
         PortLost: if the port was lost.
@@ -41,7 +41,7 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """The output of a decoder as text: one line for each frame and each kind of damage."""
+    """Decodes bytes to text: one line for each frame, and one for each reason for damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
         """Create a decoder that may start in the middle of a frame.
@@ -65,7 +65,10 @@ class Reading:
         return self._decoder.tally.damaged.total()
 
     def read(self, data: bytes) -> list[str]:
-        """Process received bytes. Return a text for each complete frame and each kind of damage."""
+        """Process received bytes.
+
+        Return a text for each complete frame and each reason for damage.
+        """
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:
@@ -114,7 +117,10 @@ def text_of(frame: Frame, units: Mapping[str, str]) -> str:
 
 
 def values_text(frame: Frame, units: Mapping[str, str]) -> str:
-    """Return the values of a frame as text without the device. Omitted values show their reason."""
+    """Return the values of a frame as text, without the device.
+
+    For an omitted value, the text has the reason.
+    """
     found = [
         f"{each.name}={each.value!r}{f' {unit}' if unit else ''}"
         for measurements in frame.quantities.values()
