@@ -186,9 +186,10 @@ def requests_in(result: Mapping[str, Any]) -> list[Request]:
 
 
 def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
-    """Return the machine's serial ports.
+    """Return the serial ports of this machine.
 
-    Each has the name of the port table that reads it, or None.
+    If the bridge reads a port, `sensor` is the name of the port in the configuration, otherwise
+    None.
     """
     names = readers()
     return [

@@ -153,7 +153,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _take_up(self, settlement: Settlement) -> None:
-        """Apply the effects of the processed signals in memory, and log refusals."""
+        """Update the state in memory after signals were processed, and log refused messages."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()

@@ -107,7 +107,8 @@ class SideChanges(ExchangeSettlement[Message]):
 class Settlement:
     """Applies signals to the lanes (messages to send) and receptions (received messages).
 
-    `paused` has the sides whose broker has refused a message. Sending to them pauses.
+    `paused` has the sides whose broker has refused a message. Nothing is sent to them for some
+    time.
     """
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:

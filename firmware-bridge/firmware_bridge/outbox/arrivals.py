@@ -165,7 +165,7 @@ class Arrivals:
         return batch
 
     def committed(self, batches: Sequence[Batch]) -> None:
-        """Remove the oldest sealed batches, and complete their futures: they are durable now."""
+        """Remove the oldest sealed batches, which are now durable, and complete their futures."""
         for batch in batches:
             self._sealed_bytes -= batch.bytes_count
             batch.durable.set_result(None)

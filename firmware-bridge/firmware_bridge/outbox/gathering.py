@@ -20,7 +20,11 @@ PROMPT_SECONDS = 0.2
 
 @dataclass(slots=True)
 class _Board:
-    """A board's unacknowledged frames, and those acknowledged most recently, as counts."""
+    """The state of the acknowledgements for one board.
+
+    `waiting` is the number of unacknowledged frames. `answered` is the number of frames that were
+    acknowledged since `waiting` last rose from 0.
+    """
 
     waiting: int = 0
     answered: int = 0

@@ -66,7 +66,7 @@ class CsvLines(TextLineSettings):
 
 
 class CellReader:
-    """Reader of CSV lines. `kinds` has the declared types of the columns."""
+    """Reader of CSV lines. `kinds` has the declared data types of the columns."""
 
     def __init__(self, columns: Sequence[str], kinds: Kinds) -> None:
         self._columns = list(columns)

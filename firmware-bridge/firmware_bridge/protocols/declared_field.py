@@ -24,10 +24,7 @@ _FLOATS: Final = {"f32": "f", "f64": "d"}
 
 
 def bytes_of_form(form: str) -> int:
-    """Return the size in bytes of a number whose form is, for example, "u16".
-
-    The result is then 2.
-    """
+    """Return the size in bytes of a number with this form: 2 for "u16", for example."""
     return int(form[1:]) // 8
 
 

@@ -58,7 +58,7 @@ class LineDecoder(DelimitedDecoder):
             self.tally.damaged["truncated"] += 1
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Return the measurements of one line as a frame, or None if there are none."""
+        """Return the measurements of a line as a frame, or None if the line has none."""
         try:
             text = _COLOUR.sub(b"", data).decode("utf-8", self._errors)
         except UnicodeDecodeError as error:
@@ -67,7 +67,7 @@ class LineDecoder(DelimitedDecoder):
         return self.frame_of(text) if text else None
 
     def frame_of(self, text: str) -> Frame | None:
-        """Return a frame with the measurements of one line, or None if there are none."""
+        """Return the measurements of a line as a frame, or None if the line has none."""
         left_out: Counter[str] = Counter()
         measurements = self._parse(text, left_out)
         self.tally.left_out.update(left_out)

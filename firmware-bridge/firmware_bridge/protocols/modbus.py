@@ -206,8 +206,8 @@ class ModbusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """Record the outcome of a request.
 
-        Return a sentence for the log if the outcome has shown something new about the device, or
-        "".
+        If the outcome has shown something new about the device, return a sentence for the log,
+        otherwise return "".
         """
         assert self._asked is not None
         assert self._polled is not None

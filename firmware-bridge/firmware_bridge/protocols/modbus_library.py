@@ -34,10 +34,10 @@ def names_known() -> list[str]:
 
 
 def description_of(name: str) -> Mapping[str, Any]:
-    """Return the description of a device model. Other keys override those that `same_as` refers to.
+    """Return the description of a device model.
 
-    If the description contains `same_as`, this key is replaced with the contents of the description
-    that it names.
+    If the description has the key `same_as`, it also gets the keys of the description that
+    `same_as` names. Its own keys take precedence.
 
     Raises:
         PydanticCustomError: there is no such description, or it is invalid.

@@ -110,7 +110,7 @@ class Register(Section):
             )
 
     def read(self, data: bytes) -> float:
-        """Decode the number in the bytes of the quantity's registers, as received.
+        """Decode the quantity's number from the bytes of its registers, in the order received.
 
         Raises:
             LeftOut: the registers have no valid reading.

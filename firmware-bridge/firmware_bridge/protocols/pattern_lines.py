@@ -73,7 +73,10 @@ class PatternLines(AskedSettings, TextLineSettings):
 
 
 class MatchReader:
-    """Reader of lines that match an expression. `kinds` has the declared types of its groups."""
+    """Reader of lines that match an expression.
+
+    `kinds` has the declared data types of its groups.
+    """
 
     def __init__(self, expression: re.Pattern[str], kinds: Kinds) -> None:
         self._expression = expression

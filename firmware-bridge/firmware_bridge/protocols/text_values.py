@@ -108,9 +108,9 @@ class LineValues:
 
     @property
     def is_prose(self) -> bool:
-        """True if all values are strings, and the data type of no quantity is known.
+        """True if all values are strings, and none of the quantities has a known data type.
 
-        A line with only such values is probably prose, for example a boot message.
+        A line of this kind is probably prose, for example a boot message.
         """
         return bool(self._values) and all(
             isinstance(value, str) and self._kinds.of(name) is None
@@ -220,7 +220,9 @@ def in_range(value: float) -> float:
 
 
 def converted(value: Value, kind: Kind | None) -> Value:
-    """Convert a value to `kind`: for example 1 to the Boolean True, or True to the text "true".
+    """Convert a value to the data type `kind`.
+
+    For example, 1 becomes the Boolean True, and True becomes the text "true".
 
     Raises:
         Damaged: with reason "type" if the conversion is not possible.

@@ -193,11 +193,11 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Return a block without HEX messages, or None if its checksum is wrong. Also return a Boolean.
+    """Return a block without HEX messages, and True if the block begins inside `data`.
 
-    It is True if the checksum of the previous block was lost, so that the returned block begins
-    inside `data`. A label that occurs twice also shows that `data` contains two blocks, even if the
-    sum of the bytes happens to be 0.
+    The block is None if its checksum is wrong. It begins inside `data` if the checksum of the
+    previous block was lost. A label that occurs twice also shows that `data` contains two blocks,
+    even if the sum of the bytes happens to be 0.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end

@@ -131,7 +131,7 @@ def _settings_tried(
 def columns_of(data: bytes) -> tuple[str, ...]:
     """Return names for the columns of CSV lines of numbers: `column_1`, `column_2` and so on.
 
-    The most frequent number of columns is used. The result is empty if no lines are such CSV lines.
+    The most frequent number of columns is used. The result is empty if no line consists of numbers.
     """
     counts: Counter[int] = Counter()
     # The first and the last line may be incomplete.

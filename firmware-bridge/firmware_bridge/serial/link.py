@@ -111,7 +111,7 @@ class Link(ABC):
 
     @abstractmethod
     def _receive(self) -> bytes:
-        """Read the received bytes. Raises BlockingIOError if there are none, and PortLost."""
+        """Read the received bytes. Can raise PortLost, or BlockingIOError if there are no bytes."""
 
     def _is_gone(self) -> bool:
         """Return True if the port is lost, because its descriptor is readable but has no bytes."""

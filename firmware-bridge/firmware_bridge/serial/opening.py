@@ -15,7 +15,7 @@ async def open_port(settings: PortSettings) -> Link:
     If the call is cancelled, the port is closed again.
 
     Raises:
-        PortLost: if the port does not exist, is in use, or must not be accessed.
+        PortLost: if the port does not exist, is in use, or access is denied.
     """
     if settings.address is not None:
         return await open_address(settings.address, settings.line, settings.flow_control)

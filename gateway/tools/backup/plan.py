@@ -25,7 +25,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file to restore: its member in the backup, its path here, and what would change."""
+    """One file to restore: its member in the backup, and its path and state on this machine."""
 
     member: Member
     base: Path

@@ -53,7 +53,7 @@ RETURN_CODES: Final = {
 class BenchFailed(Exception):
     """Raised if the run cannot continue.
 
-    The message states what the broker did and was expected to do.
+    The message states what the broker did, and what it was expected to do.
     """
 
 

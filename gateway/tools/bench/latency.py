@@ -106,7 +106,7 @@ class Samples:
             self._keep_every *= 2
 
     def percentiles_ms(self) -> dict[str, float]:
-        """Return p50, p90, p99, p99.9 and max in milliseconds, or {} without samples."""
+        """Return p50, p90, p99, p99.9 and max in milliseconds. Empty if there are no samples."""
         if not self._seconds:
             return {}
         milliseconds = self.milliseconds_of(list(PERCENTILES.values()))
@@ -117,8 +117,8 @@ class Samples:
     def curve_ms(self) -> list[tuple[float, float]]:
         """Return the latency curve as pairs: a fraction of the samples, and a latency in ms.
 
-        This fraction of the samples arrived faster than the latency. Without samples, the list is
-        empty.
+        This fraction of the samples arrived faster than the latency. If there are no samples, the
+        list is empty.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))

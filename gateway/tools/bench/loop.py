@@ -91,7 +91,7 @@ class Loop:
         """Sleep until the next message is due or a socket is readable.
 
         Return the timeout for the following epoll call in seconds. It is 0 if this method may sleep
-        itself, or if the loop never sleeps. Without planned messages, epoll waits instead.
+        itself, or if the loop never sleeps. If no messages are planned, epoll waits instead.
         """
         if self._spin:
             return 0

@@ -32,9 +32,9 @@ RUN_BYTES: Final = 4 * 4_096
 
 
 class Step:
-    """One step of the QoS exchange: counts the acknowledgements of one packet type that arrived.
+    """Counts the received acknowledgements of one packet type, in the order of the messages.
 
-    The acknowledgements are counted in the order of the messages.
+    In an exchange, the acknowledgement of each packet type is one step.
     """
 
     def __init__(self, kind: int) -> None:
@@ -45,8 +45,9 @@ class Step:
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
         """Check the acknowledgements at byte `position` of `data`. Return how many are accepted.
 
-        At most `count` acknowledgements are checked, and fewer if fewer messages are open or the
-        current block ends earlier. Either all the checked acknowledgements are accepted, or none.
+        At most `count` acknowledgements are checked. Fewer are checked if fewer messages are open,
+        or if the current block ends earlier. Either all of the checked acknowledgements are
+        accepted, or none.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -86,7 +87,7 @@ class Step:
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Return True if an acknowledgement of this kind was received for the message."""
+        """Return True if the message with this number has an acknowledgement of this type."""
         return sequence < self.done or sequence in self._early
 
 
@@ -143,7 +144,7 @@ class Publisher(Client):
 
     @property
     def completed(self) -> int:
-        """Number of messages whose exchange is complete. At QoS 0 this is the number sent."""
+        """The number of messages whose exchange is complete, or that were sent if the QoS is 0."""
         return self._ended.done if self.qos else self.sent
 
     @property

@@ -54,8 +54,8 @@ class Head:
 class Chain:
     """The state of the chain of segments.
 
-    It consists of the heads after the newest segments, the newest last, and of the boots whose
-    events were exported.
+    It has the properties of the newest segments, the newest last, and the boots whose events were
+    exported.
     """
 
     def __init__(self, log_dir: Path, gateway: str) -> None:

@@ -1,4 +1,4 @@
-"""Unreadable files in log/damaged, kept so that people can examine them or reading can be retried.
+"""Unreadable files in log/damaged. People can examine them, and segments are read again later.
 
 A segment stays in log/damaged until it is readable again, and is then uploaded. It is not uploaded
 if its events were exported again in the meantime. The number of other files is limited: journal
@@ -88,7 +88,7 @@ def bring_back(log_dir: Path, name: SegmentName) -> None:
 def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
     """Write damaged data to a file in log/damaged.
 
-    If there are too many such files, the oldest are removed.
+    If there are too many files of this kind, the oldest are removed.
     """
     path = _directory_with_room(log_dir) / name
     replace_durably(path, data, partial=path.with_name(f".{name}.partial"))
