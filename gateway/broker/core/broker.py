@@ -78,7 +78,7 @@ class Broker:
         restart.take_up(self.core, now)
 
     def stop(self, now: float) -> None:
-        """Record that the broker stopped. All connections must be closed before."""
+        """Record that the broker stopped. Close all connections before this call."""
         self._time.advance(now)
         self._recorder.broker_stopped()
 
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection. It is already closed if too many exist."""
+        """Create and return a connection, which is closed immediately if there are too many."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -239,7 +239,7 @@ class Broker:
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
-        """Remove a session's queued messages from memory if on disk and not needed soon."""
+        """Remove from memory a session's queued messages that are on disk and not needed soon."""
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:

@@ -147,7 +147,7 @@ def name_of(session: Session) -> str:
 def cost_of(topic_filter: str) -> int:
     """Return the most memory that a subscription can take, in bytes.
 
-    It takes less if another subscription shares topic levels with it.
+    A subscription takes less if it has topic levels in common with another subscription.
     """
     levels_bytes = LEVEL_BYTES * (topic_filter.count("/") + 1)
     return own_bytes_of(topic_filter) + levels_bytes

@@ -231,7 +231,7 @@ class Permissions:
         return session.is_revoked or client.username in self.gone
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
-        """Return a suffix for the group name that keeps different users' groups of one name apart.
+        """Return a suffix for a group name that separates groups with the same name by user.
 
         The suffix is empty for the group that all users share. Otherwise it is a slash and the user
         name, which is empty for clients without a user.

@@ -1,8 +1,8 @@
 """The broker's state, and the effect of each fact on it. A fact is a recorded change of the state.
 
-Each method applies one fact and has its name (`records.layout`). The running core and recovery call
-the same methods, so a restart rebuilds the same state. Only persistent sessions have entries in
-`changes`. The state of a clean session is discarded when its connection ends.
+Each method is named after the fact that it applies (`records.layout`). The running core and
+recovery call the same methods, so a restart rebuilds the same state. Only persistent sessions have
+entries in `changes`. The state of a clean session is discarded when its connection ends.
 """
 
 from gateway.broker.core.changes import Changes
@@ -237,7 +237,7 @@ class State:
             self.changes.sessions.add(session)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
-        """Give a packet identifier to a new or queued delivery, so that it is in flight."""
+        """Assign a packet identifier to a new or queued delivery, and mark it as in flight."""
         session = delivery.session
         delivery.packet_id = packet_id
         delivery.state = DeliveryState.SENT

@@ -173,7 +173,7 @@ class Statistics:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
 
     def delivered(self, delivery: Delivery) -> None:
-        """Inform the observer that a QoS 1 or 2 message, or a queued one, reached its client."""
+        """Inform the observer that a client received a QoS 1 or 2 message, or a queued message."""
         if self.observe is not None:
             message = delivery.message
             topic = None if message is None else message.topic

@@ -136,8 +136,8 @@ class Rules:
     def taken_again_from(self) -> int:
         """Free space in bytes from which new data is accepted again after the disk was full.
 
-        This is more than the minimum, so that the disk does not count as full and not full in quick
-        alternation.
+        This is more than the minimum, so that the disk does not alternate quickly between full and
+        not full.
         """
         return self.free_min + self.free_min // 2
 

@@ -1,7 +1,7 @@
 """Hooks: a Python module, written by the operator, that observes the broker.
 
 The module receives events in a separate thread, through a bounded queue. It cannot break or delay
-the broker, even if it raises an exception, hangs, is too slow or cannot be loaded. It receives only
-events that are durable, so a power cut cannot undo them. The operator's module imports its names
+the broker, even if it raises an exception, hangs, is too slow or cannot be loaded. It receives an
+event only when a power cut can no longer undo the event. The operator's module imports its names
 from `gateway.hooks`. See docs/hooks.md.
 """

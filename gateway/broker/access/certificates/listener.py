@@ -111,7 +111,7 @@ class Loaded:
         return None
 
     def warning_at(self, now: float) -> str | None:
-        """Return a warning if the certificate is invalid at `now` or expires soon, or None."""
+        """Return None, or a warning if the certificate is invalid at `now` or expires soon."""
         days = self.days_left(now)
         if now < self.not_before or days >= WARNING_DAYS or days < 0:
             return self.problem_at(now)
@@ -250,9 +250,9 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
 
 
 def _described(files: TlsFiles) -> dict[str, Any]:
-    """Return the fields of the listener's certificate, read by a client in a handshake in memory.
+    """Return the fields of the listener's certificate, as a client sees them in a TLS handshake.
 
-    The client trusts only this certificate.
+    The handshake takes place in memory, with a client that trusts only this certificate.
     """
     path = files.certificate
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

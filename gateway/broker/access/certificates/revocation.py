@@ -105,7 +105,7 @@ def _fields_of_signed(data: bytes) -> list[_Element]:
 
 
 def _expected(fields: list[_Element], tags: tuple[int | None, ...]) -> list[_Element]:
-    """Check that the first of `fields` have the given tags, and return these first fields.
+    """Check that the first fields have the given tags, and return these fields.
 
     Raises NotDer if a field is missing or has another tag. The tag None matches any field.
     """

@@ -56,7 +56,7 @@ class Checks:
 
     @property
     def failed(self) -> int:
-        """Number of worker processes that exited during a password check since the start."""
+        """Number of worker processes that exited or did not respond during a password check."""
         return self._workers.failed
 
     async def held(

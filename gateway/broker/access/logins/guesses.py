@@ -75,7 +75,7 @@ class Failures:
         return len(self._entries)
 
     def add(self, key: bytes, now: float) -> Failed:
-        """Count one more failure for a key of the table, and return the entry of this key."""
+        """Count one more failure for a key, and return the table entry of this key."""
         entry = self._entries.setdefault(key, Failed())
         entry.count = _decayed(entry, now) + 1
         entry.at = now

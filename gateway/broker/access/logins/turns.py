@@ -98,7 +98,7 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, login: Login) -> None:
-        """Wait until a login may be processed. Call `end` when the login is processed.
+        """Wait until a login may be processed. Call `end` when the processing is complete.
 
         Raises:
             Busy: too many logins are queued.
@@ -177,7 +177,10 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if a login must wait until another login from its suspect address ends."""
+        """Return True if a login must wait until another login from its address ends.
+
+        This is only so if there were recent failed logins from the address.
+        """
         return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
 
     def _take(self, ticket: Ticket) -> None:

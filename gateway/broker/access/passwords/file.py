@@ -231,7 +231,9 @@ class Imported:
 
 
 def import_users(path: Path, source: Path) -> Imported:
-    """Copy all users with their hashes from the password file `source`, which may be Mosquitto's.
+    """Add the users from the password file `source`, which may be Mosquitto's, with their hashes.
+
+    Users that already exist, or that have an empty password, are not added.
 
     Raises:
         PasswordFileError: one of the files cannot be used. Nothing was changed.

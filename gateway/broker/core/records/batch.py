@@ -45,7 +45,7 @@ class Batch:
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
         """Return a blob of the records added since the last call. The batch continues.
 
-        All such parts have the number of their batch, and their sequence numbers are consecutive. A
+        All parts of a batch have the batch's number, and their sequence numbers are consecutive. A
         session's client identifier is only in the first part that has a record of the session.
         """
         records = self.records.getvalue()

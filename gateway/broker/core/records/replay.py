@@ -269,7 +269,7 @@ class Replay:
     def finish(self) -> None:
         """Complete the replay by discarding clean sessions, which do not survive a restart.
 
-        Also mark queue rows that an interrupted checkpoint has written for deletion.
+        Queue rows that are left from an interrupted checkpoint will be deleted.
         """
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):

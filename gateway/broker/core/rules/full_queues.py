@@ -4,7 +4,7 @@ The configuration decides what a full queue does. If the queue refuses messages,
 PUBLISH is refused for all receivers, or deferred (`defer`). If the queue slows its publishers
 (`backpressure`), the PUBLISH is always deferred. A refused or deferred PUBLISH reaches no receiver,
 so the publisher can send it again without a duplicate. A message that was accepted earlier (at
-PUBREC, or a will) enters such a queue even beyond its limits.
+PUBREC, or a will) is added to a full queue even beyond the queue's limits.
 """
 
 from typing import Final

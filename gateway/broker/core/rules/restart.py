@@ -1,4 +1,4 @@
-"""Start of the core from the recovered state. Sessions and wills may have become due meanwhile."""
+"""Start of the core from the recovered state, with wills and expiries that are due by now."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason

@@ -59,7 +59,7 @@ def run_due(core: Core, now: float) -> None:
 
 
 def begin_again(core: Core, now: float) -> None:
-    """Restart the timeouts of all clients, because the broker read nothing from them for long."""
+    """Restart all clients' timeouts, because the broker read nothing from them for a while."""
     for session in core.state.sessions.values():
         connection = session.connection
         if connection is not None:

@@ -144,7 +144,7 @@ class Connection:
         self.meters += address_share.meters(now)
 
     def shares(self) -> tuple[Share, ...]:
-        """Return the limits of the listener and the address, which connections have in common."""
+        """Return the shared limits of the connection's listener and address, if there are any."""
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def takes(self, packet: bytes) -> bool:

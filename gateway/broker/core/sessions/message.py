@@ -97,7 +97,7 @@ class Message:
         """The batch that must be durable before others may see the message, or -1 if none."""
 
     def flags(self) -> int:
-        """Return the message's flags as stored in the journal and in its row."""
+        """Return the message's flags as stored in the journal and in the message's table row."""
         return self.qos | (RETAIN if self.retain else 0) | (HAS_PLACE if self.has_place else 0)
 
     def size_bytes(self) -> int:

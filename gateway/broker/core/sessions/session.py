@@ -274,7 +274,7 @@ class Session:
         return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:
-        """Remove queued deliveries that are on disk from memory, except the first `keep`."""
+        """Remove from memory queued deliveries that are also on disk, except the first `keep`."""
         waiting = self.waiting
         if not self.stored_count and not self.recent:
             if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:

@@ -51,7 +51,7 @@ class Share:
         """Return the meters that limit a new connection.
 
         The first meter counts only this connection, the second all connections that share the
-        limits. If there is no such rate limit, the meter is left out.
+        limits. A meter without a rate limit is left out.
         """
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:

@@ -37,9 +37,7 @@ class Source:
 
 
 def source_of(session: "Session") -> Source:
-    """Return the publisher for messages of a session. The object is reused until the client
-    changes.
-    """
+    """Return the publisher object for a session's messages, reused until the client changes."""
     found = session.source
     if (
         found is None

@@ -53,7 +53,7 @@ class Group:
         but: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member for the next message, or None. Equally ready members take turns.
+        """Return the member to send a message to, or None. Equally ready members take turns.
 
         Args:
             limits: limits of windows and queues.
@@ -153,7 +153,7 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of matching sessions and groups, including denied sessions."""
+        """Return the number of matching sessions and groups, with or without permission."""
         return self.count() + len(self.refused_targets)
 
 
@@ -202,7 +202,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
 
 
 def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Add a session to a route that is subscribed, but may not receive messages on the topic."""
+    """Record in a route that a subscribed session may not receive messages on the topic."""
     route.refused += 1
     target = _target_of(session, subscriptions)
     for subscription in subscriptions:

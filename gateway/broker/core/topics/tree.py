@@ -263,7 +263,7 @@ def _let_go_of_empty(node: Node, group_name: str) -> None:
 
 
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
-    """Collect the nodes of all filters that match the topic's levels (section 4.7) in `found`.
+    """Add to `found` the nodes of all filters that match the topic's levels (section 4.7).
 
     Return the number of visited levels. The maximum is the number of the topic's levels plus
     `Levels.wild_patterns`.

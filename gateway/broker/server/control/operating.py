@@ -1,7 +1,8 @@
 """Authorisation and audit log for commands on the status page's socket.
 
 The status page authenticates the caller, and reports the caller's name and role. This module checks
-the role again: a command is refused if `[api]` gives the reported role to no user, group or token.
+the role again: a command is refused if no setting in `[api]` (for a user, a group or tokens) could
+give this caller the reported role.
 """
 
 import logging

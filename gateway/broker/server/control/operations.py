@@ -78,7 +78,7 @@ class Operations:
 
 
 def reported(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the report of an action that an operator has performed with the command line.
+    """Check the report of an action that an operator has performed on the command line.
 
     The broker then records an event for the action.
 

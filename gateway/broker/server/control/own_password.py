@@ -21,7 +21,7 @@ second of CPU time."""
 
 
 class ConfirmedChanges:
-    """Permits changes to one file, one at a time. Each needs the administrator's own password."""
+    """Permits changes to a file, one at a time. Each change needs the administrator's password."""
 
     def __init__(self, authentications: Authentications, what: str) -> None:
         """Set what is changed: `what` is a noun for error messages, such as "users"."""

@@ -130,7 +130,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Remove a connection's authentication exchange, because one of the two has ended."""
+        """Forget a connection's authentication exchange, since the exchange or connection ended."""
         self._exchanges.forget(connection)
 
     def stop(self) -> None:
@@ -209,11 +209,11 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Report that a certificate authenticated a user. This is valid for `seconds`."""
+        """Report that a certificate authenticated a user, which is valid for `seconds`."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Report a user as removed, because of a revoked certificate, if no connection is open."""
+        """Report a user with a revoked certificate as removed, unless a connection is open."""
         if not self._connections_of(username):
             self.user_gone(username)
 

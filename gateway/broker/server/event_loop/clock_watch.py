@@ -1,4 +1,4 @@
-"""Monitoring of the wall clock. Clock steps and changes of its quality are logged and recorded."""
+"""Monitoring of the wall clock. Its steps and changes in its quality are logged and recorded."""
 
 import logging
 

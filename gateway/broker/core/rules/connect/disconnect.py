@@ -100,7 +100,7 @@ def end(
     now: float,
     violation: Violation | None = None,
 ) -> None:
-    """End a connection, if it is still open. Its will is published, and a clean session ends too.
+    """End a connection that is still open. The will is published, and a clean session ends too.
 
     `violation` is sent to an MQTT 5.0 client as reason code and reason string.
     """

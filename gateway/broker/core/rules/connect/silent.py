@@ -45,7 +45,8 @@ def give_way(
     Return False if there is no connection to close.
 
     Args:
-        newcomer: the connection that needs the room, or None if it is not accepted yet.
+        newcomer: the connection that needs the room, or None if that connection is not accepted
+            yet.
         now: the time in seconds of the monotonic clock.
         to_connect: True if the newcomer has sent CONNECT. A silent connection of any age may then
             be closed.

@@ -4,8 +4,8 @@ A queue becomes *deep* when half of a limit is used. It is no longer deep when l
 each limit is used. While a queue is deep and its client reads, each QoS 1 or 2 PUBLISH for the
 queue waits and is not acknowledged (`full_queues`), so no acknowledged message is dropped. A
 session does not slow its publishers if its client is disconnected, has acknowledged nothing for
-READING_SECONDS, or would need more than DRAIN_SECONDS_MAX to empty its queue. Such a queue fills
-up, and drops messages at its limits.
+READING_SECONDS, or would need more than DRAIN_SECONDS_MAX to empty its queue. The queue of such a
+session fills up, and drops messages at its limits.
 """
 
 from typing import Final
@@ -107,7 +107,7 @@ def left(core: Core, session: Session, now: float) -> None:
 def judge(core: Core, session: Session, connection: Connection, now: float) -> None:
     """Decide whether a deep queue (half full or more) slows its publishers.
 
-    If it does not, the waiting publishers are released.
+    If the queue does not slow its publishers, those that are waiting are released.
     """
     if not session.is_deep or session.when_full is not WhenFull.SLOW:
         _go_on(core, session, now)

@@ -1,9 +1,9 @@
 """Deferral of PUBLISH packets that cannot be accepted now.
 
 An MQTT 5.0 client can be refused with a reason code. Clients of older versions cannot, so their
-PUBLISH packets are deferred. A PUBLISH to a queue that slows its publishers is deferred in every
-version. A deferred PUBLISH is not acknowledged, and keeps its place in the order of its connection.
-If too many are deferred, the broker stops reading from the connection.
+PUBLISH packets are deferred. A PUBLISH to a queue that slows its publishers is deferred for clients
+of every version. A deferred PUBLISH is not acknowledged, and keeps its place in the order of its
+connection. If too many are deferred, the broker stops reading from the connection.
 """
 
 from typing import Final

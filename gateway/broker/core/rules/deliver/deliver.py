@@ -7,10 +7,10 @@ A delivery at QoS 1 or 2 passes through these states (`DeliveryState`):
        |                          +-----PUBREC, QoS 2---> RECEIVED --PUBCOMP--> DONE
        +--dropped: expired, refused, too large, displaced---------------------> DONE
 
-A message is WAITING in the session's queue, and starts at SENT if the client's window is open. SENT
-is recorded with the packet identifier before PUBLISH is sent, and RECEIVED before PUBREL is sent.
-After a restart the same packet is therefore resent with the same identifier (`resend`). Queued
-messages are sent in their order [MQTT-4.6.0-5].
+A message in the session's queue is WAITING. If the client's window is open, a message is not queued
+but starts as SENT. SENT is recorded with the packet identifier before PUBLISH is sent, and RECEIVED
+before PUBREL is sent. After a restart the same packet is therefore resent with the same identifier
+(`resend`). Queued messages are sent in their order [MQTT-4.6.0-5].
 """
 
 from typing import Final

@@ -81,9 +81,8 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
     """Drop a retained message if the session's queue is full and slows its publishers.
 
-    Return True if the message was dropped. A queue that slows its publishers may exceed its limits
-    a little, but only by messages that were already on their way. Retained messages are not, so
-    they are dropped.
+    Return True if the message was dropped. With a new message the publisher waits until the queue
+    has room, but a stored retained message has no publisher that could wait.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):

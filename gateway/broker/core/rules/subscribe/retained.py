@@ -117,7 +117,7 @@ def resume(core: Core, connection: Connection, now: float) -> None:
 
 
 def forget(core: Core, connection: Connection) -> None:
-    """Forget the retained messages that were still to be sent on a connection that is closed."""
+    """Discard the list of retained messages to send, because the connection was closed."""
     core.replays.pop(connection, None)
     core.asked.pop(connection, None)
 
@@ -194,8 +194,8 @@ def _send(
 def _is_refused(core: Core, session: Session, message: Message) -> bool:
     """Return True if a session may not receive a retained message.
 
-    If `check_retain_source` is set, this includes messages that their publisher may no longer
-    publish.
+    If `check_retain_source` is set, a message is also refused if its publisher has lost the right
+    to publish it.
     """
     permissions = core.permissions
     if not permissions.restricted:
