@@ -2,8 +2,8 @@
 
 The event loop calls a method for each event, and then processes the requests in `effects`. A batch
 is a group of changes that are committed together. If `waits_for_commit` returns True, a client
-waits for the current batch. Then the event loop calls `seal`, which ends the batch, and after the
-commit `committed`, which releases the packets that waited for the batch.
+waits for the current batch. Then the event loop calls `seal`, which ends the batch. After the
+commit it calls `committed`, which releases the packets that waited for the batch.
 """
 
 from gateway.broker.core.core import Core
@@ -290,7 +290,7 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return a blob of the records added since the last call. The batch continues."""
+        """Return the records added since the last call, encoded as a blob. The batch continues."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock)
 

@@ -27,9 +27,9 @@ class PageRequest:
 
 
 class HandOver:
-    """A request to load the stored messages of a shared subscription's member whose session ended.
+    """A request to load the stored messages of an ended session that was in a shared subscription.
 
-    Other members of the group get these messages: the deliveries in flight (`started`), and `count`
+    Other members of its group get these messages: the deliveries in flight (`started`), and `count`
     queued messages from queue position `first_position` on.
     """
 

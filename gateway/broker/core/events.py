@@ -65,7 +65,7 @@ class Unsubscribed:
 
 
 class Published:
-    """Event that a message or will was forwarded to its subscribers. At QoS 2: after PUBREL."""
+    """Event that a message or will was forwarded to its subscribers (at QoS 2: after PUBREL)."""
 
     def __init__(
         self, client_id: str, topic: str, payload: bytes, qos: int, retain: bool, is_will: bool

@@ -102,8 +102,9 @@ class Frames:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
         The packet is sent when batch number `leaves_with` is durable, or immediately if this is the
-        last committed batch. NO_ALIAS means that no alias may be used. If the packet overtakes a
-        waiting packet that defines the alias, it contains the topic and defines the alias again.
+        last committed batch. NO_ALIAS means that no alias may be used. If an earlier packet that
+        defines the alias still waits, the new packet may overtake it, and therefore contains the
+        topic and defines the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

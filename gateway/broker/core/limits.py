@@ -179,5 +179,5 @@ class Limits:
         return WhenFull.SLOW if self.when_full_of is None else self.when_full_of(client_id)
 
     def window_of(self) -> int:
-        """Return how many QoS 1 and 2 deliveries to one client may be in flight, at most."""
+        """Return the maximum number of QoS 1 and 2 deliveries in flight to one client."""
         return self.max_inflight if 0 < self.max_inflight < PACKET_ID_MAX else PACKET_ID_MAX

@@ -47,7 +47,7 @@ class LoginRates:
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
     def spent(self, username: str, now: float) -> str:
-        """Return the name of the limit that one more login would exceed, or "" if none.
+        """Return the name of the limit that one more login would exceed, otherwise "".
 
         Nothing is counted, so `username` need not be authenticated.
         """

@@ -1,8 +1,8 @@
 """Sending after commit. A packet waits until the records that it depends on are durable.
 
-`outgoing` bytes may be sent in this turn of the event loop. `withheld` bytes wait for the current
-batch: `seal` attaches them to the batch, and `release` makes them `outgoing` once the batch is
-durable.
+`outgoing` bytes may be sent in this iteration of the event loop. `withheld` bytes wait for the
+current batch: `seal` attaches them to the batch, and `release` makes them `outgoing` once the batch
+is durable.
 """
 
 from typing import Final
@@ -85,7 +85,7 @@ class Output:
             self.push(connection, data)
 
     def leaves_with(self, connection: Connection, is_fact: bool) -> int:
-        """Return the number of the batch for whose commit `send` would make a packet wait.
+        """Return the number of the batch that must be durable before `send` would send a packet.
 
         `is_fact` has the same meaning as in `send`. If the packet would not have to wait, return
         the number of the last committed batch.
@@ -95,7 +95,7 @@ class Output:
         return self.committed_batch
 
     def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
-        """Return the number of the batch for whose commit a QoS 0 packet waits.
+        """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
         If the packet does not wait, return the number of the last committed batch. Return NO_ALIAS
         while CONNACK waits for a commit, because the order of sending is not known yet.

@@ -43,7 +43,7 @@ class Batch:
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return a blob of the records added since the last call. The batch continues.
+        """Return the records added since the last call, encoded as a blob. The batch continues.
 
         All parts of a batch have the batch's number, and their sequence numbers are consecutive. A
         session's client identifier is only in the first part that has a record of the session.
@@ -116,7 +116,7 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count one more record, about `session`, and return the session's number.
+        """Count one more record, which is about `session`, and return the session's number.
 
         This adds the session's client identifier to the blob if the blob does not contain it yet.
         """

@@ -44,7 +44,7 @@ class LostSession:
         return max(0, waiting) + len(self.in_flight)
 
     def place(self, record: Place) -> None:
-        """Process a record that a message entered or left the queue."""
+        """Process a record of a message that entered or left the queue."""
         if record.kind is RecordKind.MESSAGE_QUEUED:
             if self.queued_from < 0:
                 self.queued_from = record.position
@@ -60,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Process a record about the end of a delivery, or of holding a QoS 2 message."""
+        """Process a record that ends a delivery, or that releases or discards a held message."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
