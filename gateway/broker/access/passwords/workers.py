@@ -116,9 +116,9 @@ class PasswordWorkers:
     async def _checked(self, request: bytes, count: int) -> bytes | None:
         """Return a worker's response, or None if the worker failed.
 
-        A low-priority worker is tried first. If it gets too little CPU time, a worker with normal
-        priority repeats the check. `count` is the number of hashes in the request. Raises OSError
-        if no process can be started.
+        Low-priority workers are used first. If one gets too little CPU time, a worker with normal
+        priority repeats the check. Such workers then do all checks for a while. `count` is the
+        number of hashes in the request. Raises OSError if no process can be started.
         """
         loop = asyncio.get_running_loop()
         try:

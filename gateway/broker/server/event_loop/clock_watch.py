@@ -25,8 +25,7 @@ class ClockWatch:
         """Check the wall clock for steps and changes of quality. Called once a second.
 
         Args:
-            idle_seconds: seconds since a batch of records was committed, which records the time
-                too.
+            idle_seconds: seconds since the last batch of records, which also records the time.
         """
         quality = self._wall_clock.look()
         step_ms = self._wall_clock.step_ms()
