@@ -5,7 +5,6 @@ path) have the same form, ``application/problem+json``. ``error_handlers`` decid
 details and who gets a page.
 """
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -42,8 +41,8 @@ _MEND_OF_CODE: Final = {
     "invalid": "Correct the value and send it again. Nothing was changed.",
     "conflict": "Look at what there is now, and try again.",
     "of_the_gateway": "Use the page of the gateway itself.",
-    "denied": "Allow it in `[access] rules_file`, for the user or for `listener @page`: "
-    "`oncegate acl test` shows the rule that decides.",
+    "denied": "Add it to the file of `[access] rules_file`, above the rule that denies it, and "
+    "reload the configuration. `oncegate acl test` shows the rule that decides.",
     "refused": "Nothing was published. The overview and the log show which limit is reached.",
     "wrong_password": "Enter the password with which you log in.",
     "read_only": "Use `oncegate passwd` or `oncegate api-token` on the gateway. To change users or "
@@ -101,11 +100,6 @@ ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
     400: {"description": "The address is longer than 65,535 bytes.", "content": {"text/plain": {}}}
 }
 """OpenAPI description of the HTTP parser's status 400, for routes that accept a client id."""
-
-
-def message_of(fault: Mapping[str, Any]) -> str:
-    """Return Pydantic's error message, without the prefix that it adds to our own messages."""
-    return str(fault["msg"]).removeprefix("Value error, ")
 
 
 def status_of(refusal: Refused) -> int:

@@ -155,9 +155,10 @@ def _number(value: float, step: float) -> str:
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:
         return f"{rounded:.6g}"
-    if rounded.is_integer():
+    if decimals == 0:
         return f"{rounded:,.0f}"
-    return f"{rounded:.{decimals}f}".rstrip("0")  # without commas, as in `value_of`
+    # Without commas, as in `value_of`, on all labels of the axis.
+    return f"{rounded:.{decimals}f}".rstrip("0").removesuffix(".")
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:

@@ -110,3 +110,15 @@ class Restarted(Reported):
 
     requested: bool
     """True: systemd carries it out now, and this page is away meanwhile."""
+
+
+class BackupDownload(Given):
+    """A backup that is about to be sent to an administrator."""
+
+    data: bool
+    """True if the backup contains the gateway's data, not only its configuration."""
+    bytes: Count
+
+
+class Recorded(Reported):
+    recorded: bool

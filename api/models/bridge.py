@@ -1,6 +1,6 @@
 """The bridge's report: its MQTT connection, its outbox, its ports and their devices."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -156,7 +156,26 @@ class Port(FromSensors):
     devices: list[Device] = Field([])
 
 
+class Discovery(Reported):
+    """Descriptions of the devices for Home Assistant."""
+
+    prefix: str
+    """First levels of the topics of descriptions: `home_assistant_prefix`."""
+    gateway: str
+    """Identifier of the gateway in the descriptions."""
+    connected: bool
+    """True while the bridge's connection for descriptions is open."""
+    fault: str | None = None
+    """A sentence about why that connection is not open."""
+    status: Literal["online", "offline"] | None = None
+    """Latest status that Home Assistant published; null if none since the bridge started."""
+    status_ms: Milliseconds | None = None
+    """Time at which the bridge received the status."""
+
+
 class BridgeStatus(Reported):
     mqtt: BridgeMqtt
     outbox: Outbox
+    home_assistant: Discovery | None = None
+    """Null if the bridge does not describe devices."""
     ports: list[Port]

@@ -62,6 +62,8 @@ class RecentCount(Reported):
     topic: str | None
     """The latest topic or filter that was affected."""
     count: Count
+    rule: str | None = None
+    """Access rule that would allow a denied PUBLISH or SUBSCRIBE."""
 
 
 class SharedClientId(Reported):

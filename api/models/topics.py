@@ -75,6 +75,10 @@ class Published(Reported):
     published: bool
     matched: bool
     """True if a client is subscribed to the topic."""
+    receivers: Count
+    """Subscribed clients that may read the topic. A shared subscription counts once."""
+    denied: Count
+    """Subscribed clients that the access rules forbid to read the topic."""
 
 
 class Cleared(Reported):

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from api import limits
+from api.mistakes import TOKEN_NAME
 from api.models.actions import Given
 from api.models.values import Count, Reported
 
@@ -77,9 +78,7 @@ class UserRemoved(Reported):
 class AddToken(Given):
     name: Annotated[
         str,
-        Field(
-            min_length=1, max_length=limits.TOKEN_NAME_CHARACTERS_MAX, pattern=r"^[A-Za-z0-9._-]+$"
-        ),
+        Field(min_length=1, max_length=limits.TOKEN_NAME_CHARACTERS_MAX, pattern=TOKEN_NAME),
     ]
     """The program's name."""
     token_role: Literal["viewer", "operator", "administrator"] = "viewer"  # noqa: S105

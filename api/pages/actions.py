@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from api import limits
 from api.forms import FormRefused, form_of, is_same_secret
 from api.login.admission import ADMINISTRATORS, OPERATORS, VIEWERS
+from api.mistakes import LABELS, sentence_of
 from api.models.actions import (
     Banned,
     Kick,
@@ -29,7 +30,7 @@ from api.models.actions import (
 from api.models.topics import Cleared, ClearRetained, Published, PublishMessage
 from api.pages.page import rendered
 from api.problems import mend_of, status_of
-from api.rest.actions import caller_of, carried_out, fault_of
+from api.rest.actions import caller_of, carried_out
 from api.rest.status import observer_of
 from api.status.consequences import consequences_of
 from api.status.control_socket import BrokerProblem
@@ -182,7 +183,7 @@ def shown_of(failure: Exception) -> tuple[str, int]:
     """
     match failure:
         case ValidationError():
-            return fault_of(failure), 422
+            return f"{sentence_of(failure, LABELS)}.", 422
         case FormRefused():
             return str(failure), failure.status_code
         case BrokerProblem():

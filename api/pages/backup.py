@@ -12,12 +12,12 @@ from fastapi.responses import HTMLResponse, Response
 from api.forms import FormRefused, form_of
 from api.login.accounts import TooManyLogins
 from api.login.admission import ADMINISTRATORS, gate_of, host_of
-from api.pages.actions import refuse_stale
+from api.models.actions import BackupDownload, Recorded
+from api.pages.actions import FORM_FAILURES, refuse_stale, shown_of
 from api.pages.page import rendered
-from api.rest.actions import caller_of
+from api.rest.actions import caller_of, carried_out
 from api.rest.status import observer_of
 from api.status.backup import BackupCommand, BackupFailed
-from api.status.control_socket import BrokerProblem
 
 logger = logging.getLogger(__name__)
 
@@ -62,11 +62,11 @@ async def do_backup(request: Request) -> Response:
             raise FormRefused(_ANOTHER, 503)
         async with turn:
             content = await command.run()
-    except (FormRefused, BrokerProblem) as failure:
-        text = str(failure)
-        if isinstance(failure, BrokerProblem):
-            text = f"{failure.reason} {failure.mend}"
-        return _form(request, text, failure.status_code)
+        # No backup leaves the gateway without an event of the session log.
+        given = BackupDownload(data=command.has_data, bytes=len(content))
+        await carried_out(request, "backup_downloaded", given, Recorded)
+    except FORM_FAILURES as failure:
+        return _form(request, *shown_of(failure))
     except BackupFailed as failure:
         return _form(request, str(failure), 500)
     logger.warning("%a downloaded a backup from %s", caller_of(request).name, host_of(request))

@@ -1,5 +1,6 @@
 """The pages about sensors: the list, and one sensor with curves of an hour, a day or a month."""
 
+import contextlib
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -19,10 +20,12 @@ from api.history.readings import name_of
 from api.history.rings import DAY, HOUR, MONTH, Ring
 from api.login.admission import VIEWERS
 from api.models.bridge import Device
+from api.models.home_assistant import InHomeAssistant
 from api.pages.page import down_page, rendered
 from api.rest.history import history_of
 from api.rest.status import observer_of
 from api.status.control_socket import BrokerProblem
+from api.status.home_assistant import in_home_assistant
 from api.wording import quantity_name_of
 
 sensors_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -68,8 +71,12 @@ async def sensor(
     found = None if bridge is None else found_device(bridge, device)
     shown: list[ShownQuantity] = []
     now_ms = overview.broker.time_ms
-    if found is not None:
+    home_assistant: InHomeAssistant | None = None
+    if bridge is not None and found is not None:
         shown = await _shown_of(found[1], history, RINGS_BY_SPAN[span], now_ms=now_ms)
+        # The page has the readings even if the broker does not answer a moment later.
+        with contextlib.suppress(BrokerProblem):
+            home_assistant = await in_home_assistant(observer, bridge, device)
     return rendered(
         request,
         "sensor.html",
@@ -87,6 +94,7 @@ async def sensor(
         csv_series=csv_series_of(shown),
         topic=None if found is None else topic_filter_of(*found),
         history_problem=history.problem,
+        home_assistant=home_assistant,
     )
 
 

@@ -46,6 +46,7 @@ async def topics(
         overview=overview,
         broker=overview.broker,
         now_ms=overview.broker.time_ms,
+        denied=[each for each in overview.broker.denied_last_hour if each.rule is not None],
         tree=tree_of(page.topics, below=below),
         next=page.next,
         problem=problem,

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from api.forms import FormRefused, body_of, is_same_secret, refuse_foreign
 from api.login.admission import ADMINISTRATORS, OPERATORS, VIEWERS, Admission, Caller, host_of
+from api.mistakes import sentence_of
 from api.models.actions import (
     Banned,
     BanPage,
@@ -24,7 +25,7 @@ from api.models.actions import (
     Restart,
     Restarted,
 )
-from api.problems import described, message_of
+from api.problems import described
 from api.rest.operator import Operator
 from api.rest.status import observer_of
 
@@ -105,14 +106,7 @@ async def given_in(request: Request, model: type[_Given]) -> _Given:
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        raise FormRefused(fault_of(error), 422) from None
-
-
-def fault_of(error: ValidationError) -> str:
-    """Return a sentence about the first validation error: the field, and what is wrong with it."""
-    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part)[:64] for part in fault["loc"])
-    return f"{place or 'The body'}: {message_of(fault)}."
+        raise FormRefused(f"{sentence_of(error)}.", 422) from None
 
 
 @actions.get(

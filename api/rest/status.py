@@ -17,12 +17,14 @@ from api import limits
 from api.login.admission import EVERYONE, VIEWERS
 from api.models.broker import BrokerStatus
 from api.models.configuration import ShownConfiguration
+from api.models.home_assistant import InHomeAssistant
 from api.models.reports import SerialReport, UplinkReport, UploadReport
 from api.models.session_filters import Search, Sort, State
 from api.models.sessions import SessionDetail, SessionPage
 from api.problems import ADDRESS_TOO_LONG, SESSIONS_REFUSED, described
 from api.rest.query_parameters import refuse_unknown
 from api.status.card import CardReader, CardReport
+from api.status.home_assistant import in_home_assistant
 from api.status.observer import Observer
 
 _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
@@ -175,6 +177,29 @@ async def session(
 async def serial(request: Request) -> SerialReport:
     """Return the bridge's latest report and its age."""
     return (await observer_of(request).overview()).serial
+
+
+@rest.get(
+    "/serial/home-assistant",
+    responses=described(404, 502, 503),
+    summary="One device's state in Home Assistant",
+)
+async def home_assistant(
+    request: Request,
+    device: Annotated[
+        str, Query(max_length=limits.SERIES_NAME_CHARACTERS_MAX, description="The device's name.")
+    ],
+) -> InHomeAssistant:
+    """Return whether Home Assistant can show a device, and the fix if it cannot.
+
+    The description and the availability are the messages that the broker retains at present.
+    """
+    observer = observer_of(request)
+    bridge = (await observer.overview()).serial.status
+    devices = () if bridge is None else (each for port in bridge.ports for each in port.devices)
+    if bridge is None or all(each.device != device for each in devices):
+        raise HTTPException(404, "The bridge reports no device of this name.")
+    return await in_home_assistant(observer, bridge, device)
 
 
 @rest.get("/upload", responses=described(502, 503), summary="The session log's upload")

@@ -17,12 +17,15 @@ from starlette.responses import HTMLResponse, Response
 from api import limits
 from api.forms import FormRefused
 from api.login.admission import PROGRAMS, NotAllowed, NotLoggedIn, ReadOnly, login_url_for
+from api.mistakes import sentence_of_fault
 from api.pages.page import html_of
-from api.problems import mend_of, message_of, problem_response, retry_headers_of, status_of
+from api.problems import mend_of, problem_response, retry_headers_of, status_of
 from api.status.control_socket import BrokerProblem
 from gateway.process.control.messages import Refused
 
 _SEE_DOCS: Final = "See /docs."
+_MEND_OF_BODY: Final = "Correct the field and send it again. /docs has the fields of each request."
+_MEND_OF_ORIGIN: Final = "Send it from a page of this gateway, or as JSON with a token; see /docs."
 
 
 def wants_page(path: str, headers: Headers) -> bool:
@@ -78,7 +81,7 @@ def install_problem_handlers(app: FastAPI) -> None:
             request,
             error.status_code,
             str(error),
-            mend="Send it from a page of this gateway, or as JSON with a token; see /docs.",
+            mend=_MEND_OF_BODY if error.status_code == 422 else _MEND_OF_ORIGIN,
             headers={"Connection": "close"},  # do not wait for the rest of the body
         )
 
@@ -88,9 +91,8 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def bad_parameter(request: Request, error: RequestValidationError) -> Response:
-        fault = error.errors()[0]
-        place = ".".join(str(part) for part in fault["loc"])
-        return _response(request, 422, f"{place}: {message_of(fault)}", mend=_SEE_DOCS)
+        sentence = sentence_of_fault(error.errors()[0], {})
+        return _response(request, 422, f"{sentence}.", mend=_SEE_DOCS)
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> Response:

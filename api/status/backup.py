@@ -32,6 +32,11 @@ class BackupCommand:
     """Files and folders that the command reads."""
 
     @property
+    def has_data(self) -> bool:
+        """True if the backup contains the gateway's data, not only its configuration."""
+        return "--data" in self.arguments
+
+    @property
     def is_possible(self) -> bool:
         """True if this process may read all files that the command reads."""
         return all(os.access(path, os.R_OK) for path in self.reads)

@@ -10,25 +10,26 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
 from api import limits
+from api.mistakes import sentence_of
 from api.models.actions import BanPage
 from api.models.bridge import BridgeStatus
 from api.models.broker import BrokerStatus
 from api.models.configuration import ShownConfiguration
 from api.models.events import EventPage
+from api.models.home_assistant import TopicStates
 from api.models.reports import KeptReport, Report, Reports, SerialReport, UplinkReport, UploadReport
 from api.models.sessions import SessionDetail, SessionPage
 from api.models.topics import TopicPage
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
 from api.models.values import Reported
-from api.problems import message_of
 from api.status.control_socket import BrokerProblem, ControlSocket
 
 _Answer = TypeVar("_Answer")
@@ -124,6 +125,15 @@ class Observer:
             Refused: the broker refused the request.
         """
         return await self._page_of("topics", wanted, TopicPage)
+
+    async def topic_states(self, topics: Sequence[str]) -> TopicStates:
+        """Return the retained payloads and the receivers of at most eight topics.
+
+        Raises:
+            BrokerProblem: the broker gave no usable response.
+            Refused: the broker refused the request.
+        """
+        return await self._page_of("topic_states", {"topics": [*topics]}, TopicStates)
 
     async def configuration(self) -> ShownConfiguration:
         """Return the configuration that the broker uses at present."""
@@ -250,6 +260,4 @@ def _understood(
 
 
 def _first_fault_of(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = ".".join(str(part) for part in fault["loc"])[: limits.SHOWN_CHARACTERS_MAX]
-    return f"{place or 'the whole'}: {message_of(fault)}"
+    return sentence_of(error)[: limits.SENTENCE_CHARACTERS_MAX]

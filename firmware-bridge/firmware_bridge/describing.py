@@ -5,17 +5,12 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from firmware_bridge.mqtt.announcer import Announcer
-from firmware_bridge.mqtt.discovery import (
-    STATUS,
-    DescribedPort,
-    config_of,
-    config_of_gateway,
-    topic_for,
-)
+from firmware_bridge.mqtt.discovery import DescribedPort, config_of, config_of_gateway
 from firmware_bridge.mqtt.discovery_file import FILE_NAME
 from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
+from gateway.process.control.discovery_topics import STATUS, topic_for
 
 _METERS = ("dsmr", "d0", "sml", "teleinfo", "dlms", "mbus")
 _MODELS = {

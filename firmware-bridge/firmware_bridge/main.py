@@ -109,11 +109,11 @@ async def _serve(
             return {
                 "mqtt": publisher.status(),
                 "outbox": outbox.status(),
+                "home_assistant": _home_assistant_of(settings, announcer),
                 "ports": [port.status() for port in ports],
             }
 
-        committing = tasks.create_task(outbox.run())
-        publishing = tasks.create_task(publisher.run())
+        committing, publishing = (tasks.create_task(each.run()) for each in (outbox, publisher))
         await ports.replace(settings.ports)
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         others: list[Run] = [announcer.run, *(each.run for each in _commanders(settings, commands))]
@@ -130,6 +130,19 @@ async def _serve(
         outbox.stop()
         await committing
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
+
+
+def _home_assistant_of(
+    settings: BridgeSettings, announcer: Announcer[PortSettings]
+) -> dict[str, object] | None:
+    """Return the state of the descriptions for Home Assistant, or None without a prefix."""
+    if settings.home_assistant_prefix is None:
+        return None
+    return {
+        "prefix": settings.home_assistant_prefix,
+        "gateway": settings.gateway_id,
+        **announcer.status(),
+    }
 
 
 def _port_maker(

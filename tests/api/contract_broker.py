@@ -32,8 +32,10 @@ class ContractBroker(ControlServer):
         super().__init__(path)
         self.status = recorded.status()
         self.reports = recorded.reports()
+        self.reports["bridge"]["status"]["home_assistant"] = recorded_topics.discovery()
         self.sessions = recorded.sessions()
         self.topics = recorded_topics.topics()
+        self.topic_states = recorded_topics.topic_states()
         self.users: dict[str, tuple[str, str]] = {}
         """Password of each user, and the password's version."""
         self.groups: dict[str, list[str]] = {}
@@ -71,15 +73,29 @@ class ContractBroker(ControlServer):
                     "configuration": CONFIGURATION,
                 }
                 return result(answers[command])
+            case {"command": "topic_states", "topics": topics}:
+                nothing = recorded_topics.topic_state(None, clients=())
+                states = [
+                    {"topic": each, **self.topic_states.get(each, nothing)} for each in topics
+                ]
+                return result({"topics": states})
             case {"command": "sessions"}:
                 return result(self._page(request))
             case {"command": "session", "client_id": client_id}:
-                if any(session["client_id"] == client_id for session in self.sessions):
-                    return result(recorded.session_detail(client_id))
-                return refusal("not_found", f"no session for client id {client_id!r}")
+                return self._session_of(client_id)
             case {"command": "authenticate" | "user" | "alarms" as command}:
                 return result({"alarms": self._take}.get(command, self._about_user)(request))
         return refusal("unknown_command", f"unknown command {request!r}")
+
+    def _session_of(self, client_id: str) -> bytes:
+        if any(session["client_id"] == client_id for session in self.sessions):
+            return result(recorded.session_detail(client_id))
+        return refusal("not_found", f"no session for client id {client_id!r}")
+
+    def _states_of(self, topics: list[str]) -> dict[str, Any]:
+        nothing = recorded_topics.topic_state(None, clients=())
+        states = [{"topic": each, **self.topic_states.get(each, nothing)} for each in topics]
+        return {"topics": states}
 
     def _take(self, request: dict[str, Any]) -> dict[str, Any]:
         self.alarms = request["alarms"]

@@ -52,6 +52,7 @@ WITHOUT_TESTS = {
     "api/models/events.py",
     "api/models/configuration.py",
     "api/models/history.py",
+    "api/models/home_assistant.py",
     "api/models/reports.py",
     "api/models/sensors.py",
     "api/models/sessions.py",

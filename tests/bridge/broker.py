@@ -92,6 +92,9 @@ class Subscriber:
     def close(self) -> None:
         disconnect(self._client)
 
+    def publish(self, topic: str, payload: str) -> None:
+        self._client.publish(topic, payload)
+
     def wait_for(self, count: int, seconds: float = DEADLINE_SECONDS) -> None:
         with self._more:
             arrived = self._more.wait_for(lambda: len(self.messages) >= count, seconds)

@@ -30,7 +30,7 @@ def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterat
         yield Condition(
             "clock_unsynchronised", "clock", Level.ATTENTION,
             "The gateway's clock is not synchronised: times shown here and stored with readings "
-            "may be wrong, and the rows say so.",
+            "may be wrong. Readings are marked as such.",
             "Connect the gateway to a time server (NTP).",
         )  # fmt: skip
     for warning in broker.warnings:

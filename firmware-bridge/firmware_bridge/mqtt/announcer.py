@@ -19,7 +19,7 @@ from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
 from gmqtt.mqtt.handler import MQTTConnectError  # type: ignore[import-untyped]
 from gmqtt.storage import PersistentStorage  # type: ignore[import-untyped]
 
-from firmware_bridge.mqtt.discovery import ONLINE
+from firmware_bridge.mqtt.discovery import OFFLINE, ONLINE
 from firmware_bridge.mqtt.discovery_file import TOPICS_MAX, contents_of, load, write
 from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.readings.seen import Seen, SeenDevice
@@ -93,6 +93,18 @@ class Announcer(Generic[Port]):
         self._is_asked_again = False
         self._again_at_seconds = -math.inf
         self._fault: str | None = None
+        self._is_connected = False
+        self._home_assistant: tuple[str, int] | None = None  # The status, and when in Unix ms.
+
+    def status(self) -> dict[str, object]:
+        """Return the state of the connection, and the latest status of Home Assistant."""
+        status, status_ms = self._home_assistant or (None, None)
+        return {
+            "connected": self._is_connected,
+            "fault": None if self._is_connected else self._fault,
+            "status": status,
+            "status_ms": status_ms,
+        }
 
     def ports_changed(self, ports: Sequence[Port]) -> None:
         """Describe devices on `ports` from now on, and remove the descriptions of other devices."""
@@ -136,7 +148,7 @@ class Announcer(Generic[Port]):
             to = self._settings
             await connect(client, lost, **target_of(to.host, to.port, to.tls, MQTTv311))
             backoff.reset()
-            self._fault = None
+            self._fault, self._is_connected = None, True
             if self._status_topic is not None:
                 subscription = Subscription(self._status_topic, 0, False, False, 0)
                 client.send_packet(encode(Subscribe(_SUBSCRIBE_ID, [subscription]), _VERSION))
@@ -144,6 +156,7 @@ class Announcer(Generic[Port]):
         except (OSError, MQTTConnectError, TimeoutError) as error:
             return sentence_of(error, mend="[bridge] username and password_file")
         finally:
+            self._is_connected = False
             await close(client)
         return None if self.is_done else "the connection was lost"
 
@@ -223,8 +236,9 @@ class Announcer(Generic[Port]):
     def _receive(self, _: Any, topic: str, payload: bytes, qos: int, properties: Any) -> int:
         # Home Assistant subscribes before it publishes its status, so descriptions that are being
         # sent now still reach it.
-        if topic == self._status_topic and payload == ONLINE:
-            self._is_asked_again = True
+        if topic == self._status_topic and payload in (ONLINE, OFFLINE):
+            self._home_assistant = (payload.decode(), int(time.time() * 1000))
+            self._is_asked_again = self._is_asked_again or payload == ONLINE
         return 0
 
     def _log(self, fault: str) -> None:

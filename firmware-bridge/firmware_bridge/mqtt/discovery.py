@@ -4,9 +4,7 @@ This module does no input or output. The JSON keys are Home Assistant's abbrevia
 so on), because meters have many values.
 """
 
-import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -23,13 +21,11 @@ from firmware_bridge.readings.seen import SeenDevice, SeenValue
 from gateway.process.declarations.readings import Readings
 
 ORIGIN: Final = "Oncegate"
-STATUS: Final = "status"
 ONLINE: Final = b"online"
+OFFLINE: Final = b"offline"
 STATE_CHARACTERS_MAX: Final = 255
 """Maximum length of a state. Home Assistant rejects longer states and logs two warnings for each.
 """
-_PLAIN = re.compile(r"[A-Za-z0-9_]+")
-_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 _VALUE: Final = "{value}"
 _FIELD_OF: Final = {"number": "v", "truth": "vb", "text": "vs"}
 
@@ -49,19 +45,6 @@ class DescribedPort:
     is_meter: bool = False
     watches_devices: bool = False
     model: str | None = None
-
-
-def topic_for(prefix: str, gateway: str, device: str) -> str:
-    """Return the topic of a device's description, which is unique for each gateway and device.
-
-    Home Assistant allows letters, digits, "_" and "-" in the topic. A name with another character,
-    or with the "-" that separates gateway and device, gets a digest as a suffix.
-    """
-    object_id = f"{gateway}-{device}"
-    if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):
-        digest = hashlib.sha256(f"{gateway}/{device}".encode()).hexdigest()
-        object_id = f"{_NOT_ALLOWED.sub('_', object_id)}-{digest[:8]}"
-    return f"{prefix}/device/{object_id}/config"
 
 
 def config_of(

@@ -13,6 +13,7 @@ import pytest
 from api.status.backup import BackupCommand
 from gateway.tools.backup.archive import ArchiveReader
 from tests.api.acting import site
+from tests.api.conftest import DEADLINE_SECONDS
 from tests.api.logging_in import PASSWORD, token_in
 from tests.api.pages.test_actions import sent
 
@@ -47,6 +48,11 @@ async def test_an_administrator_downloads_what_the_command_writes(tmp_path: Path
         reader = ArchiveReader(io.BytesIO(answer.content))
         names = [member.name for member, chunks in reader.members() if [*chunks]]
         assert names == ["configuration/page.toml", "configuration/passwords", "data/gateway-id"]
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while "backup downloaded" not in (await browser.get("/log?kind=operators")).text:  # noqa: ASYNC110
+                await asyncio.sleep(0.3)
+        log = (await browser.get("/log?kind=operators")).text
+        assert f"&#39;bytes&#39;={len(answer.content)}, &#39;data&#39;=False: done" in log
 
 
 async def test_a_download_needs_the_own_password_of_a_person(tmp_path: Path) -> None:
@@ -88,3 +94,12 @@ async def test_one_backup_is_made_at_a_time_and_a_failure_is_shown(tmp_path: Pat
         assert sorted([first.status_code, second.status_code]) == [500, 503]
         assert "o disk" in first.text + second.text
         assert "Another backup is being made" in first.text + second.text
+
+
+async def test_a_backup_that_is_not_recorded_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with site(tmp_path, command_in(tmp_path)) as at, at.browser("carl") as browser:
+        monkeypatch.delitem(at.broker.running.control._commands, "backup_downloaded")
+        answer = await sent(browser, PATH, own_password=PASSWORD)
+        assert (answer.status_code, answer.headers["content-type"][:9]) == (502, "text/html")

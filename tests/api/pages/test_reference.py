@@ -33,6 +33,7 @@ ACTIONS = {
 }
 NEEDS_A_NAME = {"/api/v1/session", "/api/v1/sessions/{client_id}", "/api/v1/history"} | {
     "/api/v1/serial/frames",
+    "/api/v1/serial/home-assistant",
     "/api/v1/serial/progress",
     "/api/v1/serial/sensor",
 }
@@ -51,6 +52,7 @@ PATHS = ACTIONS | {
     "/api/v1/session",
     "/api/v1/sessions/{client_id}",
     "/api/v1/serial",
+    "/api/v1/serial/home-assistant",
     "/api/v1/serial/ports",
     "/api/v1/serial/frames",
     "/api/v1/serial/progress",

@@ -5,6 +5,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from api import limits
 from tests.api import recorded
 from tests.api.contract_broker import ContractBroker
 from tests.api.page_reader import HOSTILE, Reader, read
@@ -107,3 +108,22 @@ async def test_without_the_broker_each_page_reports_it(
 ) -> None:
     for path in ("/sensors", DEVICE, "/system", "/clients"):
         assert "The gateway is down" in (await read(client, path, status_code=503)).words
+
+
+async def test_a_device_shows_its_state_in_home_assistant(
+    client: httpx.AsyncClient, broker: ContractBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "ANSWER_REUSE_SECONDS", 0.0)
+    words = (await read(client, DEVICE)).words
+    for shown in (
+        "Home Assistant can show this device.",
+        "online, 1 h 0 min ago",
+        "Described quantities (1)",
+        "°C",
+        "measurement",
+        "sensors/board-0000002a/temperature",
+        "gateway/gw-5f3a91c2/availability/greenhouse",
+    ):
+        assert shown in words.replace("\N{NO-BREAK SPACE}", " "), (shown, words)
+    broker.reports["bridge"]["status"]["home_assistant"] = None
+    assert "discovery is off" in (await read(client, DEVICE)).words

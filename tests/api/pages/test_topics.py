@@ -9,6 +9,7 @@ from tests.api.acting import site
 from tests.api.contract_broker import ContractBroker
 from tests.api.page_reader import HOSTILE, read
 from tests.api.pages.test_actions import sent
+from tests.peers.mqtt_bytes import Kind, packet, string
 
 
 async def test_topics_are_a_tree_with_retained_and_latest_messages(
@@ -54,7 +55,10 @@ async def test_an_operator_publishes_and_clears_with_forms_and_a_viewer_sees_no_
             qos="2",
             retain="yes",
         )
-        assert "No client is subscribed" in done.text
+        assert "The message is retained, so later subscribers do." in done.text
+        unheard = await sent(browser, "/actions/publish", topic="house/other", payload="1")
+        assert "so the message was dropped" in unheard.text
+        assert "mosquitto_sub -t '<bdi>house/other</bdi>'" in unheard.text
         shown = (await browser.get("/topics")).text
         assert "line 1" in shown
         assert "/actions/clear-retained?topic=house/lamp" in shown
@@ -75,3 +79,30 @@ async def test_an_operator_publishes_and_clears_with_forms_and_a_viewer_sees_no_
         assert refused.status_code == 400
         assert "wildcard" in refused.text
         assert (await viewer.get("/actions/publish")).status_code == 403
+
+
+async def test_what_access_rules_deny_is_shown_with_the_rule_to_add(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    plc = {"client_id": "plc", "username": "line 1", "topic": "plant/x", "count": 3}
+    broker.status["denied_last_hour"] = [
+        plc | {"reason": "publish_not_authorized", "rule": 'allow user "line 1" publish plant/x'},
+        plc | {"reason": "receive_not_authorized", "rule": None},
+    ]
+    words = (await read(client, "/topics")).words
+    assert "Denied by access rules in the last hour (1)" in words
+    assert 'plc may not publish to plant/x (3 times). To allow it: allow user "line 1" ' in words
+
+
+async def test_a_subscriber_that_may_not_read_is_named_with_the_rule(tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.write_text(
+        "deny anyone receive shut\nallow user ben publish #\nallow anyone subscribe #\n"
+    )
+    async with site(tmp_path, access__rules_file=rules) as at, at.browser("ben") as browser:
+        reader = await at.broker.client(at.port, "reader")
+        reader.send(packet(Kind.SUBSCRIBE, 2, b"\0\1\0" + string("shut") + b"\1"))
+        await reader.packet()
+        done = await sent(browser, "/actions/publish", topic="shut", payload="1")
+        assert "1 subscribed client may not read it" in done.text
+        assert "allow user NAME subscribe <bdi>shut</bdi>" in done.text

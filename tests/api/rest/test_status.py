@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import httpx
 
-from tests.api import recorded
+from tests.api import recorded, recorded_topics
 from tests.api.contract_broker import ContractBroker
 
 HOSTILE_IDS = (
@@ -42,7 +42,7 @@ async def test_the_serial_report_has_every_port_device_and_quantity_unrounded(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     reported = (await client.get("/api/v1/serial")).json()
-    expected = recorded.bridge_status()
+    expected = recorded.bridge_status() | {"home_assistant": recorded_topics.discovery()}
     for port in expected["ports"]:
         port["unreadable"] = []
         for device in port["devices"]:
@@ -197,3 +197,13 @@ async def test_only_commands_that_ask_are_ever_sent(
         "session",
         "events",
     }
+
+
+async def test_a_device_s_state_in_home_assistant_is_returned(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    answer = await client.get("/api/v1/serial/home-assistant", params={"device": "board-0000002a"})
+    assert answer.json()["verdict"] == "available"
+    assert answer.json()["entities"][0]["state_class"] == "measurement"
+    answer = await client.get("/api/v1/serial/home-assistant", params={"device": "none"})
+    assert answer.status_code == 404

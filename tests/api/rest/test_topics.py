@@ -12,7 +12,8 @@ async def test_programs_publish_list_page_by_page_and_clear(tmp_path: Path) -> N
         for number in range(5):
             lamp = {"topic": f"lamp/{number}", "payload": "°", "retain": True}
             done = await program.post(f"{URL}/publish", json=lamp)
-            assert done.json() == {"published": True, "matched": False}, done.text
+            unheard = {"matched": False, "receivers": 0, "denied": 0}
+            assert done.json() == {"published": True, **unheard}, done.text
         found: list[str] = []
         after: str | None = ""
         while after is not None:
@@ -54,3 +55,4 @@ async def test_rules_that_deny_it_are_named_with_the_fix(tmp_path: Path) -> None
         denied = await browser.post(f"{URL}/publish", json={"topic": "other"})
         assert denied.status_code == 403
         assert "rules_file" in denied.json()["mend"]
+        assert "`allow user ben publish other`" in denied.json()["detail"]

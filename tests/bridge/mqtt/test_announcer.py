@@ -112,3 +112,20 @@ async def test_a_flood_of_starts_has_all_sent_again_once(
         await asyncio.sleep(0.3)  # Six checks, in each of which a description could be repeated.
         await subscriber.settled()
     assert [topic for topic, _ in subscriber.messages].count(*one) == 2
+
+
+async def test_the_status_of_home_assistant_is_noted(
+    mosquitto: Mosquitto, subscriber: Subscriber, tmp_path: Path
+) -> None:
+    announcer = announcer_of(mosquitto.port, tmp_path / "file", CONFIGS)
+    nothing = {"connected": False, "fault": None, "status": None, "status_ms": None}
+    assert announcer.status() == nothing
+    async with running(announcer), asyncio.timeout(DEADLINE_SECONDS):
+        while not announcer.status()["connected"]:  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.01)
+        while announcer.status()["status"] != "offline":  # Repeated until it is subscribed.
+            for payload in ("online", "offline", "unknown"):
+                subscriber.publish("sensors/status", payload)
+            await asyncio.sleep(0.05)
+        assert isinstance(announcer.status()["status_ms"], int)
+    assert announcer.status()["connected"] is False

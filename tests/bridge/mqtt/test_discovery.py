@@ -2,11 +2,10 @@
 values."""
 
 import json
-import re
 from typing import Any
 
 import pytest
-from firmware_bridge.mqtt.discovery import DescribedPort, config_of, config_of_gateway, topic_for
+from firmware_bridge.mqtt.discovery import DescribedPort, config_of, config_of_gateway
 from firmware_bridge.mqtt.problem import problem_payload
 from firmware_bridge.readings.measurement import Measurement, Quantities
 from firmware_bridge.readings.numbering import Numbering
@@ -139,17 +138,6 @@ def test_a_device_of_which_nothing_can_be_shown_is_not_described() -> None:
     assert config_of("c", "gps", device, port, availability_topic=None, version="1") is None
 
 
-def test_topics_are_home_assistant_s_and_one_for_each_device() -> None:
-    pairs = [("a", "b"), ("a-b", "c"), ("a", "b-c"), ("a", "b.c"), ("a", "b_c"), ("a", "b:c")]
-    topics = [topic_for("homeassistant", *pair) for pair in pairs]
-    assert len({*topics}) == len(pairs)
-    assert topics[0] == "homeassistant/device/a-b/config"
-    for topic in topics:
-        found = re.fullmatch(schema.DISCOVERY_TOPIC, topic.removeprefix("homeassistant/"))
-        assert found is not None
-        assert (found["component"], found["node_id"]) == ("device", None)
-
-
 def test_a_value_that_is_gone_has_its_platform_alone_and_a_device_of_such_values_nothing() -> None:
     port = DescribedPort("roof", Readings(), {})
     values = {
@@ -223,4 +211,3 @@ def test_the_gateway_is_a_device_with_a_problem_sensor_and_its_page() -> None:
     assert problem["ent_cat"] in schema.ENTITY_CATEGORIES
     assert state_of(problem, problem_payload(["a port is not open"])) == problem["pl_on"]
     assert state_of(problem, problem_payload([])) == problem["pl_off"]
-    assert topic_for("h", "gw", "1") != topic_for("h", "gw-1", "") != topic_for("h", "gw", "")

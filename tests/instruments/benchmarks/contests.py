@@ -112,6 +112,18 @@ RULED: Final = (
     Contest("QoS 1, 10 to 10, window 100", ("--qos", "1", *_TEN_TO_TEN), RULED_RATIO_LEAST),
 )
 
+RECORDED_RATIO_LEAST: Final = 0.98
+"""The least speed while the page records the history, as a fraction of that without a page."""
+
+RECORDED: Final = (
+    Contest("QoS 0, 1 publisher, 1 subscriber", ("--qos", "0"), RECORDED_RATIO_LEAST),
+    Contest(
+        "QoS 2, 10 to 10, window 100, persistent sessions, all fsynced, session log",
+        ("--qos", "2", *_TEN_TO_TEN, "--persistent", "--topic", LOGGED_TOPIC),
+        RECORDED_RATIO_LEAST,
+    ),
+)
+
 FSYNCS_A_MESSAGE: Final = 2
 """QoS 2 needs two fsyncs, one after the other: before PUBREC, and before PUBCOMP."""
 

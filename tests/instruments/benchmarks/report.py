@@ -8,6 +8,8 @@ from typing import Any, Final
 from rich import box
 from rich.table import Table
 
+from tests.instruments.benchmarks.recorder import lines_of
+
 METHOD: Final = Path(__file__).with_name("method.md")
 """The part of the document that does not depend on the results."""
 
@@ -73,6 +75,8 @@ def _lines(results: Results) -> Iterator[str]:
     yield from _burst_lines(results)
     yield ""
     yield from _ruled_lines(results)
+    yield ""
+    yield from lines_of(results["recorded"])
     yield ""
     yield "## What it cost"
     yield ""

@@ -29,6 +29,7 @@ from tests.instruments.benchmarks.contests import (
     ONE_AT_A_TIME,
     PLAIN_CONTESTS,
     QUIET_CLIENT,
+    RECORDED,
     RULED,
     SHARED_LATENCY_MOST,
     TLS_CONTESTS,
@@ -39,6 +40,7 @@ from tests.instruments.benchmarks.contests import (
 )
 from tests.instruments.benchmarks.machine import machine_of
 from tests.instruments.benchmarks.measuring import Measured, Meter, rate_of
+from tests.instruments.benchmarks.recorder import RecorderCost, is_reached
 from tests.instruments.benchmarks.report import document_of, table_of
 from tests.instruments.benchmarks.secured import Certificates, access_in, certificates_in
 
@@ -105,6 +107,7 @@ class _Benchmark:
             ],
             "bursts": [self._burst(contest) for contest in BURSTS],
             "ruled": [self._ruled(contest) for contest in RULED],
+            "recorded": [self._recorded(contest) for contest in RECORDED],
             "durable": self._durable_latency(),
             "shared": self._shared_latency(),
             "wear": [self._wear(rate) for rate in WEAR_RATES],
@@ -114,6 +117,7 @@ class _Benchmark:
         results["reached"] = (
             all(ratio >= least for ratio, least in limits)
             and all(entry["ratio"] >= entry["least"] for entry in results["bursts"])
+            and all(is_reached(entry) for entry in results["recorded"])
             and results["durable"]["ratio"] <= DURABLE_LATENCY_MOST
             and results["shared"]["ratio"] <= SHARED_LATENCY_MOST
         )
@@ -192,6 +196,11 @@ class _Benchmark:
             "ratio": round(median(ruled / free for ruled, free in pairs), 2),
             "rates": {way: median(found) for way, found in rates.items()},
         }
+
+    def _recorded(self, contest: Contest) -> dict[str, Any]:
+        """Measure Oncegate with the page that records the history, and without."""
+        recorder = RecorderCost(self._directory, self._meter, self._rounds, self._seconds)
+        return recorder.measure(contest, lambda line: self._say("history", 0, line))
 
     def _durable_latency(self) -> dict[str, Any]:
         """Compare QoS 2, window 1, with two fsyncs of the disk, measured before and after it."""

@@ -37,6 +37,7 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "reboot": "administrator",
     "add_token": "administrator",
     "remove_token": "administrator",
+    "backup_downloaded": "administrator",
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
 """The commands that `operate.sock` accepts, with the lowest role for each. `drop` is missing

@@ -18,7 +18,7 @@ from gateway.broker.server.control.user_changes import SECRETS
 RECORDED: Final = frozenset(
     {"kick", "drop", "ban", "lift_ban", "reload", "operated", "acknowledge_alarm"}
     | {"publish", "clear_retained", "set_password", "remove_user", "restart", "reboot"}
-    | {"add_token", "remove_token"}
+    | {"add_token", "remove_token", "backup_downloaded"}
     | ({*sensors.COMMANDS} - sensors.READING)
 )
 """Commands that are recorded as events."""
@@ -89,6 +89,26 @@ def reported(request: Mapping[str, Any]) -> dict[str, Any]:
         raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
     text_of(request, "name")
     return {}
+
+
+def backup_downloaded(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the status page's report that it is about to send a backup to an administrator.
+
+    The broker then records an event. The page sends the backup only after this answer.
+
+    Raises:
+        Refused: the request does not conform to docs/formats/control-socket.md.
+    """
+    if request.get("program") is True:
+        raise Refused("forbidden", "a backup is downloaded by people, with their own password")
+    size_bytes = request.get("bytes")
+    if type(size_bytes) is not int or size_bytes < 0 or not isinstance(request.get("data"), bool):
+        raise Refused("bad_request", "'bytes' is a number from 0, 'data' true or false")
+    return {"recorded": True}
+
+
+REPORTS: Final = {"operated": reported, "backup_downloaded": backup_downloaded}
+"""The functions that answer reports of actions performed elsewhere, by command name."""
 
 
 def who_of(request: Mapping[str, Any]) -> str:

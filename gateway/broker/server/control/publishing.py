@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from gateway.broker.access.rules.defaults import PAGE_LISTENER
+from gateway.broker.access.rules.line import quoted
 from gateway.broker.core.topics.route import is_system_topic
 from gateway.broker.server.control.page_client import VERSION, Answer, PageClient
 from gateway.broker.server.control.refused import Refused, text_of
@@ -64,7 +65,13 @@ class Publications:
         if retain and not payload:
             raise Refused("bad_request", "an empty retained message clears the topic: clear it")
         answer = await self._sent(request, topic, payload, qos=qos, retain=retain)
-        return {"published": True, "matched": answer.reason_code != NO_MATCHING_SUBSCRIBERS}
+        route = self._event_loop.broker.state.tree.route_of(topic)
+        return {
+            "published": True,
+            "matched": answer.reason_code != NO_MATCHING_SUBSCRIBERS,
+            "receivers": route.count(),
+            "denied": route.refused,
+        }
 
     async def clear(self, request: Request) -> Request:
         """Remove the retained message of a topic by publishing an empty one.
@@ -103,7 +110,7 @@ class Publications:
         finally:
             self._under_way -= 1
             client.leave()
-        return _accepted(answer)
+        return _accepted(answer, _rule_for(username, topic))
 
     def _username_of(self, request: Request) -> str | None:
         """Return the user name to publish with. Return None for a program, which has no user name.
@@ -146,8 +153,16 @@ def _address_in(request: Request) -> str:
     return f"page:{text}" if text.isascii() and text.isprintable() else "page"
 
 
-def _accepted(answer: Answer | None) -> Answer:
+def _rule_for(username: str | None, topic: str) -> str:
+    """Return the line of the rules file that would allow a message from the page."""
+    who = f"listener {PAGE_LISTENER}" if username is None else f"user {quoted(username)}"
+    return f"allow {who} publish {quoted(topic)}"
+
+
+def _accepted(answer: Answer | None, rule: str) -> Answer:
     """Return the broker's response if the response reports success.
+
+    `rule` is the access rule that would allow the message.
 
     Raises Refused if the response has an error code, or if the broker closed the connection.
     """
@@ -160,6 +175,8 @@ def _accepted(answer: Answer | None) -> Answer:
     stated = None if properties is None else properties.reason_string
     if code == NOT_AUTHORIZED:
         raise Refused(
-            "denied", "the access rules do not allow this user to publish there at the page"
+            "denied",
+            "the access rules do not allow this user to publish there at the page. The rule "
+            f"`{rule}` would allow it",
         )
     raise Refused("refused", stated or _REASONS.get(code) or f"reason code 0x{code:02X}")

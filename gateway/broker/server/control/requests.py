@@ -18,7 +18,7 @@ from gateway.broker.server.control.ban_requests import BanRequests
 from gateway.broker.server.control.events import Events
 from gateway.broker.server.control.machine_requests import DIRECTORY, MachineRequests
 from gateway.broker.server.control.operating import OperatorCommands
-from gateway.broker.server.control.operations import Operations, reported, who_of
+from gateway.broker.server.control.operations import REPORTS, Operations, who_of
 from gateway.broker.server.control.people import People
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.control.sensors import SensorRequests
@@ -37,7 +37,7 @@ REPORT_BYTES_MAX = 64 * 1024
 SOURCES = ("bridge", "uploader", "uplink")
 READING = frozenset(
     {"status", "sessions", "session", "reports", "bans", "events", "authenticate", "user", "alarms"}
-    | {"configuration", "topics"}
+    | {"configuration", "topics", "topic_states"}
 )
 """Commands that `status.sock` accepts. They change nothing except the stored alarms."""
 
@@ -91,7 +91,7 @@ class Control:
             **self.machine.commands,
             "authenticate": people.authenticate,
             "user": people.user,
-            "operated": reported,
+            **REPORTS,
             **alarms.commands,
             **BanRequests(bans).commands,
             **self.sensors.commands,

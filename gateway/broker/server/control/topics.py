@@ -10,6 +10,7 @@ from gateway.broker.server.control.long_lists import first_in_slices, fitting
 from gateway.broker.server.control.payloads import payload_of
 from gateway.broker.server.control.publishing import Publications
 from gateway.broker.server.control.refused import Refused, text_of
+from gateway.broker.server.control.topic_states import TopicStates
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.process.control.messages import LINE_BYTES_MAX
 
@@ -62,11 +63,18 @@ class Topics:
         self._retained = event_loop.broker.state.retained
         self._latest = LatestMessages(event_loop.committer.writer.recent)
         self._publications = Publications(event_loop)
+        self._states = TopicStates(event_loop)
 
     @property
-    def commands(self) -> dict[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]]:
+    def commands(
+        self,
+    ) -> dict[str, Callable[[dict[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]]:
         """The functions that answer commands about topics, by command name."""
-        return {"topics": self.listed, **self._publications.commands}
+        return {
+            "topics": self.listed,
+            **self._states.commands,
+            **self._publications.commands,
+        }
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer the command `topics`.

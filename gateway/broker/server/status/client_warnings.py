@@ -58,6 +58,9 @@ def warnings_of_drops(
         )  # fmt: skip
 
 
+_ALLOWED_BY_RULE: Final = (PUBLISH_REFUSED, SUBSCRIBE_REFUSED)
+
+
 def _of_drop(entry: Recent, more: str) -> StatusWarning:
     count = entry.count.value()
     if not entry.client_id:
@@ -108,7 +111,10 @@ def warning_of_shared(shared: Shared) -> StatusWarning:
 
 
 def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
-    """Return the counts of dropped or denied messages in the last hour as status objects."""
+    """Return the counts of dropped or denied messages in the last hour as status objects.
+
+    `rule` is the access rule that would allow a denied PUBLISH or SUBSCRIBE.
+    """
     return [
         {
             "client_id": each.client_id,
@@ -116,6 +122,7 @@ def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
             "reason": each.reason,
             "topic": each.topic,
             "count": each.count.value(),
+            "rule": rule_for(each) if each.reason in _ALLOWED_BY_RULE and each.topic else None,
         }
         for each in entries
     ]

@@ -112,3 +112,30 @@ def test_a_flood_of_refused_requests_does_not_fill_the_log() -> None:
     now[0] = 1.0
     operations.note({"command": "kick"}, refused, "ben")
     assert len(seen) == REFUSED_BURST + 2
+
+
+@pytest.mark.parametrize(
+    ("bent", "code"),
+    [
+        ({}, None),
+        ({"bytes": -1}, "bad_request"),
+        ({"bytes": True}, "bad_request"),
+        ({"data": "no"}, "bad_request"),
+        ({"program": True}, "forbidden"),
+        ({"role": "operator"}, "forbidden"),
+    ],
+)
+async def test_the_download_of_a_backup_is_an_event_of_an_administrator(
+    tmp_path: Path, bent: dict[str, object], code: str | None
+) -> None:
+    keys = written(tmp_path) | {"api__operators": [], "api__administrators": ["ben"]}
+    async with reloading_broker(tmp_path, **keys):
+        request = {"command": "backup_downloaded", "data": False, "bytes": 812}
+        answer = await ask(
+            tmp_path, "operate", **{**request, **BEN, "role": "administrator", **bent}
+        )
+        assert answer.get("error", {}).get("code") == code
+        await eventually(lambda: len(operated(tmp_path)) >= 1)
+        (event,) = operated(tmp_path)
+        assert event["action"] == "backup_downloaded"
+        assert ("'bytes'=812, 'data'=False: done" in str(event["detail"])) == (code is None)
