@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.configuration.problems import Location, shown
+from gateway.configuration.toml_mistakes import reason_of
 
 FOLDER: Final = "conf.d"
 ENDING: Final = ".toml"
@@ -168,12 +169,12 @@ def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
     if len(content) > FILE_BYTES_MAX:
         raise _Mistake(f"{path}: longer than {FILE_BYTES_MAX} bytes: is it the right file?")
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")
         tables = tomllib.loads(text)
     except UnicodeDecodeError as error:
         raise _Mistake(f"{path}: byte {error.start} is not UTF-8: save as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise _Mistake(f"{path}: is not TOML: {error}") from None
+        raise _Mistake(f"{path}: is not TOML: {reason_of(error)}") from None
     lines = text.splitlines()
     foreign = [name for name in tables if name != SECTION]
     if foreign:

@@ -23,6 +23,7 @@ from gateway.configuration.problems import (
     suggestion,
 )
 from gateway.configuration.tenants import refuse_unknown
+from gateway.configuration.toml_mistakes import reason_of
 from gateway.configuration.variables import RESERVED, is_reserved
 from gateway.configuration.whole import Configuration
 from gateway.process.declarations.directory import files_next_to
@@ -243,13 +244,13 @@ def _read(path: Path) -> dict[str, Any]:
             [f"{path}: longer than {FILE_BYTES_MAX} bytes: is it the right file?"]
         )
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigurationError(
             [f"{path}: byte {error.start} is not UTF-8: save as UTF-8"]
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError([f"{path}: is not TOML: {error}"]) from None
+        raise ConfigurationError([f"{path}: is not TOML: {reason_of(error)}"]) from None
     except RecursionError:
         raise ConfigurationError([f"{path}: is not a configuration: nested too deeply"]) from None
 

@@ -103,6 +103,11 @@ def test_every_key_has_an_environment_variable() -> None:
     assert {place[0] for place in names.values()} == set(keys_of(Configuration))
 
 
+def test_a_byte_order_mark_of_an_editor_is_no_part_of_the_file(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf[mqtt]\r\nmax_connections = 10\r\n")
+    assert load(file, {}, {}, None).mqtt.max_connections == 10
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -23,6 +23,8 @@ _METHOD = re.compile(r"Error performing ([A-Z]{3,7}) ")
 _PERFORMING = re.compile(r"(?:^|(?<=: ))Error performing ([A-Z]{3,7}) (\S+) in .*? - ", re.DOTALL)
 _CODE = re.compile(r"<Code>\s*([^<]{1,100}?)\s*</Code>|\"code\"\s*:\s*\"?([\w.-]{1,100})")
 _MESSAGE = re.compile(r"<Message>\s*([^<]+?)\s*</Message>|\"message\"\s*:\s*\"([^\"]+)\"")
+# Azure names the cause in an element of its own.
+_DETAIL = re.compile(r"<AuthenticationErrorDetail>\s*([^<]+?)\s*</AuthenticationErrorDetail>")
 _MARKUP = re.compile(r"<[^<>]*>?")
 
 _REGION_FIX = ". Set AWS_REGION and AWS_ENDPOINT_URL to those of the bucket"
@@ -47,7 +49,12 @@ _WITHOUT_STATUS = (
 the fix."""
 
 _CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
-_CLOCK_MESSAGE = re.compile(r"(?i)date header (?:is )?too old|request time|clock skew")
+_CLOCK_MESSAGE = re.compile(
+    r"(?i)\bdate (?:header )?(?:is )?too (?:old|new)|request time(?![ -]?out)|clock skew"
+    r"|signature (?:not yet current|expired: )|reasonable timeframe"
+)
+_EARLY_CERTIFICATE = re.compile(r"(?i)certificate.{0,40}not ?valid ?yet")
+"""A server's certificate that seems to be from the future, because the clock shows the past."""
 _CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided implies functionality")
 
 
@@ -66,9 +73,12 @@ def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
         for part, sentence, fix in _WITHOUT_STATUS:
             if part in text:
                 return sentence.format(what) + fix, f"{name} {part}"
-        return shown_error(_PERFORMING.sub(r"\1: ", text) or problem), name
+        fix = _clock_fix() if _EARLY_CERTIFICATE.search(text) else ""
+        return shown_error(_PERFORMING.sub(r"\1: ", text) or problem) + fix, name
     answer = text[status.end() : status.end() + ANSWER_CHARACTERS_MAX]
     code, message = _first(_CODE, answer), _first(_MESSAGE, answer)
+    if detail := _first(_DETAIL, answer):
+        message = f"{message.partition(chr(10))[0].rstrip('.')}: {detail}"
     if not code and not message:
         message = " ".join(_MARKUP.sub(" ", answer).split())
     reason = ": ".join(part for part in (code, message.rstrip(".")) if part) or "it gives no reason"
@@ -87,11 +97,15 @@ def _fix_of(status: str, code: str, message: str) -> str:
     if status.startswith(("301", "307", "308")):
         return _REGION_FIX
     if code in _CLOCK_CODES or _CLOCK_MESSAGE.search(message):
-        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
-        return (
-            f". The clock of this gateway is wrong: it shows {now} UTC. Set it, or let it reach a "
-            "time server (`timedatectl`)"
-        )
-    if _CHECKSUM_MESSAGE.search(message):
+        return _clock_fix()
+    if code == "XAmzContentSHA256Mismatch" or _CHECKSUM_MESSAGE.search(message):
         return ". If the store does not know checksums, set [upload] checksum_header = false"
     return ""
+
+
+def _clock_fix() -> str:
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return (
+        f". The clock of this gateway is wrong: it shows {now} UTC. Set it, or let it reach a "
+        "time server (`timedatectl`)"
+    )

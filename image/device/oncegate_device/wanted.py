@@ -15,6 +15,7 @@ from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_functi
 
 from gateway.configuration.checking import configuration_of
 from gateway.configuration.problems import ConfigurationError, shown, suggestion
+from gateway.configuration.toml_mistakes import reason_of
 from gateway.process.declarations.quantities import Text, refusal
 from oncegate_device.console import CONSOLE
 from oncegate_device.countries import country_meant_by
@@ -151,7 +152,7 @@ def read(text: str, name: str) -> Wanted:
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise WantedError([f"{name}: is not TOML: {error}: look for a missing quote"]) from None
+        raise WantedError([f"{name}: is not TOML: {reason_of(error)}"]) from None
     own = {key: tables.pop(key) for key in list(tables) if key in DeviceFile.model_fields}
     device, problems = checked_device_file(own, name)
     problems = _problems_of_owned(tables, name) + problems

@@ -92,6 +92,62 @@ def test_what_is_no_answer_is_shown_without_the_long_url() -> None:
     )
 
 
+CLOCK = "The clock of this gateway is wrong"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "403 Forbidden: <Error><Code>RequestTimeTooSkewed</Code><BucketName>b</BucketName></Error>",
+        "403 No: <Error><Code>AccessDenied</Code><Message>Forbidden: Date is too old</Message>",
+        (
+            "403 No: \ufeff<Error><Code>AuthenticationFailed</Code><Message>Server failed to "
+            "authenticate the request.\nRequestId:x</Message><AuthenticationErrorDetail>Request "
+            "date header too old: 'Thu, 01 Jan 1970'</AuthenticationErrorDetail></Error>"
+        ),
+        (
+            '400 Bad Request: {"error":"invalid_grant","error_description":"Invalid JWT: Token '
+            'must be a short-lived token (60 minutes) and in a reasonable timeframe."}'
+        ),
+        (
+            "403 No: <Error><Code>SignatureDoesNotMatch</Code><Message>Signature not yet current: "
+            "20361127T050000Z is still later than 20261127T050500Z</Message></Error>"
+        ),
+    ],
+    ids=["ceph", "garage", "azure", "google", "sts"],
+)
+def test_a_store_that_dislikes_the_time_of_a_request_means_a_wrong_clock(answer: str) -> None:
+    assert CLOCK in sentence_and_kind_of(OSError(ANSWER.format(answer)))[0]
+
+
+def test_a_certificate_from_the_future_means_a_wrong_clock() -> None:
+    text = f"Generic S3 error: Error performing PUT {URL} in 5ms - HTTP error: client error: {{}}"
+    early = OSError(text.format("invalid peer certificate: NotValidYet"))
+    assert CLOCK in sentence_and_kind_of(early)[0]
+    unknown = OSError(text.format("invalid peer certificate: UnknownIssuer"))
+    assert CLOCK not in sentence_and_kind_of(unknown)[0]
+
+
+def test_a_timeout_of_a_proxy_is_not_a_wrong_clock() -> None:
+    answer = "408 Request Timeout: <html><h1>408 Request Time-out</h1>Your browser was slow.</html>"
+    assert CLOCK not in sentence_and_kind_of(OSError(ANSWER.format(answer)))[0]
+
+
+def test_the_cause_that_azure_names_apart_is_shown() -> None:
+    answer = (
+        "403 No: <Error><Code>AuthenticationFailed</Code><Message>Failed.\nRequestId:x</Message>"
+        "<AuthenticationErrorDetail>Issuer validation failed.</AuthenticationErrorDetail></Error>"
+    )
+    assert sentence_and_kind_of(OSError(ANSWER.format(answer)))[0] == (
+        "the store refused PUT with 403 No: AuthenticationFailed: Failed: Issuer validation failed"
+    )
+
+
+def test_a_digest_that_a_store_computes_otherwise_may_be_left_out() -> None:
+    answer = "400 Bad Request: <Error><Code>XAmzContentSHA256Mismatch</Code></Error>"
+    assert "checksum_header = false" in sentence_and_kind_of(OSError(ANSWER.format(answer)))[0]
+
+
 def test_a_huge_answer_makes_a_short_sentence() -> None:
     sentence, _ = sentence_and_kind_of(OSError(ANSWER.format("500 Oh: " + "<Message>" * 10**6)))
     assert len(sentence) < 400

@@ -102,7 +102,7 @@ class Handshake:
 
     def _judge(self, request: Request) -> Answer | None:
         path = request.target.partition("?")[0]
-        if path not in self._paths:
+        if path not in self._paths and path.removesuffix("/") not in self._paths:
             return self._refuse(404, f"MQTT over WebSocket is at {' or '.join(self._paths)}.")
         if not set(SUBPROTOCOLS) & set(request.subprotocols):
             # [MQTT-6.0.0-3]

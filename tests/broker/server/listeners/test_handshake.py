@@ -76,6 +76,16 @@ def test_any_bytes_are_answered_once_or_awaited(data: bytes) -> None:
     assert (answer.refusal is None) == answer.response.startswith(b"HTTP/1.1 101 ")
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [(b"/mqtt", b"101"), (b"/mqtt/", b"101"), (b"/mqtt/?x=1", b"101"), (b"/mqtt/a", b"404")],
+)
+def test_a_path_may_end_with_a_slash(path: bytes, status: bytes) -> None:
+    answer = Handshake((), ("/mqtt",)).receive(REQUEST.replace(b"/mqtt", path) % b"")
+    assert answer is not None
+    assert answer.response.startswith(b"HTTP/1.1 " + status)
+
+
 @given(st.integers(0, len(REQUEST)), st.binary(min_size=1, max_size=3))
 def test_a_request_with_a_few_wrong_bytes_is_answered_or_awaited(place: int, data: bytes) -> None:
     wrong = REQUEST % b""

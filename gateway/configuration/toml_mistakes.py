@@ -1,0 +1,28 @@
+"""Hints for the usual mistakes in TOML. Python's parser only names the rule and the place."""
+
+from typing import Final
+
+_HINTS: Final = (
+    ("Cannot overwrite", "a key is set twice in one table: remove one"),
+    ("Cannot declare", "a table is there twice; several of one kind have two brackets: [[serial]]"),
+    (
+        "Invalid value",
+        'a text has straight quotes, "like this"; true and false have small letters',
+    ),
+    ("Expected newline", 'a text, also a time like "5s", has quotes around all of it'),
+    ("Unterminated", "a closing quote is missing"),
+    ("Expected '='", "write key = value"),
+    ("Unescaped", "write a text with a backslash in single quotes"),
+    ("Unclosed", "a closing bracket is missing"),
+)
+"""Beginnings of messages of `tomllib`, and how to correct the mistake."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return the message of a `TOMLDecodeError`, with a hint for a usual mistake.
+
+    The message has the line and the column, but not the text, which may be a password.
+    """
+    text = str(error)
+    hint = next((hint for begin, hint in _HINTS if text.startswith(begin)), None)
+    return text if hint is None else f"{text}: {hint}"
