@@ -227,7 +227,9 @@ def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
         return date_of(data)
     if meaning.form in ("date", "time") and len(data) == 4:
         return time_of(data)
-    if meaning.form != "number":
+    if meaning.form == "bits" and form < 8:
+        return int.from_bytes(data, "little")
+    if meaning.form not in ("number", "bits"):
         return data[::-1].hex() if form > 8 else str(number_of(data, form))
     return in_range(
         scaled(number_of(data, form), scale=meaning.factor, power_of_ten=meaning.power_of_ten)

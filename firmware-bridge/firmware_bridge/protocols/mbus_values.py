@@ -12,7 +12,7 @@ class Meaning(NamedTuple):
     """Name and unit of a value, and how to scale its number.
 
     The number is multiplied by 10 to the `power_of_ten` and by `factor`. `form` is "number",
-    "date", "time" or "text".
+    "date", "time", "text", or "bits" for an integer without a sign.
     """
 
     name: str
@@ -70,11 +70,13 @@ _FB: Final = {
     **{0x34 + n: Meaning("apparent_power", "kVA", n - 3) for n in range(4)},
 }  # fmt: skip
 _FD: Final = {
-    0x08: Meaning("access_number"), 0x09: Meaning("medium_code"), 0x0A: Meaning("maker_code"),
+    0x08: Meaning("access_number", form="bits"), 0x09: Meaning("medium_code", form="bits"),
+    0x0A: Meaning("maker_code", form="bits"),
     0x0B: Meaning("parameter_set", form="text"), 0x0C: Meaning("model", form="text"),
     0x0D: Meaning("hardware_version", form="text"), 0x0E: Meaning("firmware", form="text"),
     0x0F: Meaning("software_version", form="text"), 0x11: Meaning("customer", form="text"),
-    0x17: Meaning("error_flags"), 0x1A: Meaning("digital_output"), 0x1B: Meaning("digital_input"),
+    0x17: Meaning("error_flags", form="bits"), 0x1A: Meaning("digital_output", form="bits"),
+    0x1B: Meaning("digital_input", form="bits"),
     0x3A: Meaning("value"), 0x60: Meaning("resets"), 0x61: Meaning("cumulations"),
     0x74: Meaning("battery_days", "d"),
     **{0x40 + n: Meaning("voltage", "V", n - 9) for n in range(16)},

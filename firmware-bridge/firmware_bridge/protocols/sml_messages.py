@@ -43,14 +43,15 @@ UNITS_OF_DLMS: Final = {
 
 _DZG, _DZG_FIXED_FROM = b"\x0a\x01DZG", 60_000_000
 _POWERS: Final = ("power", "power_l1", "power_l2", "power_l3")
-_STATUS_OF: Final = "energy_import"
-"""The register whose status word describes the whole meter."""
-_EXPORTS: Final = 0x20
+_STATUS_OF: Final = ("energy_import", "energy_export")
+"""The registers whose status word describes the whole meter. The first that has one is used."""
 _STATUS_BYTES_MAX: Final = 8
-_STATUS_MAX: Final = 0xFFFF
-"""Largest status word of meters that follow FNN's EDL specification: 2 bytes. Longer words have
-other meanings. In words of 2 bytes, the bit `_EXPORTS` is set while power is exported to the grid.
-"""
+_EDL_EXPORTS: Final = 0x20
+_EDL_STATUS_MAX: Final = 0xFFFFFF
+"""Largest status word of meters that follow FNN's EDL specification. Larger words have other
+meanings."""
+_BASIC_METER, _BASIC_METER_EXPORTS = 0x04, 0x800
+"""Lowest byte of each status word of FNN's basic meter, and its bit for the direction of power."""
 
 
 def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
@@ -64,7 +65,7 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
         Damaged: with reason "sml" if the data contains no message.
     """
     quantities: Quantities = {}
-    status: int | None = None
+    statuses: dict[str, int] = {}
     try:
         for entry, server in _entries_of(data, left_out):
             try:
@@ -74,12 +75,13 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
                 continue
             if measurement is not None:
                 quantities.setdefault(measurement.name, []).append(measurement)
-            if name_of(code) == _STATUS_OF and status is None:
-                status = its_status
+            if its_status is not None:
+                statuses.setdefault(name_of(code), its_status)
     except Damaged as damage:
         if not quantities:
             raise
         left_out[damage.reason] += 1
+    status = next((statuses[each] for each in _STATUS_OF if each in statuses), None)
     for each in _of_status(status, quantities):
         quantities[each.name] = [each]
     return quantities
@@ -89,18 +91,33 @@ def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measureme
     """Yield the status word.
 
     If the meter sends its power without a sign, also yield the signed power. Two-way meters such as
-    EMH's ED300L send the amount of power and its direction separately.
+    EMH's ED300L, Honeywell's AS2020 and older ones of Holley send the amount of power and its
+    direction separately. A power that is already negative is not changed.
     """
     if status is None:
         return
     yield Measurement("meter_status", status)
-    if "power_absolute" not in quantities or "power" in quantities or status > _STATUS_MAX:
+    is_signed = "power" in quantities
+    exports = _exports(status, is_basic_meter=is_signed)
+    found = quantities.get("power") or quantities.get("power_absolute")
+    if exports is None or not found or not isinstance(found[0].value, int | float):
         return
-    exports = bool(status & _EXPORTS)
-    yield Measurement("power_direction", "export" if exports else "import")
-    amount = quantities["power_absolute"][0]
-    if isinstance(amount.value, int | float):
-        yield Measurement("power", -amount.value if exports else amount.value, amount.unit)
+    amount = found[0].value
+    if not is_signed:
+        yield Measurement("power_direction", "export" if exports else "import")
+    yield Measurement("power", -amount if exports and amount > 0 else amount, found[0].unit)
+
+
+def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
+    """Return the direction in a status word, or None if the word does not have one.
+
+    Basic meters have a quantity `power`, and EDL meters `power_absolute`.
+    """
+    if status & 0xFF == _BASIC_METER and status > 0xFF:
+        return bool(status & _BASIC_METER_EXPORTS)
+    if is_basic_meter or status > _EDL_STATUS_MAX:
+        return None
+    return bool(status & _EDL_EXPORTS)
 
 
 def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[tuple[Element, Element]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.bridge.protocols.test_sml import entry, message
 
-CODE, POWER = "0100010800ff", "01000f0700ff"
+CODE, POWER, SIGNED = "0100010800ff", "01000f0700ff", "0100100700ff"
 
 
 def read(data: bytes, left_out: Counter[str] | None = None) -> Quantities:
@@ -87,8 +87,8 @@ def message_of_many(entries: list[str]) -> bytes:
                          "63000000")  # fmt: skip
 
 
-def status_entry(status: str) -> str:
-    return f"7707{CODE}{status}01621e52ff620401"
+def status_entry(status: str, code: str = CODE) -> str:
+    return f"7707{code}{status}01621e52ff620401"
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,14 @@ def status_entry(status: str) -> str:
         ("6900000000000001a2", POWER, {"power_direction": "export", "power": -2.0}),
         ("6500000182", POWER, {"power_direction": "import", "power": 2.0}),
         ("6301a2", POWER, {"power_direction": "export", "power": -2.0}),
+        ("640101a2", POWER, {"power_direction": "export", "power": -2.0}),
+        ("64010182", POWER, {"power_direction": "import", "power": 2.0}),
         ("650283bc30", POWER, {}),
-        ("6301a2", "0100100700ff", {"power": 2.0}),
+        ("641c0904", SIGNED, {"power": -2.0}),
+        ("65001c0104", SIGNED, {"power": 2.0}),
+        ("641c0904", POWER, {"power_direction": "export", "power": -2.0}),
+        ("6204", SIGNED, {"power": 2.0}),
+        ("6301a2", SIGNED, {"power": 2.0}),
     ],
 )
 def test_the_status_word_has_the_direction_of_power_that_has_no_sign(
@@ -111,6 +117,12 @@ def test_the_status_word_has_the_direction_of_power_that_has_no_sign(
     own = {"energy_import", "power_absolute", "meter_status"}
     assert {name: value for name, value in values.items() if name not in own} == expected
     assert values["meter_status"] == int(status[2:], 16)
+
+
+def test_a_power_that_is_negative_stays_and_the_register_of_export_has_the_status_too() -> None:
+    export = status_entry("641c0904", "0100020800ff")
+    found = read(message(entry(CODE, "6204"), export, entry(SIGNED, "53fff6", unit="621b")))
+    assert found["power"][0].value == -1.0
 
 
 @given(st.binary(max_size=400))
