@@ -1,9 +1,11 @@
-"""Protocol for lines of comma-separated values, whose columns the configuration names::
+"""Protocol for lines of separated values, whose columns the configuration names::
 
     21.5,40,1013.2
+    21,5;40;1013,2
 
-A line contains neither a checksum nor names. If any value is invalid, the whole line therefore
-counts as damaged, so that boot messages and headings do not become readings.
+Values are separated by semicolons or tabs if these fit the number of columns, else by commas. A
+line contains neither a checksum nor names. If any value is invalid, the whole line therefore counts
+as damaged, so that boot messages and headings do not become readings.
 """
 
 import csv
@@ -26,6 +28,8 @@ from gateway.process.declarations.quantities import Items, Text, refusal
 
 SKIPPED = "_"
 """The column name for a column that is not read."""
+
+_OTHER_DELIMITERS = (";", "\t")
 
 Column = Annotated[
     str,
@@ -82,19 +86,33 @@ class CellReader:
                 "type" if a value does not have its column's type, or if all values are strings in
                 columns without a type, and otherwise "syntax", "value" or "text".
         """
-        try:
-            cells = next(csv.reader([line], strict=True, skipinitialspace=True))
-        except csv.Error:
-            raise Damaged("syntax") from None
-        cells = [cell.strip() for cell in cells]
-        if len(cells) != len(self._columns):
-            raise Damaged("columns")
+        cells = self._cells_of(line)
         if cells == self._columns:
             return {}
         values = LineValues(self._kinds, left_out)
         for column, cell in zip(self._columns, cells, strict=True):
             if column != SKIPPED:
-                values.add(column, cell)
+                values.add_with_unit(column, cell)
         if values.is_prose:
             raise Damaged(TYPE)
         return values.finish()
+
+    def _cells_of(self, line: str) -> list[str]:
+        """Split a line. Sketches print a separator after each value, so an empty cell may follow.
+
+        Raises:
+            Damaged: with reason "columns" or "syntax".
+        """
+        for delimiter in (*(each for each in _OTHER_DELIMITERS if each in line), ","):
+            try:
+                (cells,) = csv.reader(
+                    [line], delimiter=delimiter, strict=True, skipinitialspace=True
+                )
+            except csv.Error:
+                raise Damaged("syntax") from None
+            cells = [cell.strip() for cell in cells]
+            if len(cells) == len(self._columns) + 1 and not cells[-1]:
+                cells.pop()
+            if len(cells) == len(self._columns):
+                return cells
+        raise Damaged("columns")

@@ -26,8 +26,12 @@ from firmware_bridge.readings.measurement import Measurement
 # Devices nest two or three levels. The limit bounds the work for a forged line.
 DEPTH_MAX: Final = 8
 
-# A string, a colon without a value, or a word between punctuation.
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|:\s*(?=[,}])|[^\s"{}\[\]:,]+')
+# A string, a comma after the last member, a colon without a value, or a word between punctuation.
+_TOKEN: Final = re.compile(
+    r""""(?:[^"\\]|\\.)*"?|'(?:[^'\\"]|\\.)*'|,\s*(?=[}\]])|:\s*(?=[,}])|[^\s"'{}\[\]:,]+"""
+)
+_OF_PYTHON: Final = {"True": "true", "False": "false"}
+_HEXADECIMAL: Final = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +99,8 @@ def _loaded(line: str) -> object:
 def _loaded_as_printed(line: str) -> object:
     """Parse JSON with the errors that firmware makes when it prints the values one by one.
 
-    An example is `{"t":nan,"h":+21.5,"p":}`.
+    An example is `{"t":nan,"h":+21.5,"p":,}`. A dict that MicroPython printed is read too:
+    `{'t': 21.5, 'ok': True, 'p': None}`.
 
     Raises:
         Damaged: with reason "syntax" if the corrected line is not valid JSON either.
@@ -108,17 +113,29 @@ def _loaded_as_printed(line: str) -> object:
 
 def _token_of_json(found: re.Match[str]) -> str:
     text = found[0]
-    if text.startswith('"'):
-        return text
-    if text.startswith(":"):
-        return ":null"
+    match text[0]:
+        case '"':
+            return text
+        case "'":
+            return json.dumps(text[1:-1])
+        case ",":
+            return ""
+        case ":":
+            return ":null"
+        case _:
+            return _word_of_json(text)
+
+
+def _word_of_json(text: str) -> str:
+    if _HEXADECIMAL.fullmatch(text):
+        return str(int(text, 16))
     try:
         number = number_of(text)
     except Damaged:
         return text
     if number is not None:
         return json.dumps(number)
-    return "null" if is_nothing(text) else text
+    return "null" if is_nothing(text) else _OF_PYTHON.get(text, text)
 
 
 def _leaves_of(members: _Members, prefix: str, depth: int) -> Iterator[tuple[str, object]]:

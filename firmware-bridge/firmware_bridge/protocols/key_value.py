@@ -1,14 +1,15 @@
-"""Protocol for lines of `key=value` pairs, separated by spaces, commas or semicolons::
+"""Protocol for lines of `key=value` pairs, separated by spaces, commas, semicolons, `|` or `&`::
 
 temperature=21.5 humidity=40;pressure=1013.2
 """
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from firmware_bridge.protocols.frame import TYPE, Damaged
+from firmware_bridge.protocols.joined_units import unit_of
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
@@ -18,21 +19,19 @@ from firmware_bridge.protocols.text_values import (
 )
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
-from gateway.process.declarations.units import unit_meant_by
 
 # A comma between digits is a decimal comma, unless another pair follows the comma.
-_SEPARATORS = re.compile(r"(?:[\s;]|(?<![0-9]),|,(?![0-9]+[^\s;,=0-9]*(?:[\s;,]|$)))+")
+_SEPARATORS = re.compile(
+    r"(?:[\s;|&]|(?<![0-9]),|,(?![0-9]+(?:[.,][0-9]+)*[^\s;|&,=0-9]*(?:[\s;|&,]|$)))+"
+)
 # Blanks between "=" and a value are removed, unless the next pair follows the blanks.
 _BLANKS_AROUND_SIGN = re.compile(r"[ \t]*=[ \t]+(?=\S)(?![^\s=;,]+[ \t]*=)|[ \t]+=")
-
-_UNITS = frozenset({
-    "%", "%RH", "C", "*C", "\N{DEGREE SIGN}C", "F", "*F", "\N{DEGREE SIGN}F", "K", "V", "mV", "A",
-    "mA", "W", "kW", "kWh", "Wh", "VA", "var", "Hz", "kHz", "Pa", "hPa", "kPa", "mbar", "bar",
-    "ppm", "ppb", "dB", "dBm", "lx", "lux", "mm", "cm", "m", "km", "m/s", "km/h", "s", "ms", "min",
-    "h", "g", "kg", "l", "m3", "ug/m3", "Ohm",
-})  # fmt: skip
-"""Units that sketches print after a value, either as a separate word or joined to the number."""
-_MEANT = {"C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF"}
+# A value in quotation marks may contain separators.
+_QUOTED = re.compile(r"""=(?:"([^"]*)"|'([^']*)')(?=[\s;|&,]|$)""")
+_HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,="}
+_SHOW = {hidden: each for each, hidden in _HIDE.items()}
+"""Separators by the private characters that replace them in quotation marks, until a line is split.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,24 +46,6 @@ class KeyValueLines(TextLineSettings):
         return LineDecoder(
             reader.read, can_mistake_part_of_line=True, keeps_other_bytes=True, kinds=kinds
         )
-
-
-_GLUED = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?)([^0-9.,\s].*)")
-_HEXADECIMAL = frozenset("ABCDEF")
-
-
-def parted(text: str) -> tuple[str, str | None]:
-    """Split text such as `21.5C` into number and unit. Return other text with None as the unit.
-
-    A letter that is also a hexadecimal digit is only a unit after a decimal point, because `12A`
-    may be an identifier.
-    """
-    found = _GLUED.fullmatch(text.strip())
-    if found is None or found[2] not in _UNITS:
-        return text, None
-    if found[2] in _HEXADECIMAL and found[1].isdecimal():
-        return text, None
-    return found[1], unit_meant_by(found[2]) or _MEANT.get(found[2], found[2])
 
 
 class PairReader:
@@ -88,22 +69,18 @@ class PairReader:
         """
         values = LineValues(self._kinds, left_out)
         words = units = 0
-        glued: dict[str, str] = {}
-        joined = _BLANKS_AROUND_SIGN.sub("=", line)
+        quoted = _QUOTED.sub(_hidden, line)
+        joined = _BLANKS_AROUND_SIGN.sub("=", quoted)
         parts = [part for part in _SEPARATORS.split(joined) if part]
         for part in parts:
             name, sign, text = part.partition("=")
             name = name_for(name)
             if not sign:
                 words += 1
-                units += part in _UNITS
+                units += unit_of(part) is not None
                 continue
-            is_text = self._kinds.of(name) in ("text", "boolean")
-            text, unit = (text, None) if is_text else parted(text)
-            if unit is not None:
-                glued[name] = unit
             try:
-                values.add(name, text)
+                values.add_with_unit(name, text.translate(_SHOW))
             except Damaged as damage:
                 if damage.reason == TYPE and name in self._declared:
                     raise
@@ -111,8 +88,8 @@ class PairReader:
         if (words - units) * 2 >= len(parts) - units:
             raise Damaged("syntax")
         values.leave_out("syntax", words)
-        found = values.finish()
-        return {
-            name: replace(each, unit=glued[name]) if name in glued else each
-            for name, each in found.items()
-        }
+        return values.finish()
+
+
+def _hidden(found: re.Match[str]) -> str:
+    return "=" + (found[1] or found[2] or "").translate(_HIDE)

@@ -14,8 +14,11 @@ from firmware_bridge.readings.measurement import Measurement
 LINE_BYTES_MAX = 4096
 
 _LINE_END = re.compile(rb"[\r\n]")
-# ESP-IDF and ESPHome print their logs in colours.
-_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+# ESP-IDF and ESPHome print their logs in colours. Menus clear the screen.
+_OF_TERMINAL = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[()][0-9A-B]|[=>78c])")
+_AROUND = "".join(map(chr, range(0x21))) + "\x7f"
+"""Blanks, and the control characters that a board sends while it starts."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BYTE_ORDER_MARK = "\ufeff"
 """A mark that some programs write at the beginning of UTF-8. It is not part of the text."""
 
@@ -58,12 +61,19 @@ class LineDecoder(DelimitedDecoder):
             self.tally.damaged["truncated"] += 1
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Return the measurements of a line as a frame, or None if the line has none."""
+        """Return the measurements of one line as a frame, or None if there are none.
+
+        Raises:
+            Damaged: the line is invalid. The reason is "utf8", "text" if there are control
+                characters inside, or one of `parse`.
+        """
         try:
-            text = _COLOUR.sub(b"", data).decode("utf-8", self._errors)
+            text = _OF_TERMINAL.sub(b"", data).decode("utf-8", self._errors)
         except UnicodeDecodeError as error:
             raise Damaged("utf8") from error
-        text = text.removeprefix(_BYTE_ORDER_MARK).strip()
+        text = text.strip(_AROUND).removeprefix(_BYTE_ORDER_MARK).strip()
+        if _CONTROL.search(text):
+            raise Damaged("text")
         return self.frame_of(text) if text else None
 
     def frame_of(self, text: str) -> Frame | None:

@@ -32,7 +32,7 @@ _SENTENCE = re.compile(rb"[$!][^$\r\n\x00-\x08\x0b-\x1f\x7f]*")
 _NOISE = re.compile(rb"[^$!\r\n\xb5]+")
 _TEXT = re.compile(rb"[\t\x20-\x7e]+")
 _CHECKSUM = re.compile(rb"\*([0-9A-Fa-f]{2})")
-_UNCHECKED = re.compile(rb"[$!][A-Z][A-Z0-9]{2,15}(,[\t\x20-\x7e]*)?")
+_UNCHECKED = re.compile(rb"[$!][A-Za-z][A-Za-z0-9]{2,15}(,[\t\x20-\x7e]*)?")
 # Maximum number of remembered addresses of sentences with a checksum. One talker has some tens.
 CHECKED_ADDRESSES_MAX = 256
 # Frames and sentences that may begin inside an invalid sentence.

@@ -97,7 +97,7 @@ class MatchReader:
         values = LineValues(self._kinds, left_out)
         for name, text in match.groupdict().items():
             if text is not None:
-                values.add(name, text)
+                values.add_with_unit(name, text)
         return values.finish()
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from firmware_bridge.protocols.frame import TYPE, Damaged, checked_text
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.joined_units import parted
 from firmware_bridge.readings.kinds import Kind, Kinds, kind_of
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
@@ -29,9 +30,17 @@ _NOTHING = re.compile(
     r"[-.*?]+"  # --, --.-, ***
     r"|[+-]?(nan(\(\w*\))?|inf(inity)?|ovf)"  # of C and Arduino
     r"|[+-]?1[.,]#\w+"  # 1.#QNAN of Windows
-    r"|#?n/?a|null|undefined",
+    r"|#?n/?a|#+|null|(?-i:None)|undefined",
     re.ASCII | re.IGNORECASE,
 )
+_FAULT = re.compile(r"err(or)?|fail(ed)?|invalid|time-?out|n\.?c\.?", re.ASCII | re.IGNORECASE)
+"""Words for a failed measurement. Such a word does not make a new quantity a string."""
+_HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
+_GROUPED = re.compile(
+    r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:\.[0-9]{3})+,[0-9]+|(?:'[0-9]{3})+(?:\.[0-9]+)?)"
+)
+"""A number with separated thousands. With a single kind of separator, it would be ambiguous."""
+_MINUS = str.maketrans("\N{MINUS SIGN}\N{EN DASH}", "--")
 _TRUTH: Final = {"true": True, "false": False}
 _TRUTH_DECLARED: Final = {**_TRUTH, "1": True, "0": False, "on": True, "off": False,
                           "yes": True, "no": False}  # fmt: skip
@@ -70,7 +79,16 @@ class LineValues:
         self._kinds = kinds
         self._left_out = left_out
         self._values: dict[str, Value] = {}
+        self._units: dict[str, str] = {}
         self._damage: str | None = None
+
+    def add_with_unit(self, name: str, written: str) -> None:
+        """Add a value that may have a unit joined to its number, like `21.5C`. Raises as `add`."""
+        is_text = self._kinds.of(name) in ("text", "boolean")
+        text, unit = (written, None) if is_text else parted(written)
+        self.add(name, text)
+        if unit is not None and name in self._values:
+            self._units[name] = unit
 
     def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
         """Add a value, or count it as not measured. `written` is None if there is no value.
@@ -127,7 +145,10 @@ class LineValues:
             raise Damaged(self._damage)
         for name, value in self._values.items():
             self._kinds.note(name, value)
-        return {name: Measurement(name, value) for name, value in self._values.items()}
+        return {
+            name: Measurement(name, value, self._units.get(name))
+            for name, value in self._values.items()
+        }
 
 
 def _converted(written: Value | None, kind: Kind | None, *, is_text: bool) -> Value:
@@ -163,6 +184,10 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
     number = number_of(text)
     if number is not None:
         return number
+    if kind is None and _FAULT.fullmatch(text):
+        raise Damaged(NOT_MEASURED)
+    if kind == "number" and _HEXADECIMAL.fullmatch(text):
+        return in_range(int(text, 16))
     if kind == "number":
         raise Damaged("value" if _IDENTIFIER.fullmatch(text) else TYPE)
     return _TRUTH[text.lower()] if text.lower() in _TRUTH else checked_text(text)
@@ -177,7 +202,13 @@ def number_of(text: str) -> float | None:
     Raises:
         Damaged: with reason "value" if the number is out of range.
     """
-    text = _AFTER_SIGN.sub("", text.strip())
+    text = _AFTER_SIGN.sub("", text.strip().translate(_MINUS))
+    if _GROUPED.fullmatch(text):
+        decimal = max(text.rfind("."), text.rfind(","))
+        if "'" in text:
+            return in_range(float(text.replace("'", "")))
+        whole, fraction = text[:decimal], text[decimal + 1 :]
+        return in_range(float(re.sub("[.,]", "", whole) + "." + fraction))
     if _INTEGER.fullmatch(text):
         return in_range(int(text))
     if _DECIMAL.fullmatch(text) and not _IDENTIFIER.fullmatch(text):

@@ -18,6 +18,7 @@ from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.nmea import Nmea
 from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.settings import PortSettings
@@ -38,7 +39,8 @@ SURE_ENOUGH = 0.95
 # A line with one number may be anything, and no sensor has more columns than this.
 COLUMNS_MIN, COLUMNS_MAX = 2, 64
 _WITH_KEY = 'key_file = "/etc/oncegate/meter-key"  # the key that the grid operator gives\n'
-_NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}(\.\d{0,20})?[ \t]*")
+_NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}([.,]\d{0,20})?[ \t]*")
+_DELIMITERS = (b";", b"\t", b",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,9 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
             latest = reading.latest
             found.append(Guess(line, framing, frames, damaged, own_keys, enough, latest, settings))
             break
+    if any(guess.framing == "mysensors" for guess in found):
+        # Messages of MySensors are also numbers between semicolons.
+        found = [guess for guess in found if guess.framing != "csv"]
     # To the P1 decoder, encrypted messages from a HAN port look like those from a P1 port.
     if any(guess.framing == "dlms" for guess in found):
         return [guess for guess in found if guess.keys != _WITH_KEY or guess.framing == "dlms"]
@@ -123,6 +128,8 @@ def _settings_tried(
         yield protocol(), ""
     except TypeError:
         return  # It needs keys of its own.
+    if protocol is Nmea:
+        yield Nmea(checksum_required=False), "checksum_required = false\n"
     if protocol is Dsmr:
         yield Dsmr(crc=False), "crc = false\n"
         yield Dsmr(key_file="key"), _WITH_KEY
@@ -136,7 +143,8 @@ def columns_of(data: bytes) -> tuple[str, ...]:
     counts: Counter[int] = Counter()
     # The first and the last line may be incomplete.
     for line in data.splitlines()[1:-1]:
-        cells = line.split(b",")
+        delimiter = next((each for each in _DELIMITERS if each in line), b",")
+        cells = line.strip().removesuffix(delimiter).split(delimiter)
         if COLUMNS_MIN <= len(cells) <= COLUMNS_MAX and all(map(_is_number, cells)):
             counts[len(cells)] += 1
     count = max(counts, key=lambda each: counts[each], default=0)

@@ -28,6 +28,11 @@ def values(*lines: str, types: dict[str, Kind] | None = None) -> dict[str, Any]:
         ("temperature,_,door", {}),
         ('"21,5",7,nan', {"temperature": 21.5}),
         ("--,7,", {}),
+        ("21,5;7;open", {"temperature": 21.5, "door": "open"}),
+        ("21.5\t7\topen", {"temperature": 21.5, "door": "open"}),
+        ("21.5,7,open,", {"temperature": 21.5, "door": "open"}),
+        ("21.5,7,half; open", {"temperature": 21.5, "door": "half; open"}),
+        ("21.5C,7,open", {"temperature": 21.5, "door": "open"}),
     ],
 )
 def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) -> None:

@@ -33,6 +33,12 @@ def values(*lines: str, left_out: Counter[str] | None = None) -> dict[str, Any]:
             '{"a":+21.50,"b":.5,"c":5.,"d":007,"e":{"f":-.5}}',
             {"a": 21.5, "b": 0.5, "c": 5.0, "d": 7, "e.f": -0.5},
         ),
+        (
+            "{'a': 21.5, 'b': 'x', 'c': True, 'd': None, 'e': 'it'}",
+            {"a": 21.5, "b": "x", "c": True, "e": "it"},
+        ),
+        ('{"a":1,"b":{"c":2,},}', {"a": 1, "b.c": 2}),
+        ('{"a":0x1F}', {"a": 31}),
         ('{"a":"x:nan,\\"y","b":nan}', {"a": 'x:nan,"y'}),
         ('{"a":"0012"}', {"a": "0012"}),
         ("{" + ",".join(f'"a{n}":{n}' for n in range(200)) + "}", {f"a{n}": n for n in range(200)}),

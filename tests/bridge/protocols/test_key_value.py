@@ -33,6 +33,14 @@ def values(*lines: str, left_out: Counter[str] | None = None) -> dict[str, Any]:
         ("a=inf b=-ovf c=-- d=1.#QNAN e=n/a f=1", {"f": 1}),
         (" ".join(f"a{n}=1" for n in range(200)), {f"a{n}": 1 for n in range(200)}),
         ("a==", {"a": "="}),
+        ("a=21.5|b=40", {"a": 21.5, "b": 40}),
+        ("a=21.5&b=40", {"a": 21.5, "b": 40}),
+        ("p=1,013.25 t=2", {"p": 1013.25, "t": 2}),
+        (
+            'name="Living room; east" s=\'open\' t="21.5"',
+            {"name": "Living room; east", "s": "open", "t": 21.5},
+        ),
+        ("a='5 b=3", {"a": "'5", "b": 3}),
     ],
 )
 def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) -> None:
@@ -109,6 +117,11 @@ def test_a_line_in_which_a_declared_quantity_is_of_another_type_is_damage() -> N
         ("1013.2hPa", 1013.2, "hPa"),
         ("2.5A", 2.5, "A"),
         ("12A", "12A", None),
+        ("300Lux", 300, "lx"),
+        ("50.0hz", 50.0, "Hz"),
+        ("1.2k\N{OHM SIGN}", 1.2, "kOhm"),
+        ("12\N{MICRO SIGN}g/m\N{SUPERSCRIPT THREE}", 12, "ug/m3"),
+        ("5L", 5, "l"),
         ("0012", 12, None),
         ("12A4", "12A4", None),
         ("v1.2", "v1.2", None),

@@ -55,6 +55,17 @@ def test_colours_of_a_log_are_no_part_of_its_values() -> None:
     assert lines(decoder(), b"\x1b[0;32mtemp=21.5 hum=40\x1b[0m\r\n") == ["temp=21.5 hum=40"]
 
 
+@pytest.mark.parametrize("line", [b"\x1b[2J\x1b[Hgood\x1b[K", b"\x00\x00good\x00", b"\x07good"])
+def test_what_a_terminal_or_a_starting_board_adds_is_no_part_of_a_line(line: bytes) -> None:
+    assert lines(decoder(), line + b"\n") == ["good"]
+
+
+def test_control_characters_inside_a_line_are_damage() -> None:
+    reader = decoder()
+    assert lines(reader, "good\n".encode("utf-16-le") + b"\nbad\x08good\ngood\n") == ["good"]
+    assert reader.tally.damaged == {"text": 2}
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
     assert lines(decoder(), b"\xef\xbb\xbfgood\n\xef\xbb\xbf\ngood\n") == ["good", "good"]
 

@@ -156,7 +156,7 @@ def sentences(*lines: bytes, required: bool = False) -> tuple[list[str], dict[st
 
 
 def test_a_sentence_without_a_checksum_is_damage_unless_none_is_required() -> None:
-    assert sentences(b"$IIMWV,30,T,1.85,M,A") == (["mwv"], {})
+    assert sentences(b"$IIMWV,30,T,1.85,M,A", b"$iimwv,31,T,1.85,M,A") == (["mwv", "mwv"], {})
     assert sentences(b"$IIMWV,30,T,1.85,M,A", required=True) == ([], {"no_checksum": 1})
 
 

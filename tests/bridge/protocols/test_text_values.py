@@ -21,7 +21,13 @@ from hypothesis import strategies as st
         ("21,5", 21.5),
         (" - 21.5000001 ", -21.5000001),
         ("00026107.7034231", 26107.7034231),
-        ("1.234,5", "1.234,5"),
+        ("1.234,5", 1234.5),
+        ("1,013.25", 1013.25),
+        ("-1'234'567", -1234567.0),
+        ("1,23.5", "1,23.5"),
+        ("0x1F", "0x1F"),
+        ("\N{MINUS SIGN}5.5", -5.5),
+        ("error 5", "error 5"),
         ("nano", "nano"),
         ("0000000000000000000000012", 12),
         ("89430103524031234567", "89430103524031234567"),
@@ -46,7 +52,7 @@ def test_a_number_that_is_no_reading_is_damage(number: float) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", " ", "nan", "-NaN", "nan(0x8)", "inf", "+Infinity", "ovf", "-", "--", "--.-", "***",
-     "1.#QNAN", "-1.#IND", "n/a", "#N/A", "NULL", "undefined"],
+     "1.#QNAN", "-1.#IND", "n/a", "#N/A", "####", "NULL", "None", "undefined"],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", [None, "number", "boolean"])
 def test_what_sensors_write_in_place_of_a_value_is_not_measured(text: str, kind: Kind) -> None:
@@ -62,6 +68,19 @@ def test_what_sensors_write_in_place_of_a_value_is_not_measured(text: str, kind:
 def test_a_value_has_the_type_of_its_quantity(text: str, kind: Kind, value: object) -> None:
     found = value_of(text, kind)
     assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize("text", ["ERR", "error", "Failed", "timeout", "nc"])
+def test_a_fault_does_not_make_a_new_quantity_a_text(text: str) -> None:
+    with pytest.raises(Damaged, match="not_measured"):
+        value_of(text)
+    assert value_of(text, "text") == text
+
+
+def test_a_number_may_be_hexadecimal_where_a_number_is_declared() -> None:
+    assert value_of("0x1F", "number") == 31
+    with pytest.raises(Damaged, match="value"):
+        value_of("0xFFFFFFFFFFFFFFFF", "number")
 
 
 @pytest.mark.parametrize(("text", "kind"), [("true", "number"), ("x", "number"), ("2", "boolean")])

@@ -45,6 +45,7 @@ def voltages(frames: list[Frame]) -> list[object]:
         (("OR", "0x00000001"), Measurement("off_reason", "0x00000001")),
         (("AR", "0x10"), Measurement("alarm_reason", 16)),
         (("SER#", "0123"), Measurement("serial_number", "0123")),
+        (("HC#", "4.11"), Measurement("hardware", "4.11")),
         (("NEW", "5"), Measurement("NEW", 5)),
     ],
 )

@@ -39,6 +39,24 @@ def test_noise_makes_nothing_sure() -> None:
     assert all(guess.sure < 0.2 for guess in guesses_of(Line(), [os.urandom(65536)]))
 
 
+@pytest.mark.parametrize(
+    "line", [b"21,5;40;1013,2\r\n", b"21.5\t40\t1013.2\r\n", b"21.5,40,1013.2,\r\n"]
+)
+def test_numbers_between_other_separators_are_csv_too(line: bytes) -> None:
+    (guess,) = guesses_of(Line(), [line * 7])
+    assert (guess.framing, guess.keys.count("column_")) == ("csv", 3)
+
+
+def test_messages_of_mysensors_are_not_csv() -> None:
+    (guess,) = guesses_of(Line(), [b"12;6;1;0;0;36.5\n12;7;1;0;16;1\n" * 4])
+    assert guess.framing == "mysensors"
+
+
+def test_sentences_without_a_checksum_are_found() -> None:
+    (guess,) = guesses_of(Line(), [b"$WIMWV,30,R,1.85,M,A\r\n$IIMTW,18.5,C\r\n" * 4])
+    assert (guess.framing, guess.keys) == ("nmea", "checksum_required = false\n")
+
+
 def test_lines_of_numbers_are_csv_with_a_name_for_each_column() -> None:
     guess = best_of(b"1013.2\n" + b"21.5, 40,-1013.2\r\n" * 9 + b"21.")
     assert guess.framing == "csv"

@@ -1,0 +1,48 @@
+"""Units that sketches print after a number, as in `t=21.5C humidity=40%`."""
+
+import re
+from typing import Final
+
+from gateway.process.declarations.units import unit_meant_by
+
+UNITS: Final = frozenset({
+    "%", "%RH", "C", "*C", "\N{DEGREE SIGN}C", "F", "*F", "\N{DEGREE SIGN}F", "K", "V", "mV", "A",
+    "mA", "uA", "W", "mW", "kW", "MW", "kWh", "MWh", "Wh", "VA", "var", "Hz", "kHz", "Pa", "hPa",
+    "kPa", "mbar", "bar", "psi", "inHg", "ppm", "ppb", "dB", "dBm", "lx", "lux", "mm", "cm", "m",
+    "km", "in", "m/s", "km/h", "mph", "kn", "s", "ms", "min", "h", "g", "kg", "mg", "l", "L", "ml",
+    "mL", "m3", "l/min", "L/min", "m3/h", "mm/h", "ug/m3", "mg/m3", "g/m3", "Bq/m3", "Ohm", "kOhm",
+    "MOhm", "uS/cm", "mS/cm",
+})  # fmt: skip
+"""Units in the notation of SenML, or as devices print them. Others are known to the registry."""
+_MEANT: Final = {
+    "C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF", "L": "l",
+    "mL": "ml", "L/min": "l/min", "lux": "lx",
+}  # fmt: skip
+_ALIKE: Final = str.maketrans({
+    "\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u", "\N{SUPERSCRIPT THREE}": "3",
+    "\N{SUPERSCRIPT TWO}": "2", "\N{OHM SIGN}": "Ohm", "\N{GREEK CAPITAL LETTER OMEGA}": "Ohm",
+})  # fmt: skip
+_GLUED: Final = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?)[ \t]*([^0-9.,\s].*)")
+_HEXADECIMAL: Final = frozenset("ABCDEF")
+
+
+def parted(text: str) -> tuple[str, str | None]:
+    """Split text such as `21.5C` into number and unit. Return other text with None as the unit.
+
+    A letter that is also a hexadecimal digit is only a unit after a decimal point, because `12A`
+    may be an identifier.
+    """
+    found = _GLUED.fullmatch(text.strip())
+    unit = None if found is None else unit_of(found[2])
+    if found is None or unit is None:
+        return text, None
+    if found[2] in _HEXADECIMAL and found[1].isdecimal():
+        return text, None
+    return found[1], unit
+
+
+def unit_of(text: str) -> str | None:
+    """Return the unit that a word means, or None if the word is not a unit."""
+    plain = text.translate(_ALIKE)
+    known = unit_meant_by(plain) or unit_meant_by(text)
+    return known or (_MEANT.get(plain, plain) if plain in UNITS else None)

@@ -1,0 +1,35 @@
+"""Units after a number, in the spellings of sketches."""
+
+import pytest
+from firmware_bridge.protocols.joined_units import parted, unit_of
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "unit"),
+    [
+        ("21.5C", "21.5", "Cel"),
+        ("21.5 *C", "21.5", "Cel"),
+        ("-5,5\N{DEGREE SIGN}C", "-5,5", "Cel"),
+        ("70.1F", "70.1", "degF"),
+        ("1013.2 hPa", "1013.2", "hPa"),
+        ("415 PPM", "415", "ppm"),
+        ("23\N{GREEK SMALL LETTER MU}A", "23", "uA"),
+        ("12\N{MICRO SIGN}g/m\N{SUPERSCRIPT THREE}", "12", "ug/m3"),
+        ("3.5L/min", "3.5", "l/min"),
+        ("4.7kOhm", "4.7", "kOhm"),
+    ],
+)
+def test_a_number_with_a_unit_is_split(text: str, number: str, unit: str) -> None:
+    assert parted(text) == (number, unit)
+
+
+@pytest.mark.parametrize(
+    "text", ["12A", "1F", "5x", "10Mbps", "v1.2", "C", "", "1.2.3 V", "3 of 4"]
+)
+def test_other_texts_stay_whole(text: str) -> None:
+    assert parted(text) == (text, None)
+
+
+def test_a_word_that_is_no_unit_has_none() -> None:
+    assert unit_of("connected") is None
+    assert unit_of("%") == "%"
