@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from firmware_bridge.protocols.sml_messages import UNITS_OF_DLMS
+from firmware_bridge.readings.device_clock import EARLIEST_LOGGED
 from smllib.const import OBIS_NAMES, UNITS
 from smllib.errors import CrcError
 from smllib.reader import SmlStreamReader
@@ -181,6 +182,8 @@ async def test_dsmr_recordings_give_what_dsmr_parser_finds(
     lines = re.findall(r"^\d[^(]*(?:\([^()]*\))*", text, re.MULTILINE)
     lines = [line for line in lines if not line.endswith("()")]
     lines = [line for line in lines if not line.endswith("(0)(0-0:96.7.19)")]
+    # The only entries of one log are from a time when the meter's clock was not set.
+    lines = [line for line in lines if "(0-0:96.7.19)(000104180320W)" not in line]
     with_crc = not name.startswith("telegram_v2")
     # The recordings are years old, so each telegram also has the device's time, which was not used.
     count = len(lines) + 1
@@ -193,7 +196,8 @@ async def test_dsmr_recordings_give_what_dsmr_parser_finds(
         subscriber=subscriber, terminal=terminal, tmp_path=tmp_path, crc=with_crc,
     )  # fmt: skip
     expected = objects_of(text, DSMR[name])
-    logged = entries_of(expected.pop("power_failure_log", None))
+    entries = entries_of(expected.pop("power_failure_log", None))
+    logged = [entry for entry in entries if entry[0] >= EARLIEST_LOGGED]
     assert sorted({record["sequence"] for record in records}) == [*range(1, REPEATS + 1)]
     for repeat in range(1, REPEATS + 1):
         telegram: dict[str, list[dict[str, Any]]] = {}

@@ -78,6 +78,7 @@ _SHOWN: Final = {
     "count": Shown(None, None),
 }
 _METERED: Final = {
+    "J": Shown("J", "energy", "total_increasing"),
     "Wh": Shown("Wh", "energy", "total_increasing"),
     "kWh": Shown("kWh", "energy", "total_increasing"),
     "MWh": Shown("MWh", "energy", "total_increasing"),

@@ -1,4 +1,4 @@
-"""Converts the lines of a DSMR telegram to measurements.
+"""Converts the objects of a DSMR telegram to measurements.
 
 The checksum has already proved that the telegram arrived intact. An object that still cannot be
 read is therefore not damaged, but a peculiarity of the meter. It is counted and skipped, and the
@@ -8,38 +8,25 @@ other objects are read.
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from firmware_bridge.protocols.dsmr_objects import TelegramObject, is_quantity, objects_in
 from firmware_bridge.protocols.dsmr_time import is_time, seconds_of
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.obis import Code, is_number, name_of
+from firmware_bridge.protocols.joined_units import parted
+from firmware_bridge.protocols.obis import Code, name_of
 from firmware_bridge.protocols.text_values import NOT_MEASURED, is_nothing, number_of, value_of
+from firmware_bridge.readings.device_clock import EARLIEST_LOGGED
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
+from gateway.process.declarations.units import unit_meant_by
 
-_OBJECT = re.compile(
-    r"(?:([0-9]{1,3})-([0-9]{1,3}):)?([0-9A-Z]{1,3})[.:]([0-9A-Z]{1,3})(?:[.:]([0-9]{1,3}))?"
-    r"(?:[*&]([0-9]{1,3}))?((?:\s*\([^()]*\))*)"
-)
-_BEGIN = re.compile(r"[0-9A-Z]{1,3}(-[0-9]{1,3}:[0-9]{1,3})?[.:][0-9A-Z]{1,3}[.:(*&]")
-_CONTINUATION = re.compile(r"(?:\s*\([^()]*\))+")
-_LINE_END = re.compile(rb"[\r\n]+")
-_AROUND_LINES = " \t\0\x02"
-"""Blanks, fillers, and the STX that a polled meter sends before the first object."""
-_GROUP = re.compile(r"\(([^()]*)\)")
 _WITH_UNIT = re.compile(r"([^*]*)\*\s*([^\s*]{1,16})\s*")
 _HOURLY_READING = "24.3.0"
 """DSMR 2.2 line: (time)(..)(..)(..)(code of the reading)(unit), then a line with (value)."""
 _HOURLY_GROUPS = 7
+_UNITS = {"C": "Cel", "m3ph": "m3/h"}
+"""Units of heat meters. In SenML, C would be an electric charge."""
 _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
-
-
-@dataclass(frozen=True)
-class _Object:
-    """An object of the telegram: its code, its name, and the strings in its parentheses."""
-
-    code: Code
-    name: str
-    groups: tuple[str, ...]
 
 
 def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) -> Quantities:
@@ -49,10 +36,11 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
     "syntax" if a line is not an object, "type" if an expected number is missing, "time" or "value"
     if a time or value is invalid, and "not_measured" if an object is empty.
     """
-    objects = _named(_objects_in(_LINE_END.split(head)[1:], left_out))
+    objects = objects_in(head, left_out)
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
                None)  # fmt: skip
-    quantities: Quantities = {}
+    # Some meters send an object twice. A dict keeps the first of equal measurements.
+    quantities: dict[str, dict[Measurement, None]] = {}
     for each in objects:
         try:
             found = list(_measurements_of(each, utc_offset_hours, left_out))
@@ -60,10 +48,10 @@ def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) ->
             left_out[damage.reason] += 1
             continue
         for measurement in found:
-            quantity = quantities.setdefault(measurement.name.partition("/")[0], [])
+            quantity = quantities.setdefault(measurement.name.partition("/")[0], {})
             has_time = measurement.time_seconds is not None or now is None
-            quantity.append(measurement if has_time else replace(measurement, time_seconds=now))
-    return quantities
+            quantity[measurement if has_time else replace(measurement, time_seconds=now)] = None
+    return {name: list(measurements) for name, measurements in quantities.items()}
 
 
 def is_mixture(quantities: Quantities) -> bool:
@@ -82,80 +70,15 @@ def is_mixture(quantities: Quantities) -> bool:
     return False
 
 
-def _now_of(clock: _Object, utc_offset_hours: int) -> float | None:
+def _now_of(clock: TelegramObject, utc_offset_hours: int) -> float | None:
     try:
         return seconds_of(clock.groups[0], utc_offset_hours) if clock.groups else None
     except Damaged:
         return None
 
 
-def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
-    """Yield each object as its OBIS code and the contents of its parentheses."""
-    latest: tuple[Code, list[str]] | None = None
-    for line in _whole_lines(lines, left_out):
-        found = _OBJECT.fullmatch(line)
-        if found is not None:
-            if latest is not None:
-                yield latest
-            latest = (Code.of(found.groups()[:6]), _GROUP.findall(found[7]))
-        elif latest is not None and _CONTINUATION.fullmatch(line) and _is_continued(*latest, line):
-            latest[1].extend(_GROUP.findall(line))
-        else:
-            left_out["syntax"] += 1
-    if latest is not None:
-        yield latest
-
-
-def _is_continued(code: Code, groups: list[str], line: str) -> bool:
-    """Return True if `line` may continue the object that has this code and these groups.
-
-    If the object is already a complete number, the line belongs to another object. The beginning of
-    that other object was lost.
-    """
-    return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
-
-
-def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
-    """Yield the lines of a telegram.
-
-    If the meter broke a line within parentheses, join the pieces.
-    """
-    part = ""
-    for each in lines:
-        try:
-            line = each.decode("ascii").strip(_AROUND_LINES)
-        except UnicodeDecodeError:
-            left_out["text"] += 1
-            continue
-        if part and _BEGIN.match(line):
-            left_out["syntax"] += 1
-            part = ""
-        part += line
-        if part.count("(") <= part.count(")"):
-            if part:
-                yield part
-            part = ""
-    if part:
-        left_out["syntax"] += 1
-
-
-def _named(objects: Iterator[tuple[Code, list[str]]]) -> list[_Object]:
-    """Return the objects with their names.
-
-    If a name is already taken, use the OBIS code as the name.
-    """
-    codes: dict[str, Code] = {}
-    named: list[_Object] = []
-    for code, groups in objects:
-        name = name_of(code)
-        if codes.setdefault(name, code) != code:
-            name = str(code)
-        named.append(_Object(code, name, tuple(group.strip() for group in groups)))
-    return named
-
-
 def _measurements_of(
-    found: _Object, utc_offset_hours: int, left_out: Counter[str]
+    found: TelegramObject, utc_offset_hours: int, left_out: Counter[str]
 ) -> Iterator[Measurement]:
     """Yield the measurements of an object. An empty object may have none.
 
@@ -165,7 +88,7 @@ def _measurements_of(
         Damaged: the object cannot be read.
     """
     groups = found.groups
-    measured = is_number(found.code)
+    measured = found.is_number
     if found.code.quantity == _HOURLY_READING and len(groups) >= _HOURLY_GROUPS - 1:
         name = name_of(replace(found.code, d="2", e="1"))
         time = seconds_of(groups[0], utc_offset_hours) if is_time(groups[0]) else None
@@ -178,14 +101,14 @@ def _measurements_of(
         return  # The log has no entries: (0), (0)() or (0)(code of a column).
     elif not measured and groups[0].isdecimal() and not is_time(groups[0]) and len(groups) > 2:
         yield from _log_of(found, utc_offset_hours, left_out)
-    elif measured or any(_is_quantity(group) for group in groups):
+    elif measured or any(is_quantity(group) for group in groups):
         yield from _timed_values_of(found, utc_offset_hours, left_out)
     else:
         yield Measurement(found.name, "".join(f"({group})" for group in groups))
 
 
 def _timed_values_of(
-    found: _Object, utc_offset_hours: int, left_out: Counter[str]
+    found: TelegramObject, utc_offset_hours: int, left_out: Counter[str]
 ) -> Iterator[Measurement]:
     """Yield the values of an object. A time may come before or after the values.
 
@@ -199,17 +122,36 @@ def _timed_values_of(
         values, time = values[1:], seconds_of(values[0], utc_offset_hours)
     elif is_time(values[-1]):
         values, time = values[:-1], seconds_of(values[-1], utc_offset_hours)
-    elif not all(_is_quantity(group) for group in values):
+    elif not all(is_quantity(group) for group in values):
         raise Damaged("time")
     for number, group in enumerate(values, 1):
         name = found.name if len(values) == 1 else f"{found.name}/{number}"
         try:
-            yield _number(name, *_split(group), time)
+            value = _number(name, *_split(group), time)
+            if _was_never_read(found.code, value):
+                raise Damaged(NOT_MEASURED)
+            yield value
         except Damaged as damage:
             left_out[damage.reason] += 1
 
 
-def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> list[Measurement]:
+def _was_never_read(code: Code, reading: Measurement) -> bool:
+    """Return True if a gas or water meter on an M-Bus channel has not sent a reading yet.
+
+    Electricity meters then report 0 with the date of an unset clock. A published 0 would look like
+    an exchanged meter.
+    """
+    time = reading.time_seconds
+    return (
+        (code.a, code.c) == ("0", "24")
+        and not reading.value
+        and (time is not None and time < EARLIEST_LOGGED)
+    )
+
+
+def _log_of(
+    found: TelegramObject, utc_offset_hours: int, left_out: Counter[str]
+) -> list[Measurement]:
     """Return the entries of a log: (count)(code of a column)...(time)(value)(time)(value)...
 
     The log of monthly peaks in Belgian meters has two times per entry: the month, and the time of
@@ -220,11 +162,14 @@ def _log_of(found: _Object, utc_offset_hours: int, left_out: Counter[str]) -> li
     for group in found.groups[1:]:
         if group == _PEAK:
             name = _PEAK_MONTHS
-        elif not _is_quantity(group):
+        elif not is_quantity(group):
             time = group
         else:
             try:
-                entry = _number(name, *_split(group), seconds_of(time, utc_offset_hours))
+                seconds = seconds_of(time, utc_offset_hours)
+                if seconds < EARLIEST_LOGGED:
+                    raise Damaged("time")  # The meter's clock was not set at that time.
+                entry = _number(name, *_split(group), seconds)
             except Damaged as damage:
                 left_out[damage.reason] += 1
             else:
@@ -244,19 +189,18 @@ def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
     return measurement.value, measurement.unit
 
 
-def _is_quantity(group: str) -> bool:
-    """Return True if a group, the content of parentheses, is a value with a unit."""
-    return "*" in group
-
-
 def _split(group: str) -> tuple[str, str | None]:
     found = _WITH_UNIT.fullmatch(group)
     return (group, None) if found is None else (found[1], found[2])
 
 
 def _number(name: str, text: str, unit: str | None, time_seconds: float | None) -> Measurement:
+    if unit is None:
+        text, unit = parted(text)  # Some meters omit the "*" before the unit.
     value = value_of(text, "number")
     assert isinstance(value, int | float), "it is a number, or damage"
     if unit == "GJ":  # Not among SenML's units.
         value, unit = round(value * 1e9), "J"
+    elif unit is not None:
+        unit = _UNITS.get(unit) or unit_meant_by(unit) or unit
     return Measurement(name, value, unit, time_seconds)

@@ -1,8 +1,10 @@
 """Meter times: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S for summer time and W for winter time.
 
-Meters older than DSMR 4 omit the letter. It is then derived from the rules of the European Union:
+VDEW meters put a digit before the date instead: 0 for winter time, 1 for summer time, 2 for UTC.
+Meters older than DSMR 4 omit both. The letter is then derived from the rules of the European Union:
 summer time lasts from the last Sunday in March to the last Sunday in October, at 01:00 UTC. A time
-that occurs twice in October is read as winter time.
+that occurs twice in October is read as winter time. Years from 70 on belong to the 20th century,
+because a clock that was never set shows 1970.
 """
 
 import datetime
@@ -11,11 +13,14 @@ import re
 from firmware_bridge.protocols.frame import Damaged
 
 _TIME = re.compile(
-    r"[0-9]{12}[SW]?|[0-9]{10}|[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(:[0-9]{2})?"
+    r"[0-9]{12}[SW]?|[0-2]?[0-9]{10}|[0-2][0-9]{12}"
+    r"|[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}(:[0-9]{2})?"
 )
 _BETWEEN_DIGITS = str.maketrans("", "", "-: ")
 _SECONDS_FORMAT, _MINUTES_FORMAT = "%Y%m%d%H%M%S", "%Y%m%d%H%M"
-_CENTURY = "20"
+_YEAR_MIN = 70
+_SEASONS = {"0": "W", "1": "S", "2": "Z"}
+"""Letters for the digit before a time of 10 or 12 digits. Z means UTC."""
 
 
 def is_time(text: str) -> bool:
@@ -30,10 +35,15 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
         Damaged: with reason "time" if the time does not exist.
     """
     text = text.translate(_BETWEEN_DIGITS)
+    if text.isdecimal() and len(text) % 2:
+        text = text[1:] + _SEASONS[text[0]]
+    if text.endswith("Z"):
+        text, utc_offset_hours = text.replace("Z", "W"), 0
     digits = text.rstrip("SW")
     form = _SECONDS_FORMAT if len(digits) > 10 else _MINUTES_FORMAT
     try:
-        local = datetime.datetime.strptime(_CENTURY + digits, form)  # noqa: DTZ007 - in the next line
+        century = "19" if int(digits[:2]) >= _YEAR_MIN else "20"
+        local = datetime.datetime.strptime(century + digits, form)  # noqa: DTZ007 - in the next line
         winter = local.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=utc_offset_hours)))
         seconds = winter.timestamp()
     except (ValueError, OverflowError):

@@ -109,9 +109,29 @@ _OF_MBUS: Final[Mapping[str, str]] = {
 }
 """Names for gas, water and heat meters connected to an electricity meter, on channels from 1."""
 
+_OF_HEAT: Final[Mapping[str, str]] = {
+    "0.0": "meter_number",
+    "6.6": "power_max",
+    "6.8": "energy",
+    "6.26": "volume",
+    "6.31": "operating_time",
+    "6.32": "error_time",
+    "6.33": "volume_flow_max",
+    "6.35": "measuring_period",
+    "9.4": "temperature_max",
+    "9.20": "meter_number",
+    "9.21": "customer",
+    "9.36": "meter_clock",
+    "F.F": "error_code",
+}
+"""Names for short codes of heat meters (Landis+Gyr UH50 and T550, Kamstrup Multical). In
+electricity meters, `6.8` is reactive energy. A period `*01` is the value of a reading date."""
+_NUMBERS_OF_HEAT: Final = frozenset({"6.6", "6.8", "6.26", "6.31", "6.32", "6.33", "9.4"})
+
 COUNTS: Final = frozenset({"power_failures", "long_power_failures"})
 """Quantities that are numbers, although similar codes have strings as values."""
 _TEXTS_OF_MBUS: Final = frozenset({"24.1.0", "24.4.0"})
+_ENERGY_UNITS: Final = ("kWh", "MWh", "MJ", "GJ")
 _MEASURED = range(1, 94)
 """Values of C that a meter measures. Other values describe the meter, its state or an error."""
 _MEASURED_ABSTRACT: Final = (17, 24)
@@ -141,6 +161,11 @@ class Code:
         return cls(a or "1", b or "0", c, d, "0" if e == "255" else e, None if f == "255" else f)
 
     @property
+    def is_short(self) -> bool:
+        """True if the code consists of C, D and perhaps F, like `6.8*01`."""
+        return (self.a, self.b, self.e) == ("1", "0", None)
+
+    @property
     def quantity(self) -> str:
         """Quantity, processing, tariff and period in the usual notation, such as `1.8.0`."""
         return ".".join(each for each in (self.c, self.d, self.e, self.f) if each is not None)
@@ -156,6 +181,26 @@ def name_of(code: Code) -> str:
     # IEC 62056-21 meters may omit a tariff of 0: `32.7`.
     written = code if code.e is not None or code.f is not None else replace(code, e="0")
     return _NAMES.get(str(code)) or _NAMES.get(str(written)) or str(code)
+
+
+def is_of_heat(code: Code, groups: Sequence[str]) -> bool:
+    """Return True if an object with these values exists in heat meters only."""
+    if not code.is_short or (code.c, code.d) not in (("6", "8"), ("6", "26")):
+        return False
+    return code.d == "26" or any(each.endswith(_ENERGY_UNITS) for each in groups)
+
+
+def heat_name_of(code: Code) -> str:
+    """Return the name of a heat meter's value, or the code if it has no name."""
+    name = _OF_HEAT.get(f"{code.c}.{code.d}") if code.is_short else None
+    if name is None:
+        return str(code) if code.is_short else name_of(code)
+    return name if code.f is None else f"{name}_storage_{int(code.f)}"
+
+
+def is_number_of_heat(code: Code) -> bool:
+    """Return True if the values of a heat meter's short code are numbers, even without a unit."""
+    return code.is_short and f"{code.c}.{code.d}" in _NUMBERS_OF_HEAT
 
 
 def is_number(code: Code) -> bool:

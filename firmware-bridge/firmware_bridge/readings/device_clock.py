@@ -14,12 +14,19 @@ from firmware_bridge.readings.measurement import Measurement, Quantities
 DEVICE_TIME: Final = "device_time"
 """Name of the quantity for an implausible time that a device reported."""
 
+METER_TIME: Final = "meter_time"
+"""Name of the quantity for the time of a telegram, which protocols of meters have."""
 _DAY: Final = 86400.0
+_HOUR: Final = 3600.0
+ZONE_TOLERANCE_SECONDS: Final = 120.0
+"""Largest difference of two clocks, in seconds, that may still be a matter of the time zone alone.
+"""
+_ZONE_HOURS_MAX: Final = 12
 # A device that was offline for months may send old readings. No reading is from the future, but the
 # clock of a gateway that was switched off for weeks may be late until it is set.
 BEHIND_SECONDS_MAX: Final = 366 * _DAY
 AHEAD_SECONDS_MAX: Final = 31 * _DAY
-_EARLIEST_LOGGED: Final = datetime(2010, 1, 1, tzinfo=UTC).timestamp()
+EARLIEST_LOGGED: Final = datetime(2010, 1, 1, tzinfo=UTC).timestamp()
 """Earliest plausible time in a meter's log, which may cover years. A reset clock shows earlier
 dates."""
 _GATEWAY_IS_SET: Final = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
@@ -52,6 +59,21 @@ def checked_times(
     return kept, latest
 
 
+def hours_off(quantities: Quantities, arrival_seconds: float) -> int:
+    """Return by how many whole hours a meter's clock is ahead of the arrival, negative if behind.
+
+    The result is 0 if the clock is right, or if the difference is not a number of whole hours. A
+    difference of whole hours means that the meter's time zone is not the configured one.
+    """
+    found = quantities.get(METER_TIME, [])
+    given = found[0].absolute_time_seconds if found else None
+    if given is None or arrival_seconds < _GATEWAY_IS_SET:
+        return 0
+    hours = round((given - arrival_seconds) / _HOUR)
+    is_whole = abs(given - arrival_seconds - hours * _HOUR) <= ZONE_TOLERANCE_SECONDS
+    return hours if is_whole and abs(hours) <= _ZONE_HOURS_MAX else 0
+
+
 def iso_of(seconds: float) -> str:
     """Return a time in seconds since 1970 as `2000-01-01T00:00:00Z`."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -60,7 +82,7 @@ def iso_of(seconds: float) -> str:
 def _is_wrong(measurement: Measurement, given: float, arrival_seconds: float) -> bool:
     earliest = arrival_seconds - BEHIND_SECONDS_MAX
     if measurement.is_past:
-        earliest = _EARLIEST_LOGGED
+        earliest = EARLIEST_LOGGED
     return not earliest <= given <= arrival_seconds + AHEAD_SECONDS_MAX
 
 

@@ -19,7 +19,7 @@ from firmware_bridge.outbox.gathering import Gathering
 from firmware_bridge.outbox.giving_way import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.outbox.outbox import Outbox
 from firmware_bridge.protocols.frame import Frame
-from firmware_bridge.readings.device_clock import checked_times
+from firmware_bridge.readings.device_clock import checked_times, hours_off
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Quantities
 from firmware_bridge.readings.numbering import BoardIdentity, Numbering
@@ -149,6 +149,9 @@ class Intake:
         self.status.note_clock(device, not_used)
         if not_used is not None:
             self.losses.note_clock(device, not_used)
+        utc_offset = getattr(self._settings.protocol, "utc_offset", None)
+        if utc_offset is not None and (hours := hours_off(checked, arrival_seconds)):
+            self.losses.note_time_zone(device, hours, utc_offset + hours)
         if self._seen is not None:
             self._seen.note(self._settings.name, device, checked)
         return checked

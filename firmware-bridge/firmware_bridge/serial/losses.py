@@ -41,6 +41,7 @@ class Losses:
         self.dropped = status.dropped
         self._logged: Counter[tuple[str, str]] = Counter()
         self._clocks: Counter[str] = Counter()
+        self._zones: Counter[str] = Counter()
         self._dropped_before = 0
         self._summarised: Counter[tuple[str, str]] = Counter()
 
@@ -89,6 +90,23 @@ class Losses:
                 self._port,
                 device,
                 iso_of(given_seconds),
+            )
+
+    def note_time_zone(self, device: str, hours: int, utc_offset: int) -> None:
+        """Count a frame whose time is off by whole hours. Log it if the count has doubled.
+
+        `utc_offset` is the value of the key that would correct the time.
+        """
+        self._zones[device] += 1
+        if self._has_doubled("zone", device, self._zones[device]):
+            logger.warning(
+                "serial port %s: the times of %s are %d h %s the gateway's clock: set "
+                "utc_offset = %d if the meter is in another time zone",
+                self._port,
+                device,
+                abs(hours),
+                "ahead of" if hours > 0 else "behind",
+                utc_offset,
             )
 
     def drop(self, reason: str, count: int = 1) -> None:

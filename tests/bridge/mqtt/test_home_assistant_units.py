@@ -61,6 +61,7 @@ def test_a_meter_of_gas_or_water_has_the_class_that_the_energy_page_takes(
 
 
 def test_registers_without_a_class_only_grow() -> None:
+    assert shown_of("J", is_meter=True) == Shown("J", "energy", "total_increasing")
     assert shown_of("kvarh", is_meter=True) == Shown("kvarh", None, "total_increasing")
 
 

@@ -7,6 +7,7 @@ from firmware_bridge.readings.device_clock import (
     AHEAD_SECONDS_MAX,
     BEHIND_SECONDS_MAX,
     checked_times,
+    hours_off,
     iso_of,
 )
 from firmware_bridge.readings.measurement import Measurement, Quantities
@@ -41,6 +42,18 @@ def test_a_time_that_is_years_off_becomes_a_value_and_the_reading_has_that_of_ar
 def test_other_times_stay(time: float | None) -> None:
     quantities = power(time)
     assert checked_times(quantities, NOW) == (quantities, None)
+
+
+@pytest.mark.parametrize(
+    ("difference", "hours"),
+    [(0.0, 0), (3600.0, 1), (3660.0, 1), (-3590.0, -1), (7200.0, 2), (5400.0, 0), (13 * 3600.0, 0)],
+)
+def test_a_clock_that_is_whole_hours_off_is_in_another_time_zone(
+    difference: float, hours: int
+) -> None:
+    now = {"meter_time": [Measurement("meter_time", "x", time_seconds=NOW + difference)]}
+    assert hours_off(now, NOW) == hours
+    assert hours_off(power(NOW + difference), NOW) == 0
 
 
 def test_entries_of_a_log_may_be_years_old_but_not_older_than_logs() -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from firmware_bridge.serial.losses import Losses
@@ -24,6 +25,20 @@ def test_each_reason_is_logged_when_its_count_has_doubled(caplog: pytest.LogCapt
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 20  # at 1, 2, 4 ... 512, of each
     assert lines[-1].startswith("serial port sensor: damaged (checksum), 512 since the start")
+
+
+def test_a_wrong_time_zone_is_logged_with_the_key_that_corrects_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    losses = Losses(PortStatus("meter", "dsmr", "path"))
+    for _ in range(3):
+        losses.note_time_zone("meter", 1, 2)
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 2
+    assert lines[0] == (
+        "serial port meter: the times of meter are 1 h ahead of the gateway's clock: set "
+        "utc_offset = 2 if the meter is in another time zone"
+    )
 
 
 def test_a_summary_has_what_was_counted_since_the_last_one_and_warns_of_losses(
@@ -69,3 +84,20 @@ async def test_a_bad_quantity_beside_a_good_one_does_not_fill_the_log(
     assert caplog.text.count("readings are dropped (out_of_range)") == 7
     assert 1 <= caplog.text.count("serial port sensor: damaged (") <= 4
     assert caplog.text.count("serial port sensor: since the last summary") == 1
+
+
+async def test_a_meter_of_another_time_zone_is_named_in_the_log(
+    subscriber: Subscriber, terminal: Terminal, caplog: pytest.LogCaptureFixture
+) -> None:
+    zone = timezone(timedelta(hours=2))
+    local = f"{datetime.now(zone):%y%m%d%H%M%S}W"
+    telegram = f"/ISK5\r\n\r\n0-0:1.0.0({local})\r\n1-0:1.7.0(1*kW)\r\n!\r\n"
+    port = port_on(terminal, "dsmr", crc=False)
+    settings = settings_of(terminal.link.parent / "data", subscriber.port, port)
+    async with running_bridge(settings) as room:
+        await room.wait_for_port("sensor", "open")
+        await terminal.write(telegram.encode())
+        await subscriber.arrival_of(2)
+    assert "the times of sensor are 1 h ahead of the gateway's clock: set utc_offset = 2" in (
+        caplog.text
+    )

@@ -1,0 +1,140 @@
+"""Splits a DSMR telegram, or one of IEC 62056-21, into objects: `1-0:1.8.1(000004.426*kWh)`.
+
+An object is usually a line. A meter may continue an object in the next line, or break a line within
+parentheses. Heat meters put several objects in a line.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from firmware_bridge.protocols.dsmr_time import is_time
+from firmware_bridge.protocols.obis import (
+    Code,
+    heat_name_of,
+    is_number,
+    is_number_of_heat,
+    is_of_heat,
+    name_of,
+)
+
+_OBJECT = re.compile(
+    r"(?:([0-9]{1,3})-([0-9]{1,3}):)?([0-9A-Z]{1,3})[.:]([0-9A-Z]{1,3})(?:[.:]([0-9]{1,3}))?"
+    r"(?:[*&]([0-9]{1,3}))?((?:\s*\([^()]*\))*)"
+)
+# Heat meters put several objects in a line: `6.8(0029055*kWh)6.26(01589.28*m3)F(0)`.
+_ONE_OF_SEVERAL = re.compile(r"(?:[0-9A-Z]{1,3}-[0-9]{1,3}:)?[0-9A-Z.:*]{1,16}(?:\([^()]*\))+")
+_ERROR_OF_HEAT_METERS = re.compile(r"^F(?=\()")
+_BEGIN = re.compile(r"[0-9A-Z]{1,3}(-[0-9]{1,3}:[0-9]{1,3})?[.:][0-9A-Z]{1,3}[.:(*&]")
+_CONTINUATION = re.compile(r"(?:\s*\([^()]*\))+")
+_LINE_END = re.compile(rb"[\r\n]+")
+_AROUND_LINES = " \t\0\x02"
+"""Blanks, fillers, and the STX that a polled meter sends before the first object."""
+_GROUP = re.compile(r"\(([^()]*)\)")
+_METRES = re.compile(r"\*m$")
+"""Unit in which heat meters mean minutes."""
+
+
+@dataclass(frozen=True)
+class TelegramObject:
+    """An object of the telegram: its code, its name, and the strings in its parentheses.
+
+    `is_number` is True if the strings are numbers, even without a unit.
+    """
+
+    code: Code
+    name: str
+    groups: tuple[str, ...]
+    is_number: bool
+
+
+def objects_in(telegram: bytes, left_out: Counter[str]) -> list[TelegramObject]:
+    """Return the objects of a telegram, whose first line is the identification of the meter.
+
+    If two objects would have the same name, the second is named by its OBIS code. `left_out` counts
+    lines that are not objects: "text" if a line has other characters than ASCII, else "syntax".
+    """
+    codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], left_out)
+    found = [(code, tuple(_parts_of(groups))) for code, groups in codes_and_groups]
+    is_heat = any(is_of_heat(code, groups) for code, groups in found)
+    codes: dict[str, Code] = {}
+    named: list[TelegramObject] = []
+    for code, parts in found:
+        groups = tuple(_METRES.sub("*min", each) for each in parts) if is_heat else parts
+        name = heat_name_of(code) if is_heat else name_of(code)
+        if codes.setdefault(name, code) != code:
+            name = str(code)
+        measured = is_number_of_heat(code) if is_heat else is_number(code)
+        named.append(TelegramObject(code, name, groups, measured))
+    return named
+
+
+def is_quantity(group: str) -> bool:
+    """Return True if a group, the content of parentheses, is a value with a unit."""
+    return "*" in group
+
+
+def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
+    """Yield each object as its OBIS code and the contents of its parentheses."""
+    latest: tuple[Code, list[str]] | None = None
+    for line in _separate_objects(_whole_lines(lines, left_out)):
+        found = _OBJECT.fullmatch(line)
+        if found is not None:
+            if latest is not None:
+                yield latest
+            latest = (Code.of(found.groups()[:6]), _GROUP.findall(found[7]))
+        elif latest is not None and _CONTINUATION.fullmatch(line) and _is_continued(*latest, line):
+            latest[1].extend(_GROUP.findall(line))
+        else:
+            left_out["syntax"] += 1
+    if latest is not None:
+        yield latest
+
+
+def _is_continued(code: Code, groups: list[str], line: str) -> bool:
+    """Return True if `line` may continue the object that has this code and these groups.
+
+    If the object is already a complete number, the line belongs to another object. The beginning of
+    that other object was lost.
+    """
+    return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
+
+
+def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines. If a line consists of several objects, yield each object."""
+    for line in lines:
+        parts = _ONE_OF_SEVERAL.findall(line) if _OBJECT.fullmatch(line) is None else []
+        for part in parts if "".join(parts) == line else [line]:
+            yield _ERROR_OF_HEAT_METERS.sub("F.F", part)
+
+
+def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
+    """Yield the lines of a telegram.
+
+    If the meter broke a line within parentheses, join the pieces.
+    """
+    part = ""
+    for each in lines:
+        try:
+            line = each.decode("ascii").strip(_AROUND_LINES)
+        except UnicodeDecodeError:
+            left_out["text"] += 1
+            continue
+        if part and _BEGIN.match(line):
+            left_out["syntax"] += 1
+            part = ""
+        part += line
+        if part.count("(") <= part.count(")"):
+            if part:
+                yield part
+            part = ""
+    if part:
+        left_out["syntax"] += 1
+
+
+def _parts_of(groups: list[str]) -> Iterator[str]:
+    """Yield the contents of parentheses. Heat meters join two values: `(100.5*C&096.1*C)`."""
+    for group in groups:
+        parts = group.split("&")
+        yield from map(str.strip, parts if all(map(is_quantity, parts)) else [group])
