@@ -8,6 +8,7 @@ make bench-serial ARGUMENTS="--seconds 5"     shorter than 15 s for each figure
 
 import functools
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,8 @@ from tests.instruments.benchmarks import brokers
 from tests.instruments.benchmarks.machine import machine_of
 from tests.instruments.benchmarks.serial import report, ways
 from tests.instruments.benchmarks.serial.lines import Device
+from tests.instruments.benchmarks.serial.protocol_run import measure_protocol
+from tests.instruments.benchmarks.serial.protocols import PROTOCOLS
 from tests.instruments.benchmarks.serial.run import Broker, measure
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -51,10 +54,15 @@ def main(
             with console.status(f"{name}: {way} ..."):
                 rows.append({"way": way, **measure(chosen, carrier, devices, seconds)})
         console.print(f"\n{name}\n\n{report.table_of(rows)}", markup=False)
+    protocols = []
+    for name in PROTOCOLS:
+        with console.status(f"{name} ..."):
+            protocols.append(measure_protocol(PLAIN if plain else brokers.oncegate, name, seconds))
+    console.print(f"\n{report.protocols_table_of(protocols)}", markup=False)
     if write:
-        PAGE.write_text(report.page_of(results, machine))
+        PAGE.write_text(report.page_of(results, protocols, machine))
         console.print(f"written: docs/{PAGE.name}")
-    if not all(report.is_sound(row) for rows in results.values() for row in rows):
+    if not all(map(report.is_sound, chain(*results.values(), protocols))):
         raise typer.Exit(1)
 
 

@@ -4,9 +4,10 @@ A line is a JSON reading, `{"v":"DEVICE.NUMBER.xxx"}`, padded to the wanted leng
 and the number can be read from the bridge's payload as well as from ser2net's raw line.
 """
 
+import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 WARM_UP = "w"
@@ -36,7 +37,12 @@ class Verdict:
     latencies_ms: list[float] = field(default_factory=list)
 
     def percentile(self, share: float) -> float:
-        """Return the latency that this fraction of the lines does not exceed."""
+        """Return the latency that this fraction of the lines does not exceed.
+
+        Not a number if no line has arrived.
+        """
+        if not self.latencies_ms:
+            return math.nan
         ordered = sorted(self.latencies_ms)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -55,16 +61,23 @@ def named_in(payload: bytes) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def verdict_of(sent_ns: Mapping[int, list[int]], arrivals: Iterable[tuple[int, bytes]]) -> Verdict:
-    """Compare arrivals (time in ns, payload) with the times at which each device sent its lines."""
+def verdict_of(
+    sent_ns: Mapping[int, list[int]],
+    arrivals: Iterable[tuple[int, bytes]],
+    named: Callable[[bytes], tuple[int, int] | None],
+) -> Verdict:
+    """Compare arrivals (time in ns, payload) with the times at which each device sent its lines.
+
+    `named` returns device and number of a payload, or None if it does not count.
+    """
     verdict = Verdict(sum(map(len, sent_ns.values())))
     seen: Counter[tuple[int, int]] = Counter()
     for arrived_ns, payload in arrivals:
-        if (named := named_in(payload)) is None:
+        if (name := named(payload)) is None:
             continue
-        seen[named] += 1
-        device, number = named
-        if seen[named] > 1 or number >= len(sent_ns[device]):
+        seen[name] += 1
+        device, number = name
+        if seen[name] > 1 or number >= len(sent_ns[device]):
             verdict.doubled += 1
         else:
             verdict.latencies_ms.append((arrived_ns - sent_ns[device][number]) / 1e6)

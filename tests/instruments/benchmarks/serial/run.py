@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.instruments.benchmarks.brokers import Running
-from tests.instruments.benchmarks.serial.lines import WARM_UP, Device, Verdict, line_of, verdict_of
+from tests.instruments.benchmarks.serial.lines import (
+    WARM_UP,
+    Device,
+    line_of,
+    named_in,
+    verdict_of,
+)
 from tests.instruments.benchmarks.serial.ways import (
     Terminal,
     Way,
@@ -26,15 +32,14 @@ QUIET_LOOKS = 20
 
 
 @contextlib.contextmanager
-def plugged_in(devices: Sequence[Device]) -> Iterator[tuple[list[int], list[Terminal]]]:
-    """Yield the devices' ends of pseudo-terminals, and the programs' ends."""
-    pairs = [os.openpty() for _ in devices]
+def plugged_in(count: int) -> Iterator[tuple[list[int], list[str]]]:
+    """Yield the devices' ends of pseudo-terminals, and the paths of the programs' ends."""
+    pairs = [os.openpty() for _ in range(count)]
     try:
         for master, slave in pairs:
             tty.setraw(slave)
             os.set_blocking(master, False)
-        paths = [os.ttyname(slave) for _, slave in pairs]
-        yield [master for master, _ in pairs], list(map(Terminal, devices, paths))
+        yield [master for master, _ in pairs], [os.ttyname(slave) for _, slave in pairs]
     finally:
         for pair in pairs:
             for descriptor in pair:
@@ -77,14 +82,16 @@ def measure(broker: Broker, way: Way, devices: Sequence[Device], seconds: float)
             stack.enter_context(tempfile.TemporaryDirectory(prefix="oncegate-serial-"))
         )
         running = stack.enter_context(broker(directory))
-        masters, terminals = stack.enter_context(plugged_in(devices))
+        masters, paths = stack.enter_context(plugged_in(len(devices)))
+        terminals = list(map(Terminal, devices, paths))
         arrived = directory / "arrived"
         stack.enter_context(subscribed(running.port, arrived))
         carriers = stack.enter_context(way(directory, terminals, running.port))
         wait_until(lambda: _is_warm(masters, devices, arrived), "not each line has arrived")
         before = [processor_seconds_of(each) for each in (carriers, [running.process_id])]
         result = _send(directory, masters, devices, seconds)
-        verdict = _settled(result, arrived)
+        wait_until_quiet(arrived)
+        verdict = verdict_of(dict(enumerate(result["sent_ns"])), arrivals_in(arrived), named_in)
         after = [processor_seconds_of(each) for each in (carriers, [running.process_id])]
         carrier, of_broker = (end - begin for begin, end in zip(before, after, strict=True))
         version = running.version() if running.process is not None else None
@@ -95,8 +102,8 @@ def measure(broker: Broker, way: Way, devices: Sequence[Device], seconds: float)
         "doubled": verdict.doubled,
         "waited_bytes_max": max(result["waited_bytes_max"]),
         "longest_tick_ms": result["longest_tick_ms"],
-        "p50_ms": verdict.percentile(0.5) if verdict.latencies_ms else None,
-        "p99_ms": verdict.percentile(0.99) if verdict.latencies_ms else None,
+        "p50_ms": verdict.percentile(0.5),
+        "p99_ms": verdict.percentile(0.99),
         "carrier_cores": carrier / seconds,
         "broker_cores": of_broker / seconds,
         "seconds": seconds,
@@ -127,16 +134,14 @@ def _send(
     return found
 
 
-def _settled(result: dict[str, Any], arrived: Path) -> Verdict:
-    """Wait until nothing more arrives. Return the verdict."""
-    sent_ns = dict(enumerate(result["sent_ns"]))
+def wait_until_quiet(arrived: Path) -> None:
+    """Wait until nothing more arrives."""
     size, looks = -1, 0
 
-    def is_settled() -> bool:
+    def is_quiet() -> bool:
         nonlocal size, looks
         before, size = size, arrived.stat().st_size
         looks = looks + 1 if size == before else 0
         return looks >= QUIET_LOOKS
 
-    wait_until(is_settled, "messages go on arriving")
-    return verdict_of(sent_ns, arrivals_in(arrived))
+    wait_until(is_quiet, "messages go on arriving")

@@ -39,15 +39,16 @@ def test_what_is_lost_or_doubled_is_found(
     arrived: list[tuple[int, int]], lost: int, doubled: int
 ) -> None:
     payloads = [(4_000_000, line_of(*each, 64)) for each in arrived]
-    verdict = verdict_of(SENT, payloads)
+    verdict = verdict_of(SENT, payloads, named_in)
     assert (verdict.lost, verdict.doubled) == (lost, doubled)
-    row = {"lost": lost, "doubled": doubled, "waited_bytes_max": 0}
+    row = {"sent": 3, "lost": lost, "doubled": doubled, "waited_bytes_max": 0}
     assert report.is_sound(row) == (lost == doubled == 0)
     assert not report.is_sound({**row, "waited_bytes_max": report.DRIVER_BUFFER_BYTES})
+    assert not report.is_sound({**row, "sent": 0})
 
 
 def test_the_latency_is_from_the_last_byte_of_its_line() -> None:
-    verdict = verdict_of(SENT, [(4_000_000, line_of(0, 1, 64))])
+    verdict = verdict_of(SENT, [(4_000_000, line_of(0, 1, 64))], named_in)
     assert verdict.latencies_ms == [2.0]
     assert verdict.percentile(0.99) == 2.0
 

@@ -39,9 +39,20 @@ def bridge(directory: Path, terminals: Sequence[Terminal], port: int) -> Iterato
         for number, each in enumerate(terminals)
     )
     process = BridgeProcess(directory, port, tables)
+    with running(process):
+        yield [process.process_id]
+
+
+@contextlib.contextmanager
+def running(process: BridgeProcess) -> Iterator[None]:
+    """Run a bridge.
+
+    Raises:
+        BenchmarkFailed: it has ended by itself.
+    """
     process.start()
     try:
-        yield [process.process_id]
+        yield
     finally:
         if not process.is_running:
             raise BenchmarkFailed(f"the bridge has ended: {process.log()[-2000:]}")
