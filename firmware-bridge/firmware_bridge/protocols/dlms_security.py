@@ -7,24 +7,21 @@ the security byte and the authentication key. Source: DLMS UA 1000-2, section 9.
 and Danish meters send encrypted messages, and so do meters in Luxembourg at the P1 port.
 """
 
-import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Self
 
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.interface import DecoderSettings
-from gateway.process.declarations.quantities import Text, refusal
+from firmware_bridge.protocols.key_files import KEY_PATH, key_from
+from gateway.process.declarations.quantities import refusal
 from gateway.process.declarations.section import NO_KEY
 
 CIPHERED: Final = 0xDB
 SYSTEM_TITLE_BYTES: Final = 8
-_KEY = re.compile(r"[0-9A-Fa-f]{32}", re.ASCII)
 _SECURITY_BYTES, _TAG_BYTES = 5, 12
 _AUTHENTICATED, _ENCRYPTED, _COMPRESSED = 0x10, 0x20, 0x80
 _FIRST_COUNTER = (2).to_bytes(4)
-_PATH = Text(r"[^\x00]{1,4096}", "a path, as a text in quotes")
 KEY_DESCRIPTIONS: Final = {
     "key_file": "File with the encryption key of the meter: 32 hexadecimal digits.",
     "authentication_key_file": "File with the authentication key of the meter, if it has one.",
@@ -38,8 +35,8 @@ class MeterKeys(DecoderSettings):
     Keys are secret and only loaded when needed.
     """
 
-    key_file: Annotated[str, _PATH] | None = None
-    authentication_key_file: Annotated[str, _PATH] | None = None
+    key_file: Annotated[str, KEY_PATH] | None = None
+    authentication_key_file: Annotated[str, KEY_PATH] | None = None
     key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
     authentication_key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
 
@@ -59,15 +56,8 @@ class MeterKeys(DecoderSettings):
         for name in ("key", "authentication_key"):
             path = getattr(self, f"{name}_file")
             if path is not None:
-                found[name] = _key_of(first_line_of(os.path.expanduser(path), f"{name}_file"), path)
+                found[name] = key_from(path, f"{name}_file", first_line_of)
         return replace(self, **found)
-
-
-def _key_of(text: str, path: str) -> bytes:
-    digits = re.sub(r"[ :-]", "", text)
-    if _KEY.fullmatch(digits) is None:
-        raise ValueError(f"{path}: use 32 hexadecimal digits, the key that the grid operator gives")
-    return bytes.fromhex(digits)
 
 
 def ciphered_bytes(data: bytes) -> int | None:

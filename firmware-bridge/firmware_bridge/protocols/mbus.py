@@ -7,11 +7,13 @@ Each reading of a meter takes several requests (left) and responses (right)::
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Final
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Final, Self
 
 from firmware_bridge.protocols.frame import Damage, Damaged, Frame, Outcome
 from firmware_bridge.protocols.interface import Pause, Poller, PollerSettings, Request, next_due
+from firmware_bridge.protocols.key_files import KEY_PATH, key_from
 from firmware_bridge.protocols.mbus_frame import (
     ACKNOWLEDGEMENT,
     ANSWER_BYTES_MAX,
@@ -23,10 +25,11 @@ from firmware_bridge.protocols.mbus_frame import (
     selection,
 )
 from firmware_bridge.protocols.mbus_records import HEADER_BYTES, Header, read_records
+from firmware_bridge.protocols.mbus_security import decrypted
 from firmware_bridge.readings.measurement import Quantities
 from gateway.process.declarations.names import Name
 from gateway.process.declarations.quantities import Duration, Items, Text, Whole, refusal
-from gateway.process.declarations.section import Section
+from gateway.process.declarations.section import NO_KEY, Section
 from gateway.process.declarations.serial_line import Line
 
 TELEGRAMS_MAX: Final = 16
@@ -50,6 +53,7 @@ class MBusMeter(Section):
         "address": "Primary address of the meter.",
         "secondary": "Number on the plate of the meter, if it has no primary address of its own.",
         "poll_interval": "Time between two readouts. Default: the port's poll_interval.",
+        "key_file": "File with the key of a meter that encrypts: 32 hexadecimal digits.",
     }
 
     name: Name
@@ -62,6 +66,8 @@ class MBusMeter(Section):
         | None
     ) = None
     poll_interval: Annotated[float | None, Duration(1, 31_536_000)] = None
+    key_file: Annotated[str, KEY_PATH] | None = None
+    key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
 
     def check(self) -> None:
         """Reject a meter that has no address, or both kinds of address."""
@@ -97,6 +103,20 @@ class MBus(PollerSettings):
             for each in given:
                 if given.count(each) > 1:
                     raise refusal(f"{key} {each} once in meters, not several times")
+
+    def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
+        """Return the settings with the keys loaded. `first_line_of` reads the first line of a file.
+
+        Raises:
+            ValueError: a file does not contain a key.
+        """
+        meters = tuple(
+            each
+            if each.key_file is None
+            else replace(each, key=key_from(each.key_file, "key_file", first_line_of))
+            for each in self.meters
+        )
+        return replace(self, meters=meters)
 
     def poller(self, line: Line | None) -> "MBusPoller":
         """Create a poller for the meters on `line`."""
@@ -189,10 +209,12 @@ class MBusPoller(Poller):
             return Damage("refused")
         if content[2] != _VARIABLE_DATA:
             return Damage("form")
-        header = Header.of(content[3 : 3 + HEADER_BYTES])
+        first_bytes, data = content[3 : 3 + HEADER_BYTES], content[3 + HEADER_BYTES :]
+        header = Header.of(first_bytes)
         if now.meter.secondary and not is_selected_by(content[3:11], now.meter.secondary):
             return Damage("address")
-        found, more = read_records(content[3 + HEADER_BYTES :], header, self._left_out)
+        data = decrypted(first_bytes, data, now.meter.key)
+        found, more = read_records(data, header, self._left_out)
         now.header = header
         for name, measurements in found.items():
             now.quantities.setdefault(name, measurements)

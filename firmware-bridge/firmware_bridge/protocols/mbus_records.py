@@ -1,6 +1,6 @@
 """Measurements in the response of an M-Bus meter (EN 13757-3)::
 
-    CI 72 | number, 4 bytes BCD | maker u16 | version | medium | access | status | signature u16
+    CI 72 | number, 4 bytes BCD | maker u16 | version | medium | access | status | encryption u16
     then for each value: DIF DIFE* VIF VIFE* data
 
 The DIF specifies the number format, the storage number, and how the value was obtained, for example
@@ -55,15 +55,9 @@ class Header:
 
     @classmethod
     def of(cls, data: bytes) -> "Header":
-        """Parse a header.
-
-        Raises `Damaged` with reason "encrypted" if the header has a signature, or "length" if the
-        header is truncated.
-        """
+        """Parse a header. Raises `Damaged` with reason "length" if it is truncated."""
         if len(data) < HEADER_BYTES:
             raise Damaged("length")
-        if data[10:12] != b"\0\0":
-            raise Damaged("encrypted")
         maker = maker_of(int.from_bytes(data[4:6], "little") & 0x7FFF)
         return cls(data[3::-1].hex(), maker, data[6], data[7], data[9])
 

@@ -29,6 +29,12 @@ SDS011 = DeclaredFrames(
     checksum_from=2, fields=(FrameField(name="pm2_5", at=2, type="u16", scale=0.1),),
 )  # fmt: skip
 
+# A PZEM-004T before V3.0: the maker's example of an energy.
+PZEM_BEFORE_V3 = DeclaredFrames(
+    start="A3", frame_bytes=7, checksum="sum8",
+    fields=(FrameField(name="energy_import", at=1, type="u24", unit="Wh"),),
+)  # fmt: skip
+
 
 def pms(*values: int) -> bytes:
     words = [28, 0, 0, 0, *values, *[7] * 7]
@@ -73,6 +79,7 @@ def test_damage_is_counted_once_and_the_next_frame_is_read(
     [
         (MHZ19, "ff 86 02 60 47 00 00 00 d1", 608),
         (SDS011, "aa c0 d4 04 3a 0a a1 60 1d ab", 123.6),
+        (PZEM_BEFORE_V3, "a3 01 86 9f 00 00 c9", 99_999),
     ],
 )
 def test_other_sensors_are_described_by_other_settings(

@@ -1,5 +1,7 @@
 """Conversations with M-Bus meters: selection, request, several telegrams, and errors."""
 
+from dataclasses import replace
+
 import pytest
 from firmware_bridge.protocols.frame import Damage, Frame
 from firmware_bridge.protocols.interface import Pause, Request
@@ -8,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from gateway.process.declarations.serial_line import Line
 from tests.bridge.protocols.test_mbus_frame import ANSWER
+from tests.bridge.protocols.test_mbus_security import CIPHERTEXT, HEADER, KEY
 
 ACK = b"\xe5"
 
@@ -27,6 +30,7 @@ def begun(*meters: MBusMeter) -> tuple[MBusPoller, Request]:
 
 
 PRIMARY = MBusMeter(name="water", address=2)
+PRIMARY_OF_OTHER = MBusMeter(name="heat", address=3)
 SECONDARY = MBusMeter(name="water", secondary="12345678")
 
 
@@ -55,6 +59,30 @@ def test_a_meter_with_a_primary_address_is_initialised_and_asked() -> None:
     }
     poller.end(found, 3.0)
     assert poller.next_step(3.0) == Pause(57.0)
+
+
+def test_an_encrypting_meter_is_read_with_its_key() -> None:
+    meter = MBusMeter(name="gas", address=2, key_file="/k")
+    settings = MBus(meters=(meter, PRIMARY_OF_OTHER)).with_secrets(lambda *_: KEY.hex())
+    assert (settings.meters[0].key, settings.meters[1].key) == (KEY, None)
+    assert KEY.hex() not in repr(settings)
+    content = bytes((8, 2, 0x72)) + HEADER + CIPHERTEXT
+    size = bytes((len(content),))
+    answer = b"h" + size + size + b"h" + content + bytes((sum(content) & 0xFF, 0x16))
+    for meters, expected in (
+        (settings.meters, {"meter_number": "12345678", "medium": "gas", "gas_volume": 28504.27}),
+        ((meter,), "encrypted"),
+        ((replace(settings.meters[0], key=bytes(16)),), "key"),
+    ):
+        poller, _ = begun(*meters)
+        poller.read(ACK)
+        found = poller.read(answer)
+        if isinstance(found, Request):  # it asks once more
+            found = poller.read(answer)
+        if isinstance(expected, str):
+            assert found == Damage(expected)
+        else:
+            assert expected.items() <= values(found).items()
 
 
 def test_a_meter_is_selected_by_its_number() -> None:

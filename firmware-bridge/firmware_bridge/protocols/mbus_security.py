@@ -1,0 +1,46 @@
+"""Encrypted telegrams of M-Bus meters (EN 13757-7 mode 5, security profile A of OMS: AES-128-CBC).
+
+The last two bytes of the header, a little-endian word, have the mode in bits 8 to 12 and the number
+of encrypted blocks of 16 bytes in bits 4 to 7. Bytes after these blocks are not encrypted. The
+initialisation vector consists of the header's maker, number, version and medium, and eight times
+its access number. An encrypted text begins with two fillers, which show that the key is right.
+"""
+
+from typing import Final
+
+from firmware_bridge.protocols.frame import Damaged
+
+MODE: Final = 5
+_BLOCK_BYTES: Final = 16
+_VERIFICATION: Final = b"\x2f\x2f"
+
+
+def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
+    """Return the values after a header of 12 bytes, decrypted if the header says so.
+
+    Raises:
+        Damaged: with reason "encrypted" if there is no key or the mode is another, "key" if the key
+            is not this meter's, or "length" if the telegram is shorter than its encrypted blocks.
+    """
+    word = int.from_bytes(header[10:12], "little")
+    mode, size = word >> 8 & 0x1F, (word >> 4 & 0x0F) * _BLOCK_BYTES
+    if mode == 0:
+        return data
+    if mode != MODE or key is None:
+        raise Damaged("encrypted")
+    if not _BLOCK_BYTES <= size <= len(data):
+        raise Damaged("length")
+    vector = header[4:6] + header[:4] + header[6:8] + header[8:9] * 8
+    plain = _cbc(data[:size], key, vector)
+    if not plain.startswith(_VERIFICATION):
+        raise Damaged("key")
+    return plain + data[size:]
+
+
+def _cbc(data: bytes, key: bytes, vector: bytes) -> bytes:
+    from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES  # noqa: PLC0415
+    from cryptography.hazmat.primitives.ciphers.modes import CBC  # noqa: PLC0415
+
+    decryptor = Cipher(AES(key), CBC(vector)).decryptor()
+    return decryptor.update(data) + decryptor.finalize()
