@@ -16,7 +16,7 @@ _VERIFICATION: Final = b"\x2f\x2f"
 
 
 def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
-    """Return the values after a header of 12 bytes, decrypted if the header says so.
+    """Return the values after a header of 12 bytes, decrypted if the header has a mode.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key or the mode is another, "key" if the key

@@ -4,6 +4,7 @@ mosquitto_pub.
 make bench-serial                             prints the tables
 make bench-serial ARGUMENTS=--write           also writes docs/benchmarks-serial.md
 make bench-serial ARGUMENTS="--seconds 5"     shorter than 15 s for each figure
+make bench-serial ARGUMENTS=--protocols       only the protocols of meters and sensors
 """
 
 import functools
@@ -38,15 +39,12 @@ WAYS: dict[str, tuple[Broker, ways.Way]] = {
 }
 
 
-def main(
-    seconds: Annotated[float, typer.Option(min=1, help="For each figure.")] = 15.0,
-    plain: Annotated[bool, typer.Option("--plain", help="The broker without compiling.")] = False,
-    write: Annotated[bool, typer.Option("--write", help="Write the page.")] = False,
-) -> None:
-    """Measure. Exit with 1 if a line was lost, doubled or overrun."""
-    console = Console(soft_wrap=True)
-    machine = machine_of(Path(tempfile.gettempdir()))
-    results: dict[str, list[dict[str, Any]]] = {}
+Rows = list[dict[str, Any]]
+
+
+def measure_lines(console: Console, seconds: float, *, plain: bool) -> dict[str, Rows]:
+    """Measure and print the ways of each scenario."""
+    results: dict[str, Rows] = {}
     for name, devices in SCENARIOS.items():
         rows = results[name] = []
         for way, (broker, carrier) in WAYS.items():
@@ -54,15 +52,40 @@ def main(
             with console.status(f"{name}: {way} ..."):
                 rows.append({"way": way, **measure(chosen, carrier, devices, seconds)})
         console.print(f"\n{name}\n\n{report.table_of(rows)}", markup=False)
-    protocols = []
+    return results
+
+
+def measure_protocols(console: Console, seconds: float, *, plain: bool) -> Rows:
+    """Measure and print the protocols."""
+    rows = []
     for name in PROTOCOLS:
         with console.status(f"{name} ..."):
-            protocols.append(measure_protocol(PLAIN if plain else brokers.oncegate, name, seconds))
-    console.print(f"\n{report.protocols_table_of(protocols)}", markup=False)
+            rows.append(measure_protocol(PLAIN if plain else brokers.oncegate, name, seconds))
+    console.print(f"\n{report.protocols_table_of(rows)}", markup=False)
+    return rows
+
+
+def main(
+    seconds: Annotated[float, typer.Option(min=1, help="For each figure.")] = 15.0,
+    plain: Annotated[bool, typer.Option("--plain", help="The broker without compiling.")] = False,
+    protocols_only: Annotated[
+        bool, typer.Option("--protocols", help="Only the protocols of meters and sensors.")
+    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the page.")] = False,
+) -> None:
+    """Measure. Exit with 1 if a line was lost, doubled or overrun."""
+    console = Console(soft_wrap=True)
+    machine = machine_of(Path(tempfile.gettempdir()))
+    lines = {} if protocols_only else measure_lines(console, seconds, plain=plain)
+    protocols = measure_protocols(console, seconds, plain=plain)
     if write:
-        PAGE.write_text(report.page_of(results, protocols, machine))
+        PAGE.write_text(
+            report.with_protocols(PAGE.read_text(), protocols, machine)
+            if protocols_only
+            else report.page_of(lines, protocols, machine)
+        )
         console.print(f"written: docs/{PAGE.name}")
-    if not all(map(report.is_sound, chain(*results.values(), protocols))):
+    if not all(map(report.is_sound, chain(*lines.values(), protocols))):
         raise typer.Exit(1)
 
 

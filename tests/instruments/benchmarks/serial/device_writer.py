@@ -1,8 +1,8 @@
 """Devices of one protocol in a separate process: `device_writer PLAN`.
 
 A pseudo-terminal has no rate, so this program is the clock: it writes a frame when a real line
-would have transmitted its last byte. A device that pushes begins the next frame at once. A device
-that is asked responds after the time of the request and of the response.
+would have transmitted its last byte. A device that pushes begins the next frame immediately. A
+device that is asked responds after the time of the request and of the response.
 """
 
 import asyncio
@@ -28,6 +28,8 @@ class Line:
 
     async def work(self) -> None:
         """Send or respond until it is cancelled."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._descriptor, 4096)  # requests from before the device was switched on
         if self._protocol.push is not None:
             await self._push()
         loop = asyncio.get_running_loop()
@@ -64,12 +66,12 @@ class Line:
             self.sent_ns.append(time.time_ns())
 
     def _write(self, data: bytes) -> None:
-        """Write at once. Asserts that the terminal, which holds 12 KiB, accepts all of it."""
+        """Write data. Asserts that the terminal, which holds 12 KiB, accepts all of it."""
         assert os.write(self._descriptor, data) == len(data)
 
 
 async def run(lines: list[Line], seconds: float) -> None:
-    """Let all devices work for some seconds."""
+    """Run all devices for some seconds."""
     tasks = [asyncio.create_task(line.work()) for line in lines]
     done, working = await asyncio.wait(tasks, timeout=seconds)
     for task in working:

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ def tables_of(protocol: Protocol, paths: Sequence[str]) -> str:
 
 
 def measure_protocol(broker: Broker, name: str, seconds: float) -> dict[str, Any]:
-    """Let the devices of a protocol work for some seconds, and wait until nothing more arrives.
+    """Run the devices of a protocol for some seconds, and wait until nothing more arrives.
 
     Raises:
         BenchmarkFailed: a program did not start, or has exited.
@@ -77,9 +76,6 @@ def _work(
     directory: Path, masters: Sequence[int], name: str, seconds: float
 ) -> dict[int, list[int]]:
     """Run the devices. Return the times at which each of them sent its numbers, in ns."""
-    for master in masters:
-        with contextlib.suppress(BlockingIOError):
-            os.read(master, 65536)  # requests from before the devices were switched on
     plan, result = directory / "plan.json", directory / "sent.json"
     settings = {"protocol": name, "descriptors": masters, "seconds": seconds, "result": str(result)}
     plan.write_text(json.dumps(settings))

@@ -35,7 +35,7 @@ from tests.bridge.protocols.test_vedirect import block
 
 @dataclass(frozen=True)
 class Response:
-    """What a device sends after a request."""
+    """The bytes that a device sends after a request."""
 
     data: bytes
     has_number: bool = True

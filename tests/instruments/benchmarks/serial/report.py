@@ -12,6 +12,7 @@ BEGINNING = """\
 Written by `make bench-serial ARGUMENTS=--write`, which takes five minutes and overwrites what is
 changed by hand.
 """
+METHOD_HEADING, PROTOCOLS_HEADING = "## How it is measured", "## Meters and sensors"
 METHOD = Path(__file__).with_name("method.md").read_text()
 
 
@@ -78,5 +79,17 @@ def page_of(
     versions = {row["version"] for rows in results.values() for row in rows if row["version"]}
     parts = [BEGINNING, machine_line(machine, ", ".join(sorted(versions)))]
     parts += [f"## {name}\n\n{table_of(rows)}" for name, rows in results.items()]
-    parts.append(f"## Meters and sensors\n\n{protocols_table_of(protocols)}")
+    parts.append(protocols_section(protocols, machine))
     return "\n".join([*parts, METHOD])
+
+
+def protocols_section(rows: Sequence[Mapping[str, Any]], machine: Mapping[str, Any]) -> str:
+    """Return the section of the protocols."""
+    load = f"Load average {machine['load_average']} before the start."
+    return f"{PROTOCOLS_HEADING}\n\n{load}\n\n{protocols_table_of(rows)}"
+
+
+def with_protocols(page: str, rows: Sequence[Mapping[str, Any]], machine: Mapping[str, Any]) -> str:
+    """Return the page with another section of the protocols, and the other figures as they are."""
+    others = page.partition(METHOD_HEADING)[0].partition(PROTOCOLS_HEADING)[0]
+    return "\n".join([others.rstrip("\n") + "\n", protocols_section(rows, machine), METHOD])

@@ -34,4 +34,10 @@ def test_each_frame_of_each_protocol_arrives_once(name: str) -> None:
     row = measure_protocol(PLAIN, name, 2.5)
     assert report.is_sound(row), row
     assert row["readings"] >= row["sent"]
-    assert f"| {name} | {row['sent']:,} | 0 | 0 |" in report.protocols_table_of([row])
+    machine = {"load_average": 0.5}
+    page = "# Lines\n\n" + report.METHOD
+    for _ in range(2):  # the section is replaced, not added
+        page = report.with_protocols(page, [row], machine)
+    assert page.count(report.PROTOCOLS_HEADING) == page.count(report.METHOD_HEADING) == 1
+    assert "Load average 0.5 before the start." in page
+    assert f"| {name} | {row['sent']:,} | 0 | 0 |" in page
