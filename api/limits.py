@@ -175,7 +175,7 @@ LOGIN_ANSWER_SECONDS_MAX: Final = 15.0
 # Size of a form: the longest name, password and target path, with every byte escaped. Instead of a
 # password, a person may enter a token from an identity provider.
 FORM_BYTES_MAX: Final = 36_864
-FORM_FIELDS_MAX: Final = 8
+FORM_FIELDS_MAX: Final = 16
 USERNAME_BYTES_MAX: Final = 1024
 PASSWORD_BYTES_MAX: Final = 8192
 NEXT_CHARACTERS_MAX: Final = 2048
@@ -250,3 +250,19 @@ SENSOR_SETTINGS_CHARACTERS_MAX: Final = 16_384
 # 200 kB. Its command takes a second on a Raspberry Pi.
 BACKUP_BYTES_MAX: Final = 16_777_216
 BACKUP_SECONDS_MAX: Final = 30.0
+
+# Characters of a name, an address or a password of the network: a Wi-Fi key has 64, and a host name
+# 63.
+NETWORK_TEXT_CHARACTERS_MAX: Final = 128
+
+# Name servers, and addresses of one interface.
+NETWORK_ITEMS_MAX: Final = 16
+
+# Network interfaces that are shown: a Raspberry Pi has two, and adapters on USB.
+INTERFACES_MAX: Final = 64
+
+# The time in which a change of the network has to be kept, as the SD card's system has it.
+NETWORK_TRIAL_SECONDS: Final = 300.0
+
+# Characters of a bundle's address, as the SD card's system has it.
+BUNDLE_ADDRESS_CHARACTERS_MAX: Final = 2000

@@ -37,6 +37,7 @@ from api.pages.clients import clients_page
 from api.pages.configuration import configuration_page
 from api.pages.log import events_page
 from api.pages.login import login_page
+from api.pages.network import network_page
 from api.pages.page import page
 from api.pages.ports import ports_page
 from api.pages.reference import reference
@@ -44,16 +45,19 @@ from api.pages.sensors import sensors_page
 from api.pages.system import system_page
 from api.pages.tokens import tokens_page
 from api.pages.topics import topics_page
+from api.pages.updates import updates_page
 from api.pages.users import users_page
 from api.rest.actions import actions
 from api.rest.alarms import alarms_rest
 from api.rest.events import Streams, events_rest
 from api.rest.history import history_rest
 from api.rest.metrics import metrics
+from api.rest.network import network_rest
 from api.rest.operator import Operator
 from api.rest.sensors import sensors_rest
 from api.rest.status import operation_id_of, probes, rest
 from api.rest.topics import topics_rest
+from api.rest.updates import updates_rest
 from api.rest.users import users_rest
 from api.serving.error_handlers import install_problem_handlers
 from api.serving.listening import CannotListen, PortTaken, listen, url_of
@@ -62,6 +66,7 @@ from api.settings import ApiSettings
 from api.status.card import CardReader
 from api.status.control_socket import ControlSocket
 from api.status.machine import read_machine
+from api.status.network import NetworkReader
 from api.status.observer import Observer
 
 __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "serve"]
@@ -76,6 +81,8 @@ _ROUTERS: Final = (
     sensors_rest,
     topics_rest,
     users_rest,
+    network_rest,
+    updates_rest,
     actions,
     metrics,
     probes,
@@ -84,6 +91,8 @@ _ROUTERS: Final = (
     sensors_page,
     system_page,
     backup_page,
+    network_page,
+    updates_page,
     topics_page,
     users_page,
     tokens_page,
@@ -146,6 +155,7 @@ async def _running(
     app.state.hosts = frozenset(settings.hosts)
     app.state.gate = gate = _gate_of(settings)
     app.state.card = card = CardReader(settings.card_file, settings.block_devices)
+    app.state.network = NetworkReader(settings.card_file)
     app.state.event_streams = Streams()
     app.state.history = history = History(settings.history_dir)
     sources = Sources(

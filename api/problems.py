@@ -26,6 +26,7 @@ _STATUS_OF_CODE: Final = {
     "read_only": 409,
     "refused": 409,
     "unavailable": 409,
+    "not_a_card": 404,
     "invalid": 422,
     "busy": 503,
     "bridge_away": 503,
@@ -49,6 +50,7 @@ _MEND_OF_CODE: Final = {
     "tokens here, keep their file where the broker may write, such as its data directory.",
     "unavailable": "In its terminal, stop `oncegate up` with Ctrl-C and start it again. A "
     "container is restarted by its engine.",
+    "not_a_card": "Use the tools of this machine's system, such as `hostnamectl` and `nmtui`.",
     "busy": "Try again in a moment.",
     "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
     "oncegate-bridge` shows why it stopped.",

@@ -40,7 +40,7 @@ class Shield:
 
     def __init__(self, app: ASGIApp, *, hosts: Collection[str]) -> None:
         self._app = app
-        self._hosts = frozenset(hosts) | own_names()
+        self._hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,7 +61,7 @@ class Shield:
         headers = Headers(scope=scope)
         app: ASGIApp
         if not scope["path"].startswith(_ASSETS) and not is_own_name(
-            headers.get("host", ""), self._hosts
+            headers.get("host", ""), self._hosts | own_names()
         ):
             app = _misdirected(scope["path"], headers)
         else:
@@ -83,7 +83,7 @@ def _misdirected(path: str, headers: Headers) -> ASGIApp:
 
 
 def own_names() -> frozenset[str]:
-    """Return this machine's own host names, in lower case."""
+    """Return this machine's own host names, in lower case. They change while the page runs."""
     name = socket.gethostname().lower()
     return frozenset((name, f"{name}.local"))
 

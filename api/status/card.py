@@ -50,6 +50,8 @@ class Update(Reported):
     """Description of the update's state."""
     advice: Line
     """The recommended next step; may be empty."""
+    percent: Annotated[int, Field(ge=0, le=100)] | None = None
+    """How much is installed, while an update is installed; null otherwise."""
 
 
 class Provisioning(Reported):
@@ -67,6 +69,10 @@ class CardFacts(Reported):
     booted: Slot
     other: Slot
     update: Update | None
+    refusal: Line = ""
+    """Reason why the last request for an update was refused; empty if it was not."""
+    no_way_back: Line = ""
+    """Reason why the version in the other slot cannot be started; empty if it can."""
     note: Line
     """Problem with the record of updates; empty if there is none."""
     provisioning: Provisioning | None

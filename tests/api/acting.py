@@ -60,7 +60,7 @@ def written_tokens(path: Path) -> dict[str, str]:
 async def site(
     directory: Path, backup: BackupCommand | None = None, **written: Any
 ) -> AsyncIterator[Site]:
-    """Run a broker with the users of `ROLES` and its page.
+    """Run a broker with the users of `ROLES` and its page. The test may write `card.json`.
 
     `written` are further settings of the broker.
     """
@@ -83,6 +83,7 @@ async def site(
             tokens_file=directory / "tokens",
             history_dir=directory / "data" / "history",
             backup=backup,
+            card_file=directory / "card.json",
         ) as url,
     ):
         yield Site(broker, url, programs)

@@ -287,7 +287,9 @@ def test_device_programs_import_no_room_but_those_their_docstring_names() -> Non
         "gateway.broker.access",
         "gateway.configuration",
         "gateway.process.declarations",
+        "gateway.process",
         "gateway.process.files",
+        "gateway.process.network_settings",
         "gateway.broker.wire",
     }
 

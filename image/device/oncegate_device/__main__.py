@@ -9,15 +9,17 @@ import sys
 from collections.abc import Callable
 
 from oncegate_device import card, updates
-from oncegate_device.installing import FailedError, RefusedError, install
+from oncegate_device.installing import FailedError, RefusedError, go_back, install
 from oncegate_device.places import Places
 from oncegate_device.start import KEPT_TRIES, Moment, NotACardError, Start, moment_of, start_of
 from oncegate_device.updates import Record, booted, kept, unhealthy
 
 USE = """\
-use: oncegate-device update [--rollback-ends] FILE|URL | status | provision | healthy
+use: oncegate-device update [--rollback-ends] FILE|URL | back | status | provision | healthy
      oncegate-device booted TRIES | kept | unhealthy REASON   (for the check of a slot)
-    oncegate-device named NAME                               (for the check of the name)"""
+    oncegate-device named NAME                               (for the check of the name)
+    oncegate-device network | network-keep | network-restore (for changes from the page)
+    oncegate-device update-check | update-carry-out          (for updates from the page)"""
 
 
 EXIT_USAGE = 2
@@ -56,6 +58,12 @@ def _run(arguments: list[str]) -> int:
             note(name, Places())
         case ["provision"]:
             return _provision()
+        case ["update-check" | "update-carry-out" as step]:
+            return _update(step)
+        case ["back"]:
+            print(go_back(Places()))
+        case ["network" | "network-keep" | "network-restore" as step]:
+            _network(step)
         case ["healthy"]:
             return _healthy()
         case _:
@@ -75,6 +83,26 @@ def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
             updates.save(after, places)
     finally:
         card.publish(places, start)
+
+
+def _update(step: str) -> int:
+    from oncegate_device import update_requests  # noqa: PLC0415
+
+    if step == "update-carry-out":
+        return update_requests.carry_out(Places())
+    update_requests.check(Places())
+    return 0
+
+
+def _network(step: str) -> None:
+    from oncegate_device import network, requests  # noqa: PLC0415
+
+    if step == "network":
+        requests.carry_out(Places())
+    elif step == "network-keep":
+        network.keep(Places())
+    elif Places().network_before.exists():
+        network.restore(Places(), "the gateway was restarted before it was kept")
 
 
 def _provision() -> int:

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from oncegate_device import updates
+from oncegate_device import network_files, updates
 from oncegate_device.places import Places, write
 from oncegate_device.start import Release, Start, moment_of, start_of
 from oncegate_device.updates import Record, State, Update, line_of
@@ -68,9 +68,16 @@ def facts_of(places: Places, start: Start) -> dict[str, object]:
             "ends_rollback": last.ends_rollback,
             "sentence": sentence,
             "advice": advice,
+            "percent": _percent_of(places) if last.state is State.INSTALLING else None,
         },
+        "refusal": _text_of(places.update_refusal),
+        "no_way_back": no_way_back(record, start),
         "note": record.note,
         "provisioning": _provisioning_of(places),
+        "network": {
+            **network_files.settings_of(places.device),
+            "change": network_change_of(places) or None,
+        },
         "device": _device_of(places),
     }  # fmt: skip
 
@@ -95,6 +102,34 @@ def sentences_of(record: Record, start: Start) -> list[str]:
     """Return sentences about the last update, the next step, and problems with the record."""
     words = words_of(record.last, start)
     return [f"{each}." for each in (*words, record.note) if each]
+
+
+def no_way_back(record: Record, start: Start) -> str:
+    """Return the reason why the other slot cannot be started, or an empty string if it can."""
+    other, own, last = record.slots[start.other], start.release, record.last
+    if last is not None and last.state in (State.INSTALLING, State.INSTALLED):
+        return "An update is under way"
+    if last is not None and last.state is State.TRIAL:
+        return f"Slot {start.slot} is on trial, and returns to slot {start.other} by itself"
+    if other is None:
+        return f"No version is known to be in slot {start.other}"
+    if own is None or own.store_format > other.store_format:
+        return f"Version {other.version} in slot {start.other} cannot read today's data"
+    return ""
+
+
+def _percent_of(places: Places) -> int:
+    text = _text_of(places.progress)
+    return int(text) if text.isdecimal() else 0
+
+
+def _text_of(file: Path) -> str:
+    """Return the line in a short file, or an empty string."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            return line_of(opened.read(REPORT_BYTES_MAX))
+    except OSError:
+        return ""
 
 
 def words_of(last: Update | None, start: Start) -> tuple[str, str]:
@@ -150,6 +185,20 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
     conflict = _conflict_of_names(places)
     lines = [*conflict, *lines]
     return {"taken": taken, "lines": [line_of(str(line)) for line in lines[:LINES_MAX]]}
+
+
+def network_change_of(places: Places) -> dict[str, object]:
+    """Return the last change of the network: `state`, `sentence` and `until_s`.
+
+    `until_s` is the time since the start of the kernel, in seconds, at which a change on trial is
+    undone, otherwise None. Without a change, or with a damaged file, the result is empty.
+    """
+    try:
+        with places.network_change.open("rb") as file:
+            record = json.loads(file.read(REPORT_BYTES_MAX))
+        return {key: record[key] for key in ("state", "sentence", "until_s")}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return {}
 
 
 def provisioning_lines_of(places: Places) -> list[str]:

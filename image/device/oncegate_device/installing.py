@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from gateway.process.bundle_address import ADDRESS_CHARACTERS_MAX, is_bundle_address
 from oncegate_device import card, rauc, u_boot, updates
-from oncegate_device.places import Places, Writable, remounted
+from oncegate_device.places import Places, Writable, remounted, write
 from oncegate_device.start import (
     Release,
     Start,
@@ -24,8 +24,6 @@ from oncegate_device.start import (
 )
 from oncegate_device.updates import Record, State, Update, line_of
 
-SOURCE_CHARACTERS_MAX = 2000
-"""Longest address of a bundle, in characters. Many servers and proxies reject longer ones."""
 EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https:// address"
 
 
@@ -55,6 +53,26 @@ def install(
         try:
             return _Installation(start, places).run(bundle, rollback_ends, writable)
         finally:
+            places.progress.unlink(missing_ok=True)
+            card.publish(places, start)
+
+
+def go_back(places: Places, *, writable: Writable = remounted) -> str:
+    """Select the version in the other slot for the next start, and return the next step.
+
+    It is tried like an update: kept once the gateway is healthy, given up otherwise.
+
+    Raises:
+        RefusedError: if the other slot has no version that could read the data.
+        FailedError: if rauc failed.
+    """
+    start = start_of(places)
+    with _alone(places):
+        _refuse_on_trial(start)
+        installation = _Installation(start, places)
+        try:
+            return installation.back(writable)
+        finally:
             card.publish(places, start)
 
 
@@ -79,7 +97,7 @@ class _Installation:
         try:
             with writable(self.places.boot):
                 u_boot.secure(self.places.boot)
-                status, output = rauc.install(source)
+                status, output = rauc.install(source, self._show_progress)
         except (OSError, subprocess.CalledProcessError) as error:
             raise self._failed(str(error)) from error
         if status:
@@ -88,6 +106,30 @@ class _Installation:
         release = Release(offered.version, format_) if format_ is not None else None
         self._save(updates.installed(self.record, moment_of(self.places), release))
         return "\n".join(card.sentences_of(self.record, self.start))
+
+    def back(self, writable: Writable) -> str:
+        """Select the other slot for the next start, and return sentences about the next step."""
+        release = self.record.slots[self.start.other]
+        reason = card.no_way_back(self.record, self.start)
+        if reason or release is None:
+            raise RefusedError(reason)
+        self.update = replace(self.update, version=release.version)
+        begun = updates.begun(self.record, moment_of(self.places), self.update)
+        try:
+            with writable(self.places.boot):
+                u_boot.secure(self.places.boot)
+                done = rauc.mark_active(self.start.other)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise self._failed(str(error)) from error
+        if done.returncode:
+            raise self._failed(rauc.reason_in(done.stderr + done.stdout))
+        self._save(updates.installed(begun, moment_of(self.places), release))
+        return "\n".join(card.sentences_of(self.record, self.start))
+
+    def _show_progress(self, percent: int) -> None:
+        """Publish how much of the update is installed, for the web page."""
+        write(self.places.progress, f"{percent}\n", 0o644)
+        card.publish(self.places, self.start)
 
     def _offered(self, source: str) -> rauc.Bundle:
         """Return the manifest of a bundle after its signature was verified.
@@ -128,19 +170,14 @@ def _address_of(source: str) -> str:
 
     Raises RefusedError if `source` is neither an existing file nor an https:// address.
     """
-    if len(source) > SOURCE_CHARACTERS_MAX or not source.isprintable():
+    if len(source) > ADDRESS_CHARACTERS_MAX or not source.isprintable():
         raise RefusedError(f"that is neither a file's name nor an address: {EXPECTED}")
     if "://" not in source:
         file = Path(source).resolve()
         if not file.is_file():
             raise RefusedError(f"{source}: there is no such file: {EXPECTED}")
         return str(file)
-    try:
-        parts = urlsplit(source)
-        is_web = parts.scheme == "https" and bool(parts.hostname) and " " not in source
-    except ValueError:
-        is_web = False
-    if not is_web:
+    if not is_bundle_address(source):
         raise RefusedError(f"{source}: {EXPECTED}")
     return source
 

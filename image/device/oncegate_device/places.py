@@ -48,6 +48,36 @@ class Places:
         return self.run / "card.json"
 
     @property
+    def requests(self) -> Path:
+        """The directory of requests that the broker writes (image/overlay/usr/lib/tmpfiles.d)."""
+        return self.root / "run/oncegate/card-requests"
+
+    @property
+    def progress(self) -> Path:
+        """The file with the percentage of an update that is installed, while it is installed."""
+        return self.run / "update-percent"
+
+    @property
+    def asked_update(self) -> Path:
+        """The file with an update that was requested on the page, checked by `update_requests`."""
+        return self.run / "asked-update.json"
+
+    @property
+    def update_refusal(self) -> Path:
+        """The file with the reason why the last request for an update was refused."""
+        return self.run / "update-refusal"
+
+    @property
+    def network_before(self) -> Path:
+        """The directory with the settings before a change that is on trial."""
+        return self.device / "network-before"
+
+    @property
+    def network_change(self) -> Path:
+        """The file with the state of the last change of the network."""
+        return self.device / "network-change.json"
+
+    @property
     def published_name(self) -> Path:
         """The file with the name that systemd-resolved has chosen on the network."""
         return self.run / "published-name"

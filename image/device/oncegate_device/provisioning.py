@@ -131,6 +131,8 @@ def _done(wanted: Wanted, *, secrets_taken: bool) -> Iterator[str]:
     yield f"The gateway is called {hostname}"
     # The page shows these lines to its visitors, so they must not name networks or users.
     yield "Wi-Fi: a network is set" if wanted.wifi else "Wi-Fi: not used"
+    if wanted.ethernet:
+        yield "Ethernet: a fixed address"
     yield from wanted.notes
     keys = len(wanted.device.ssh_keys)
     may = f"{_counted(keys, 'key')} may log in as root"

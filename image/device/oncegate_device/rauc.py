@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from oncegate_device.start import STORE_FORMAT, VERSION
@@ -71,9 +72,32 @@ def bundle_in(text: str) -> Bundle:
     return Bundle(compatible, version, int(found[1]) if found else None)
 
 
-def install(source: str) -> tuple[int, str]:
-    """Install a bundle with rauc, and return its exit status and the end of its output."""
-    return _shown(["rauc", "install", *_progress(), source])
+def install(source: str, progress: Callable[[int], None]) -> tuple[int, str]:
+    """Install a bundle with rauc, and return its exit status and the end of its output.
+
+    `progress` is called with each new percentage.
+    """
+    return _shown(["rauc", "install", *_progress(), source], progress)
+
+
+def mark_active(bootname: str) -> subprocess.CompletedProcess[str]:
+    """Select a slot for the next start. U-Boot then counts its tries, as after an update.
+
+    Raises:
+        OSError: if rauc cannot be started.
+        subprocess.TimeoutExpired: if rauc does not finish within INFO_SECONDS_MAX.
+    """
+    slot = {"A": "rootfs.0", "B": "rootfs.1"}[bootname]
+    return subprocess.run(
+        ["rauc", "status", "mark-active", slot],
+        capture_output=True, text=True, errors="replace", timeout=INFO_SECONDS_MAX, check=False,
+    )  # fmt: skip
+
+
+def percent_in(output: bytes) -> int | None:
+    """Return the last percentage in rauc's output, such as ` 40% Copying image`, or None."""
+    found = re.findall(rb"(?:^|[\r\n]) *([0-9]{1,3})% ", output)
+    return min(int(found[-1]), 100) if found else None
 
 
 def reason_in(output: str) -> str:
@@ -93,10 +117,11 @@ def _progress() -> list[str]:
     return ["--progress"] if sys.stdout.isatty() else []
 
 
-def _shown(command: list[str]) -> tuple[int, str]:
+def _shown(command: list[str], progress: Callable[[int], None]) -> tuple[int, str]:
     """Run a command and show its output, including a progress bar.
 
-    Returns the exit status and the end of the output.
+    `progress` is called with each new percentage. Returns the exit status and the end of the
+    output.
     """
     ours, theirs = os.openpty() if sys.stdout.isatty() else os.pipe()
     with os.fdopen(ours, "rb", buffering=0) as terminal:
@@ -104,11 +129,15 @@ def _shown(command: list[str]) -> tuple[int, str]:
             command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True
         )
         os.close(theirs)
-        output = b""
+        output, shown = b"", None
         # When the other end of a terminal is closed, reading raises an error instead of ending.
         with contextlib.suppress(OSError):
             while data := terminal.read(4096):
                 output = (output + data)[-OUTPUT_BYTES_KEPT:]
+                percent = percent_in(output)
+                if percent is not None and percent != shown:
+                    shown = percent
+                    progress(percent)
                 with contextlib.suppress(OSError):
                     sys.stdout.buffer.write(data)
                     sys.stdout.buffer.flush()

@@ -5,7 +5,6 @@ provisioning file then still has all settings, and the next boot writes all file
 """
 
 import contextlib
-import hashlib
 import secrets
 import subprocess
 from collections.abc import Callable
@@ -13,11 +12,9 @@ from pathlib import Path
 
 from gateway.broker.access.passwords.file import PasswordFile, remove_user, set_password
 from gateway.process.files.toml_text import text_of
+from oncegate_device import network_files
 from oncegate_device.places import Places, write
-from oncegate_device.wanted import BRIDGE_USER, User, Wanted, WantedError, Wifi
-
-PSK_ROUNDS = 4096
-"""Number of PBKDF2 rounds for a WPA2 key (IEEE 802.11, annex J.4)."""
+from oncegate_device.wanted import BRIDGE_USER, User, Wanted, WantedError
 
 Own = Callable[[Path, str, str], None]
 """Function that sets the user and the group of a file, like `shutil.chown`."""
@@ -34,9 +31,11 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     _store_users(wanted.users, places.configuration, own)
     _store_upload_environment(wanted.upload_environment, places.configuration)
-    _store_wifi(wanted.wifi, places.device)
+    network_files.write_wifi(wanted.wifi, places.device)
+    network_files.write_ethernet(wanted.ethernet, places.device)
     _store_ssh(wanted.device.ssh_keys, places.device / "ssh")
-    write(places.device / "hostname", f"{wanted.device.hostname or 'oncegate'}\n", 0o644)
+    hostname = wanted.device.hostname or network_files.DEFAULT_NAME
+    network_files.write_hostname(hostname, places.device)
     # It has no secrets, so all users of this machine may read it.
     text = "# Made from gateway.toml of the boot partition.\n" + text_of(wanted.gateway)
     write(places.configuration / "gateway.toml", text, 0o644)
@@ -64,7 +63,11 @@ def _refuse_secrets_that_are_missing(wanted: Wanted, places: Places) -> None:
         if not value and variable not in stored:
             problems.append(f"{name}: [upload_environment] {variable} has no value yet: write one")
     wifi = wanted.wifi
-    if wifi is not None and not wifi.password and _stored_psk_of(wifi, places.device) is None:
+    if (
+        wifi is not None
+        and not wifi.password
+        and network_files.stored_psk_of(wifi.ssid, places.device) is None
+    ):
         problems.append(f"{name}: [wifi] password is not stored for this ssid: write it")
     if problems:
         raise WantedError(problems)
@@ -112,39 +115,6 @@ def _store_upload_environment(wanted: dict[str, str], configuration: Path) -> No
     }
     text = "".join(f'{name}="{value}"\n' for name, value in escaped.items())
     write(configuration / "upload.env", text, 0o600)
-
-
-def _store_wifi(wifi: Wifi | None, device: Path) -> None:
-    file = device / "wpa_supplicant" / "wpa_supplicant-wlan0.conf"
-    if wifi is None:
-        file.unlink(missing_ok=True)
-        return
-    psk = _psk_of(wifi) if wifi.password else _stored_psk_of(wifi, device)
-    # The ssid in hexadecimal needs no quotes. The derived key opens only this network.
-    country = f"country={wifi.country}\n" if wifi.country else ""
-    text = (
-        f"ctrl_interface=/run/wpa_supplicant\n{country}"
-        f"network={{\n    ssid={wifi.ssid.encode().hex()}\n    scan_ssid={wifi.hidden:d}\n"
-        f"    psk={psk}\n    key_mgmt=WPA-PSK WPA-PSK-SHA256\n    ieee80211w=1\n}}\n"
-    )
-    write(file, text, 0o600)
-
-
-def _psk_of(wifi: Wifi) -> str:
-    if len(wifi.password) == 64:
-        return wifi.password.lower()
-    key = hashlib.pbkdf2_hmac(
-        "sha1", wifi.password.encode(), wifi.ssid.encode(), PSK_ROUNDS, dklen=32
-    )
-    return key.hex()
-
-
-def _stored_psk_of(wifi: Wifi, device: Path) -> str | None:
-    file = device / "wpa_supplicant" / "wpa_supplicant-wlan0.conf"
-    lines = [line.strip() for line in file.read_text().splitlines()] if file.exists() else []
-    if f"ssid={wifi.ssid.encode().hex()}" not in lines:
-        return None
-    return next((line.removeprefix("psk=") for line in lines if line.startswith("psk=")), None)
 
 
 def _store_ssh(keys: tuple[str, ...], folder: Path) -> None:

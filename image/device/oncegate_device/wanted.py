@@ -1,8 +1,8 @@
 """Parsing and validation of the provisioning file, `gateway.toml` on the boot partition.
 
-The file has the sections of the gateway's configuration (docs/configuration.md) and four more:
-`[device]`, `[wifi]`, `[[users]]` and `[upload_environment]`. A secret is removed from the boot
-partition once it is stored. An empty string in its place means "keep the stored value".
+The file has the sections of the gateway's configuration (docs/configuration.md) and five more:
+`[device]`, `[wifi]`, `[ethernet]`, `[[users]]` and `[upload_environment]`. A secret is removed from
+the boot partition once it is stored. An empty string in its place means "keep the stored value".
 """
 
 import tomllib
@@ -16,9 +16,9 @@ from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_functi
 from gateway.configuration.checking import configuration_of
 from gateway.configuration.problems import ConfigurationError, shown, suggestion
 from gateway.configuration.toml_mistakes import reason_of
+from gateway.process import network_settings
 from gateway.process.declarations.quantities import Text, refusal
 from oncegate_device.console import CONSOLE
-from oncegate_device.countries import country_meant_by
 
 FILE_BYTES_MAX = 64 << 10
 """Largest size of the file in bytes. It is written by hand, so a larger file is a mistake."""
@@ -28,15 +28,13 @@ NETWORK = "0.0.0.0"  # noqa: S104
 PASSWORDS = "/etc/oncegate/passwords"
 BRIDGE_PASSWORD = "/etc/oncegate/bridge-password"  # noqa: S105 - a file's name
 
-_HOSTNAME = Text(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", "1 to 63 of a-z, 0-9 and -, like cabinet-7")
+_HOSTNAME = Text(network_settings.HOSTNAME, network_settings.HOSTNAME_ALLOWED)
 _SSH_KEY = Text(
     r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com|"
     r"sk-ecdsa-sha2-nistp256@openssh\.com) [A-Za-z0-9+/]{40,2000}={0,3}( [^\r\n]{0,200})?",
     "a public key as ssh-keygen writes it (the line of a .pub file)",
 )
-_WIFI_PASSWORD = Text(
-    r"[\x20-\x7e]{8,63}|[0-9A-Fa-f]{64}|", "8 to 63 letters, digits and signs, or 64 hexadecimal"
-)
+_WIFI_PASSWORD = Text(network_settings.WIFI_PASSWORD, network_settings.WIFI_PASSWORD_ALLOWED)
 _VARIABLE = Text(
     r"(AWS|GOOGLE|AZURE)_[A-Z0-9_]{1,60}", "a variable like AWS_ACCESS_KEY_ID, GOOGLE_... or AZURE_"
 )
@@ -75,9 +73,9 @@ class Country:
         return no_info_plain_validator_function(self._checked)
 
     def _checked(self, written: object) -> str:
-        country = country_meant_by(written) if isinstance(written, str) else None
+        country = network_settings.country_of(written)
         if country is None:
-            raise refusal('a country\'s code in two letters (ISO 3166-1), like "DE", "GB" or "US"')
+            raise refusal(network_settings.COUNTRY_ALLOWED)
         return country
 
 
@@ -97,7 +95,7 @@ class Device(Section):
 class Wifi(Section):
     """The section `[wifi]`: the wireless network to join."""
 
-    ssid: Annotated[str, Text(r"[^\0\r\n]{1,32}", "the network's name, 1 to 32 characters")]
+    ssid: Annotated[str, Text(network_settings.SSID, network_settings.SSID_ALLOWED)]
     password: Annotated[str, _WIFI_PASSWORD]
     country: Annotated[str, Country()] | None = None
     """Country code (ISO 3166-1). If None, only channels that are allowed everywhere are used."""
@@ -106,8 +104,25 @@ class Wifi(Section):
 
     @model_validator(mode="after")
     def _fits_into_a_beacon(self) -> "Wifi":
-        if len(self.ssid.encode()) > 32:
-            raise refusal("an ssid of at most 32 bytes")
+        if len(self.ssid.encode()) > network_settings.SSID_BYTES_MAX:
+            raise refusal(f"an ssid of at most {network_settings.SSID_BYTES_MAX} bytes")
+        return self
+
+
+class Ethernet(Section):
+    """The section `[ethernet]`: a fixed address. Without it Ethernet uses DHCP."""
+
+    address: str
+    """An IPv4 address with its prefix length, like 192.0.2.10/24."""
+    gateway: str | None = None
+    dns: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> "Ethernet":
+        try:
+            network_settings.ethernet_address(self.address, self.gateway, self.dns)
+        except network_settings.NetworkSettingsError as error:
+            raise refusal(str(error).partition("give ")[2]) from None
         return self
 
 
@@ -123,6 +138,7 @@ class DeviceFile(Section):
 
     device: Device = Device()
     wifi: Wifi | None = None
+    ethernet: Ethernet | None = None
     users: Annotated[tuple[User, ...], Field(strict=False)] = ()
     upload_environment: dict[Annotated[str, _VARIABLE], Annotated[str, Text(r"[^\0\r\n]*", "")]] = (
         Field(default_factory=dict)
@@ -135,6 +151,7 @@ class Wanted:
 
     device: Device
     wifi: Wifi | None
+    ethernet: Ethernet | None
     users: tuple[User, ...]
     upload_environment: dict[str, str]
     notes: tuple[str, ...]
@@ -168,8 +185,9 @@ def read(text: str, name: str) -> Wanted:
         raise WantedError(problems)
     notes = _notes_about_wifi(device.wifi, own.get("wifi"))
     return Wanted(
-        device.device, device.wifi, device.users, device.upload_environment, notes, completed
-    )
+        device.device, device.wifi, device.ethernet, device.users, device.upload_environment,
+        notes, completed,
+    )  # fmt: skip
 
 
 def _notes_about_wifi(wifi: Wifi | None, written: Any) -> tuple[str, ...]:
@@ -255,7 +273,12 @@ def _line_of(details: Any, name: str) -> str:
         place += f" (number {rest[0] + 1})"
     place = " ".join([place, *keys[:1]])
     if details["type"] == "extra_forbidden":
-        models: dict[str, type[Section]] = {"device": Device, "wifi": Wifi, "users": User}
+        models: dict[str, type[Section]] = {
+            "device": Device,
+            "wifi": Wifi,
+            "ethernet": Ethernet,
+            "users": User,
+        }
         mend = suggestion(str(rest[-1]), models[section].model_fields)
         return f"{name}: {place} is not a key of this version: {mend}"
     if details["type"] == "missing":

@@ -133,6 +133,11 @@ SENSORS = (
     *("GET /ports/remove", "POST /ports/remove", "GET /ports/undo", "POST /ports/undo"),
 )
 
+NETWORK = [
+    *(("system", verb) for verb in ("keep", "undo")),
+    *(("api/v1", verb) for verb in ("change", "keep", "undo")),
+]
+
 
 def test_who_may_act_is_listed_here() -> None:
     found = {name: least for name, least in routes().items() if least not in (None, Role.VIEWER)}
@@ -166,6 +171,12 @@ def test_who_may_act_is_listed_here() -> None:
                 *("GET /users/password", "POST /users/password", "POST /api/v1/users/password"),
                 *("GET /users/remove", "POST /users/remove", "POST /api/v1/users/remove"),
                 *("GET /system/backup", "POST /system/backup"),
+                *("GET /system/network", "GET /api/v1/network"),
+                *("GET /system/network/change", "POST /system/network/change"),
+                *(f"POST /{each}/network/{verb}" for each, verb in NETWORK),
+                *("GET /system/update", "POST /api/v1/card/update", "POST /api/v1/card/back"),
+                *("GET /system/update/install", "POST /system/update/install"),
+                *("GET /system/update/back", "POST /system/update/back"),
                 *("GET /tokens/add", "POST /tokens/add", "POST /api/v1/tokens/add"),
                 *("GET /tokens/remove", "POST /tokens/remove", "POST /api/v1/tokens/remove"),
             ),

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from oncegate_device.places import Places
+from oncegate_device.provisioning import provision
 
-from tests.image.device.boot_partition import Card
+from tests.image.device.boot_partition import FULL, KEY, Card
 from tests.image.device.device import Device
+from tests.image.device.network_changes import Units
 
 
 @pytest.fixture
@@ -20,3 +23,17 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Device:
     made = Device(tmp_path, monkeypatch)
     made.booted()
     return made
+
+
+@pytest.fixture
+def units() -> Units:
+    return Units()
+
+
+@pytest.fixture
+def places(device: Device) -> Places:
+    """Return the places of a card that has taken a full gateway.toml."""
+    device.places.file.write_text(FULL.replace(f'ssh_keys = ["{KEY}"]', "ssh_keys = []"))
+    provision(device.places, writable=device._writable, own=lambda *_: None)
+    device.places.requests.mkdir(parents=True)
+    return device.places

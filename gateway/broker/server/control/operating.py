@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.broker.server.control import sensors
+from gateway.broker.server.control import card_requests, sensors
 from gateway.broker.server.control.operations import (
     SHOWN_CHARACTERS_MAX,
     arguments_of,
@@ -38,6 +38,7 @@ LEAST_ROLES: Final[Mapping[str, str]] = {
     "add_token": "administrator",
     "remove_token": "administrator",
     "backup_downloaded": "administrator",
+    **dict.fromkeys(card_requests.COMMANDS, "administrator"),
     **dict.fromkeys(sensors.COMMANDS, "operator"),
 }
 """The commands that `operate.sock` accepts, with the lowest role for each. `drop` is missing

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from gateway.broker.core.token_bucket import TokenBucket
-from gateway.broker.server.control import sensors
+from gateway.broker.server.control import card_requests, sensors
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.control.user_changes import SECRETS
 
@@ -19,6 +19,7 @@ RECORDED: Final = frozenset(
     {"kick", "drop", "ban", "lift_ban", "reload", "operated", "acknowledge_alarm"}
     | {"publish", "clear_retained", "set_password", "remove_user", "restart", "reboot"}
     | {"add_token", "remove_token", "backup_downloaded"}
+    | card_requests.COMMANDS
     | ({*sensors.COMMANDS} - sensors.READING)
 )
 """Commands that are recorded as events."""
@@ -38,6 +39,7 @@ ARGUMENTS_SHOWN_MAX: Final = 12
 """Maximum number of an action's arguments in a log line or event."""
 
 _OF_CALLER: Final = frozenset({"command", "action", "by", "program", "role", "from"})
+_HIDDEN: Final = _OF_CALLER | SECRETS | card_requests.SECRETS
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -120,13 +122,18 @@ def who_of(request: Mapping[str, Any]) -> str:
 
 def arguments_of(request: Mapping[str, Any]) -> str:
     """Return the arguments of an action as a string. A payload is replaced by its size."""
+    given = [each for each in sorted(request.items()) if each[0] not in _HIDDEN]
     return ", ".join(
         f"'payload_bytes'={len(str(value).encode('utf-8', 'replace'))}"
         if key == "payload"
-        else f"{shown(key)}={shown(value)}"
-        for key, value in sorted(request.items())[:ARGUMENTS_SHOWN_MAX]
-        if key not in _OF_CALLER | SECRETS
+        else f"{shown(key)}={shown(_without_query(key, value))}"
+        for key, value in given[:ARGUMENTS_SHOWN_MAX]
     )
+
+
+def _without_query(key: str, value: object) -> object:
+    """Return a value without the query of an address, which may have a signature or a token."""
+    return value.partition("?")[0] if key == "source" and isinstance(value, str) else value
 
 
 def outcome_of(answer: Mapping[str, Any]) -> str:

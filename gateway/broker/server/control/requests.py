@@ -13,8 +13,10 @@ from typing import Any
 from gateway.broker.access.errors import AccessFileError
 from gateway.broker.core.records.kinds import CloseReason, Observation
 from gateway.broker.server.bans import Bans
+from gateway.broker.server.control import card_requests
 from gateway.broker.server.control.alarms import Alarms
 from gateway.broker.server.control.ban_requests import BanRequests
+from gateway.broker.server.control.card_requests import CardRequests
 from gateway.broker.server.control.events import Events
 from gateway.broker.server.control.machine_requests import DIRECTORY, MachineRequests
 from gateway.broker.server.control.operating import OperatorCommands
@@ -79,6 +81,7 @@ class Control:
         self.operations = Operations(self._operated, asyncio.get_running_loop().time)
         self.sensors = SensorRequests(asyncio.get_running_loop().time)
         self.machine = MachineRequests()
+        self.card = CardRequests(event_loop.authentications)
         self.user_changes = UserChanges(event_loop.authentications, reload)
         self.token_changes = TokenChanges(event_loop.authentications)
         self.people = people = People(event_loop.authentications, version_key)
@@ -88,7 +91,6 @@ class Control:
             "events": Events(event_loop.committer.writer.recent).listed,
             **Topics(event_loop).commands,
             **UserList(event_loop).commands,
-            **self.machine.commands,
             "authenticate": people.authenticate,
             "user": people.user,
             **REPORTS,
@@ -102,6 +104,8 @@ class Control:
             "status": lambda _: self._status(),
             **self.user_changes.commands,
             **self.token_changes.commands,
+            **self.machine.commands,
+            **self.card.commands,
             **self._sessions.commands,
             "kick": self._kick,
             "drop": self._drop,
@@ -146,6 +150,7 @@ class Control:
         self.sensors.tenant = configuration.tenant
         self.user_changes.configuration = configuration
         self.machine.directory = gateway.control_socket.parent / DIRECTORY
+        self.card.directory = gateway.control_socket.parent / card_requests.DIRECTORY
         self.token_changes.configuration = configuration
         if configuration.api.has_operators and self._operate_socket is None:
             operate_socket = ControlSocket(

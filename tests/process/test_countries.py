@@ -1,7 +1,8 @@
 """Country codes, and the names that people write in place of a code."""
 
 import pytest
-from oncegate_device.countries import COUNTRIES, MEANT, country_meant_by
+
+from gateway.process.countries import COUNTRIES, MEANT, country_meant_by
 
 
 def test_there_are_as_many_countries_as_iso_3166_has() -> None:

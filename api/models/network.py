@@ -1,0 +1,105 @@
+"""The SD card's name and network, and the arguments of changes by administrators."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from api import limits
+from api.models.actions import Given
+from api.models.values import Integer, Reported, Seconds
+
+_Text = Annotated[str, Field(max_length=limits.NETWORK_TEXT_CHARACTERS_MAX)]
+_Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
+
+
+class WifiSettings(Reported):
+    """The wireless network to join."""
+
+    ssid: _Text
+    country: _Text | None
+    hidden: bool
+    """True if the network does not broadcast its name."""
+
+
+class EthernetSettings(Reported):
+    """A fixed address for Ethernet."""
+
+    address: _Text
+    """IPv4 address with its prefix length, like `192.0.2.10/24`."""
+    gateway: _Text | None
+    dns: Annotated[list[_Text], Field(max_length=limits.NETWORK_ITEMS_MAX)]
+
+
+class LastChange(Reported):
+    """The last change of name or network."""
+
+    state: Literal["trial", "kept", "undone", "refused"]
+    """`trial`: the change is undone unless an administrator keeps it."""
+    sentence: _Line
+    seconds_left: Seconds | None
+    """Time until a change on trial is undone; null in other states."""
+
+
+class Interface(Reported):
+    """A network interface with its present addresses."""
+
+    name: _Text
+    addresses: Annotated[list[str], Field(max_length=limits.NETWORK_ITEMS_MAX)]
+    """Addresses with prefix lengths; link-local addresses are left out."""
+    is_wireless: bool
+    ssid: str | None
+    """The wireless network that it has joined; null if there is none."""
+    signal_dbm: Integer | None
+    """Signal strength in dBm, such as -60; null if it is unknown."""
+
+
+class Network(Reported):
+    """Name and network of the SD card: what is in use, and what is set."""
+
+    hostname: _Text
+    """The name in use."""
+    interfaces: list[Interface]
+    gateway: str | None
+    """The router of the default route; null if there is none."""
+    dns: list[str]
+    """The name servers in use."""
+    wifi: WifiSettings | None
+    """The wireless network that is set; null if there is none."""
+    ethernet: EthernetSettings | None
+    """The fixed address that is set; null if Ethernet uses DHCP."""
+    change: LastChange | None
+    """The last change; null if there was none."""
+
+
+class ChangeNetwork(Given):
+    hostname: _Text | None = None
+    """The new name: 1 to 63 of a-z, 0-9 and `-`; null: as it is."""
+    wifi: Literal["keep", "join", "off"] = "keep"
+    """`join` needs `wifi_ssid`; `off` forgets the wireless network."""
+    wifi_ssid: _Text | None = None
+    wifi_password: _Text | None = None
+    """Null or empty: the stored password of the same network."""
+    wifi_country: _Text | None = None
+    """Country code (ISO 3166-1), which opens the country's channels."""
+    wifi_hidden: bool | None = None
+    """True if the network does not broadcast its name."""
+    ethernet: Literal["keep", "dhcp", "fixed"] = "keep"
+    """`fixed` needs `ethernet_address`."""
+    ethernet_address: _Text | None = None
+    """IPv4 address with its prefix length, like `192.0.2.10/24`."""
+    ethernet_gateway: _Text | None = None
+    ethernet_dns: Annotated[list[_Text], Field(max_length=limits.NETWORK_ITEMS_MAX)] | None = None
+    """IP addresses of name servers."""
+    own_password: Annotated[str, Field(min_length=1, max_length=limits.PASSWORD_BYTES_MAX)]
+    """The password of the administrator who makes the change."""
+
+
+class Answered(Given):
+    """Arguments of keeping or undoing a change: an empty object, `{}`."""
+
+
+class Requested(Reported):
+    """Result of a request to the SD card's system."""
+
+    requested: bool
+    """True: the card's system carries it out now."""

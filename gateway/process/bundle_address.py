@@ -1,0 +1,23 @@
+"""The address of an update bundle: the rule of the broker and of the SD card's system."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+ADDRESS_CHARACTERS_MAX: Final = 2_000
+"""Longest address of a bundle, in characters. Many servers and proxies reject longer ones."""
+ADDRESS_ALLOWED: Final = (
+    f"an https:// address of a .raucb file, at most {ADDRESS_CHARACTERS_MAX} characters of ASCII, "
+    "without a user and a password"
+)
+
+
+def is_bundle_address(text: str) -> bool:
+    """Return True if a bundle may be downloaded from this address."""
+    if len(text) > ADDRESS_CHARACTERS_MAX or not all("!" <= each <= "~" for each in text):
+        return False
+    try:
+        parts = urlsplit(text)
+        has_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return text.startswith("https://") and has_host and "@" not in parts.netloc

@@ -1,0 +1,145 @@
+"""The files on the data partition that have the card's name and network.
+
+This module does not import the gateway, because the card's status is written at every boot.
+"""
+
+import contextlib
+import hashlib
+from pathlib import Path
+from typing import Protocol
+
+from oncegate_device.places import write
+
+DEFAULT_NAME = "oncegate"
+"""The host name of a card that was given none, as in /etc/hostname."""
+HOSTNAME = "hostname"
+WIFI = "wpa_supplicant/wpa_supplicant-wlan0.conf"
+ETHERNET = "network/wired.network"
+"""systemd-networkd reads a copy, /run/systemd/network/10-wired.network. Without it Ethernet uses
+DHCP (image/overlay/etc/systemd/network)."""
+FILES = {HOSTNAME: 0o644, WIFI: 0o600, ETHERNET: 0o644}
+"""The files below /var/lib/device with their modes."""
+PSK_ROUNDS = 4096
+"""Number of PBKDF2 rounds for a WPA2 key (IEEE 802.11, annex J.4)."""
+
+
+class Wireless(Protocol):
+    """A wireless network. An empty password means the stored one of the same network."""
+
+    @property
+    def ssid(self) -> str: ...
+    @property
+    def password(self) -> str: ...
+    @property
+    def country(self) -> str | None: ...
+    @property
+    def hidden(self) -> bool: ...
+
+
+class Wired(Protocol):
+    """A fixed address of Ethernet: 192.0.2.10/24, the router, and name servers."""
+
+    @property
+    def address(self) -> str: ...
+    @property
+    def gateway(self) -> str | None: ...
+    @property
+    def dns(self) -> tuple[str, ...]: ...
+
+
+def write_hostname(hostname: str, device: Path) -> None:
+    """Write the host name."""
+    write(device / HOSTNAME, f"{hostname}\n", FILES[HOSTNAME])
+
+
+def write_wifi(wifi: Wireless | None, device: Path) -> None:
+    """Write wpa_supplicant's configuration, or remove it.
+
+    The network of an empty password must be the stored one: see `stored_psk_of`.
+    """
+    file = device / WIFI
+    if wifi is None:
+        file.unlink(missing_ok=True)
+        return
+    psk = _psk_of(wifi) if wifi.password else stored_psk_of(wifi.ssid, device)
+    # The ssid in hexadecimal needs no quotes. The derived key opens only this network.
+    country = f"country={wifi.country}\n" if wifi.country else ""
+    text = (
+        f"ctrl_interface=/run/wpa_supplicant\n{country}"
+        f"network={{\n    ssid={wifi.ssid.encode().hex()}\n    scan_ssid={wifi.hidden:d}\n"
+        f"    psk={psk}\n    key_mgmt=WPA-PSK WPA-PSK-SHA256\n    ieee80211w=1\n}}\n"
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write(file, text, FILES[WIFI])
+
+
+def write_ethernet(ethernet: Wired | None, device: Path) -> None:
+    """Write systemd-networkd's file for a fixed address, or remove it."""
+    file = device / ETHERNET
+    if ethernet is None:
+        file.unlink(missing_ok=True)
+        return
+    gateway = f"Gateway={ethernet.gateway}\n" if ethernet.gateway else ""
+    servers = "".join(f"DNS={each}\n" for each in ethernet.dns)
+    text = (
+        "# Made from [ethernet] in gateway.toml, or on the page.\n[Match]\nType=ether\n"
+        f"[Network]\nAddress={ethernet.address}\n{gateway}{servers}MulticastDNS=yes\n"
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write(file, text, FILES[ETHERNET])
+
+
+def stored_psk_of(ssid: str, device: Path) -> str | None:
+    """Return the stored key of a wireless network, or None if there is none."""
+    values = _values_of(device / WIFI)
+    return values.get("psk") if values.get("ssid") == ssid.encode().hex() else None
+
+
+def settings_of(device: Path) -> dict[str, object]:
+    """Return the name and the network in these files, without secrets.
+
+    The keys are those of gateway.toml: `hostname`, and `wifi` and `ethernet` or None.
+    """
+    wifi, wired = _values_of(device / WIFI), _values_of(device / ETHERNET)
+    with contextlib.suppress(FileNotFoundError):
+        name = (device / HOSTNAME).read_text().strip() or DEFAULT_NAME
+        return {"hostname": name, "wifi": _wifi_of(wifi), "ethernet": _ethernet_of(device, wired)}
+    return {"hostname": DEFAULT_NAME, "wifi": None, "ethernet": None}
+
+
+def _wifi_of(values: dict[str, str]) -> dict[str, object] | None:
+    if "ssid" not in values:
+        return None
+    return {
+        "ssid": bytes.fromhex(values["ssid"]).decode("utf-8", "replace"),
+        "country": values.get("country"),
+        "hidden": values.get("scan_ssid") == "1",
+    }
+
+
+def _ethernet_of(device: Path, values: dict[str, str]) -> dict[str, object] | None:
+    if "Address" not in values:
+        return None
+    lines = (device / ETHERNET).read_text().splitlines()
+    servers = [line.removeprefix("DNS=") for line in lines if line.startswith("DNS=")]
+    return {"address": values["Address"], "gateway": values.get("Gateway"), "dns": servers}
+
+
+def _values_of(file: Path) -> dict[str, str]:
+    """Return the lines KEY=VALUE of a file that this module wrote, the first of each key."""
+    values: dict[str, str] = {}
+    with contextlib.suppress(FileNotFoundError):
+        for line in file.read_text().splitlines():
+            key, found, value = line.strip().partition("=")
+            if found and not key.startswith("#"):
+                values.setdefault(key, value)
+    return values
+
+
+def _psk_of(wifi: Wireless) -> str:
+    if len(wifi.password) == 64:
+        return wifi.password.lower()
+    key = hashlib.pbkdf2_hmac(
+        "sha1", wifi.password.encode(), wifi.ssid.encode(), PSK_ROUNDS, dklen=32
+    )
+    return key.hex()

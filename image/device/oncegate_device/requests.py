@@ -1,0 +1,82 @@
+"""Requests that the broker has left for the card's system, in /run/oncegate/card-requests.
+
+An attacker who controls the broker controls these files. They are read with limits, not through
+links, and checked again.
+"""
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+
+from gateway.process.network_settings import NetworkSettingsError, change_in
+from oncegate_device import card, network
+from oncegate_device.places import Places, write
+from oncegate_device.start import start_of
+
+REQUEST_BYTES_MAX = 8 << 10
+"""Bytes of a request, at most: a change of the network has less than 1,000."""
+CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
+
+
+def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> None:
+    """Carry out the requests about the network, and undo a change whose time is over."""
+    if take(places.requests / UNDO) is not None:
+        network.undo(places, "an administrator did not keep it", run)
+    if take(places.requests / KEEP) is not None:
+        run("start", network.KEEP_UNIT)
+    request = take(places.requests / CHANGE)
+    if request is not None:
+        try:
+            network.begin(change_in(_fields_of(request)), places, run)
+        except (NetworkSettingsError, network.ChangeError) as error:
+            _refuse(str(error), places)
+        return
+    network.expire(places, run)
+
+
+def _refuse(reason: str, places: Places) -> None:
+    """Show on the page why a change was not tried."""
+    print(f"Not changed: {reason}", file=sys.stderr)
+    if not places.network_before.exists():
+        record = {"state": "refused", "sentence": f"Nothing was changed. {reason}", "until_s": None}
+        write(places.network_change, json.dumps(record) + "\n", 0o644)
+        card.publish(places, start_of(places))
+
+
+def _fields_of(request: bytes) -> dict[str, object]:
+    value = object_in(request)
+    if value is None:
+        raise NetworkSettingsError("the request is not a JSON object: send it from the page again")
+    return value
+
+
+def object_in(request: bytes) -> dict[str, object] | None:
+    """Return the JSON object in a request, or None if it is something else."""
+    try:
+        value = json.loads(request)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def take(file: Path) -> bytes | None:
+    """Remove a request and return its contents, or None if there is none.
+
+    What is not a regular file, or is too long, is removed and counts as an empty request.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(file, flags)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        file.unlink()
+        return b""
+    with os.fdopen(descriptor, "rb") as opened:
+        file.unlink()
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        content = opened.read(REQUEST_BYTES_MAX + 1)
+    return content if len(content) <= REQUEST_BYTES_MAX else b""
