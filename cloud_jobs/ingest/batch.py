@@ -59,16 +59,8 @@ from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.sql import Queryable
 
 STEPS: Final = (
-    "stage",
-    "keys",
-    "withdraw",
-    "events",
-    "readings",
-    "segments",
-    "quarantine",
-    "finish",
-    "sweep",
-)
+    "stage", "keys", "withdraw", "events", "readings", "segments", "quarantine", "finish", "sweep"
+)  # fmt: skip
 _WRITTEN_LATER: Final = ("events", "sensor_readings", "segments", "quarantine")
 """Tables written after the keys."""
 
@@ -84,6 +76,8 @@ class _LookedUp(NamedTuple):
     files: StagedFiles
     """All other files."""
     ledger: Ledger
+    is_withdrawing: bool
+    """True if the batch put ingested segments into quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +169,11 @@ class Batch:
         self.after_step("keys")
         refusals = refusals_of(files.trusted, known.rows, named.result())
         files = files.without(refusals)
-        if known.any_of_batch and self._withdraw(files):
+        is_withdrawing = known.any_of_batch and self._withdraw(files)
+        if is_withdrawing:
             ledger = self._ledger(staged, files)
         self.after_step("withdraw")
-        return _LookedUp(refusals, files, ledger)
+        return _LookedUp(refusals, files, ledger, is_withdrawing)
 
     def _known_keys(self, files: StagedFiles, pinned: Mapping[str, Pinned]) -> KnownKeys:
         return gateway_keys.known_keys(self._known, files.trusted, pinned, self.number)
@@ -213,7 +208,7 @@ class Batch:
         """Run all steps between `stage` and `sweep`, and return the batch's row of `batches`."""
         tables, number = self.tables, self.number
         with small_effort(tables.spark):
-            refusals, files, ledger = self._looked_up(staged, is_new=is_new)
+            refusals, files, ledger, is_withdrawing = self._looked_up(staged, is_new=is_new)
         staged = staged.without(refusals)
         judged = segment_states.judged(staged.files, refusals)
         found = Events(tables, number, staged, events.overlapping(files.trusted, ledger))
@@ -239,7 +234,8 @@ class Batch:
             readings_new=readings_new,
             segments=Counter(row["state"] for row in rows),
             events_new=None if found.overlapping else files.good_lines,
-            is_refusing=bool(refused or segments),
+            # An earlier run of the same batch may have withdrawn segments.
+            is_refusing=bool(refused or segments) or is_withdrawing or not is_new,
         )
         return self._finish(counted)
 

@@ -41,7 +41,7 @@ def test_real_events_win_over_forged_ones_that_came_first(place: Place) -> None:
     old.seed = SEED
     land(place.landing, second, old.seal(readings(1, first=4)))
     land(place.landing, new.seal([opened(1, "real"), *readings(2)]))
-    place.run()
+    assert place.run().quarantined_new == 2
     assert "forger" not in clients(place)
     found = Counter(row.gateway for row in place.rows("events"))
     assert found == {"new": new.sequence - 1, "old": old.sequence - 1}
@@ -89,3 +89,4 @@ def test_forged_segments_go_when_a_key_is_pinned_and_a_killed_run_is_continued(
     assert {row.segment for row in rows} == {2}
     assert {row.state for row in place.rows("segments", "segment = 1")} == {"quarantined"}
     assert len(place.rows("quarantine")) == 1
+    assert [row.quarantined for row in place.rows("batches", "batch = 2")] == [1]
