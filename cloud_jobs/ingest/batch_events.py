@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.ingest import events, quarantine
-from cloud_jobs.ingest.staged import Staged, events_of
+from cloud_jobs.ingest.staged import Staged, events_of, filled_columns
 from cloud_jobs.ingest.trust import SignedFile
 from cloud_jobs.tables.delta_tables import Tables
 
@@ -28,10 +28,14 @@ class Events:
 
         If the files of the batch overlap no other files, all events are new and no query is needed.
         """
-        new = self._candidates
-        if self.overlapping:
-            known = self.tables.read("events").where(F.col("batch") != self.batch)
-            new = events.new_events(new, known, self._ranges)
+        if not self.overlapping:
+            # A column that is null in all rows is not written: readers take it for null.
+            columns = filled_columns(self.staged)
+            new = events_of(self.staged, self.batch, columns)
+            self.tables.append("events", new, batch=self.batch, columns=columns.fieldNames())
+            return
+        known = self.tables.read("events").where(F.col("batch") != self.batch)
+        new = events.new_events(self._candidates, known, self._ranges)
         self.tables.append("events", new, batch=self.batch)
 
     def refused(self) -> list[DataFrame]:

@@ -14,12 +14,19 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from cloud_jobs.ingest.reading_columns import reading_columns
 from cloud_jobs.ingest.trust import Refusal
-from cloud_jobs.ingest.unpacking import EVENT_PARTS, Batches, unpacking, unpacking_events
+from cloud_jobs.ingest.unpacking import (
+    EVENT_CONSTANTS,
+    EVENT_PARTS,
+    Batches,
+    unpacking,
+    unpacking_events,
+)
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.schemas import EVENTS, READINGS, RECORDS, STAGED
+from cloud_jobs.tables.schemas import EVENTS, INDEXED_COLUMNS, READINGS, RECORDS, STAGED
 
 _CONTENTS: Final = frozenset({"malformed", "events", "records"})
 _VERDICTS: Final = tuple(name for name in STAGED.fieldNames() if name not in _CONTENTS)
@@ -76,13 +83,24 @@ def staged_files(tables: Tables, name: str) -> Staged:
     return Staged(tables, rows, sorted(found, key=lambda file: file["path"]))
 
 
-def events_of(staged: Staged, batch: int) -> DataFrame:
-    """Select the valid lines of staged files as rows of the table `events`.
+def events_of(staged: Staged, batch: int, columns: StructType = EVENTS) -> DataFrame:
+    """Select the valid lines of staged files as rows of the table `events`, or some of its columns.
 
     An event may occur twice.
     """
     files = staged.with_content("events", *EVENT_PARTS)
-    return files.mapInArrow(unpacking_events(batch), EVENTS)
+    return files.mapInArrow(unpacking_events(batch, columns), columns)
+
+
+def filled_columns(staged: Staged) -> StructType:
+    """Return the columns of `events` that are not null in all valid lines of a batch.
+
+    The columns with statistics are always included, so that Delta can skip the new files.
+    """
+    found = {*EVENT_CONSTANTS, *INDEXED_COLUMNS["events"]}
+    for file in staged.files:
+        found.update(file["fields"] or ())
+    return StructType([field for field in EVENTS if field.name in found])
 
 
 def records_of(staged: Staged) -> DataFrame:

@@ -123,11 +123,16 @@ def malformed_part(lines: list[Line]) -> list[dict[str, Any]] | None:
 
 
 def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
-    """Return valid lines in the format of the columns `began` and `events`."""
+    """Return valid lines in the format of the columns `began`, `fields` and `events`."""
     if events is None or events.num_rows == 0:
-        return {"began": None, "events": None}
+        return {"began": None, "fields": None, "events": None}
     began = pc.min(events.column("time")).as_py()
-    return {"began": _within_days(began), "events": _stream_of(events)}
+    filled = _without_nulls(events)
+    return {
+        "began": _within_days(began),
+        "fields": filled.schema.names,
+        "events": _stream_of(filled),
+    }
 
 
 def _contents_part(
@@ -140,7 +145,7 @@ def _contents_part(
     found = contents_of(events, of_file | {"day": day_of(began)})
     outline = None if found.outline is None else text_of(found.outline)
     return {
-        "records": _stream_of(found.records) if found.records.num_rows else None,
+        "records": _stream_of(_without_nulls(found.records)) if found.records.num_rows else None,
         "outline": outline,
     }
 
@@ -156,13 +161,17 @@ def _refusals_of(line: Line) -> int:
     return int(line.body or 0) if line.reason == MORE else 1
 
 
-def _stream_of(events: pa.RecordBatch) -> bytes:
-    """Return columns as an Arrow stream, without columns that are null in every row."""
-    kept = [name for name in events.schema.names if events.column(name).null_count < len(events)]
-    chosen = events.select(kept)
+def _without_nulls(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Remove the columns that are null in every row."""
+    kept = [name for name in rows.schema.names if rows.column(name).null_count < len(rows)]
+    return rows.select(kept)
+
+
+def _stream_of(rows: pa.RecordBatch) -> bytes:
+    """Return rows as an Arrow stream."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, chosen.schema, options=options) as stream:
-        stream.write_batch(chosen)
+    with pa.ipc.new_stream(sink, rows.schema, options=options) as stream:
+        stream.write_batch(rows)
     content: bytes = sink.getvalue().to_pybytes()
     return content

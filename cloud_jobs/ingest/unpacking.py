@@ -16,31 +16,33 @@ from pyspark.sql.types import StructType
 from cloud_jobs.ingest.file_contents import day_of
 from cloud_jobs.tables.schemas import EVENTS
 
-ARROW_EVENTS: Final = to_arrow_schema(EVENTS, timezone="UTC")
 _CONSTANTS: Final = ("gateway", "boot", "store", "clock", "segment")
 """Columns of an event that have the same name and value for its whole file."""
 EVENT_PARTS: Final = ("name", "began", *_CONSTANTS)
 """The columns of a staged file that its events need in addition to their own."""
+EVENT_CONSTANTS: Final = (*_CONSTANTS, "segment_name", "batch", "day")
+"""Columns of `events` that have the same value for a whole file, and are never null."""
 
 Batches = Iterator[pa.RecordBatch]
 Mapped = Callable[[Batches], Batches]
 
 
-def unpacking_events(batch_number: int) -> Mapped:
+def unpacking_events(batch_number: int, columns: StructType = EVENTS) -> Mapped:
     """Return a function that converts staged files to their rows of the table `events`.
 
-    The input columns are EVENT_PARTS and `events`.
+    The input columns are EVENT_PARTS and `events`. `columns` selects the columns of the rows.
     """
+    arrow = to_arrow_schema(columns, timezone="UTC")
 
     def unpack(batches: Batches) -> Batches:
         for batch in batches:
             for row in batch.to_pylist():
-                yield _events_of_file(row, batch_number)
+                yield _events_of_file(row, batch_number, arrow)
 
     return unpack
 
 
-def _events_of_file(file: dict[str, Any], batch_number: int) -> pa.RecordBatch:
+def _events_of_file(file: dict[str, Any], batch_number: int, arrow: pa.Schema) -> pa.RecordBatch:
     with pa.ipc.open_stream(file["events"]) as stream:
         lines = stream.read_next_batch()
     constants = {name: file[name] for name in _CONSTANTS} | {
@@ -49,10 +51,11 @@ def _events_of_file(file: dict[str, Any], batch_number: int) -> pa.RecordBatch:
         "day": day_of(file["began"]),
     }
     found = {name: lines.column(name) for name in lines.schema.names}
-    found["time"] = pc.multiply(found["time"], 1000).cast(ARROW_EVENTS.field("time").type)
-    for name, value in constants.items():
-        found[name] = pa.repeat(pa.scalar(value, ARROW_EVENTS.field(name).type), lines.num_rows)
-    return _complete(found, lines.num_rows, ARROW_EVENTS)
+    found["time"] = pc.multiply(found["time"], 1000).cast(arrow.field("time").type)
+    for name in {*constants} & {*arrow.names}:
+        value = pa.scalar(constants[name], arrow.field(name).type)
+        found[name] = pa.repeat(value, lines.num_rows)
+    return _complete(found, lines.num_rows, arrow)
 
 
 def _complete(found: Mapping[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:

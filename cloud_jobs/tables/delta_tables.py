@@ -117,14 +117,23 @@ class Tables:
     def _named(self, name: str) -> str:
         return self.views.get(name) or f"delta.`{quoted(self.path(name))}`"
 
-    def append(self, name: str, rows: DataFrame, *, batch: int, step: str = "") -> None:
+    def append(
+        self,
+        name: str,
+        rows: DataFrame,
+        *,
+        batch: int,
+        step: str = "",
+        columns: Sequence[str] | None = None,
+    ) -> None:
         """Append a batch's rows to a table. Repeated calls have no further effect.
 
         If a `step` is given, the append has the same transaction as the `merge` with this step.
-        Then only the first of the two has an effect.
+        Then only the first of the two has an effect. `columns` are the columns to store, all by
+        default. The other columns of the new rows are null.
         """
         application = f"{self.application}/{name}/{step}".rstrip("/")
-        contract = rows.select(*self.schemas[name].fieldNames())
+        contract = rows.select(*(columns or self.schemas[name].fieldNames()))
 
         def write() -> None:
             writer = contract.write.format("delta").mode("append")

@@ -77,6 +77,7 @@ STAGED: Final = StructType(
             integer began
             """
         ).fields,
+        StructField("fields", ArrayType(StringType())),
         StructField("malformed", ArrayType(MALFORMED)),
         StructField("events", BinaryType()),
         StructField("records", BinaryType()),
@@ -84,9 +85,10 @@ STAGED: Final = StructType(
     ]
 )
 """The temporary table of a batch, with one row per file. `began` is the earliest time of its events
-in milliseconds. `events` contains the valid lines as an Arrow stream, and `records` the SenML
-records of its messages, also as an Arrow stream. `outline` is JSON (cloud_jobs.ingest.outline). All
-are null if the file is not trusted."""
+in milliseconds. `fields` names the columns that are not null in all of its events. `events`
+contains the valid lines as an Arrow stream, and `records` the SenML records of its messages, also
+as an Arrow stream. `outline` is JSON (cloud_jobs.ingest.outline). All are null if the file is not
+trusted."""
 
 SEGMENTS: Final = schema_of(
     """
@@ -237,9 +239,9 @@ segment, identified by `segment`, `first_sequence` and `segment_name`) or `pinne
 `prefix` is the folder below the source in which the gateway's segments must be, or null for any."""
 
 INDEXED_COLUMNS: Final = {
-    "events": ("gateway", "boot", "sequence", "time", "batch", "message", "segment_name"),
+    "events": ("gateway", "sequence", "time", "batch", "message"),
     "sensor_readings": ("gateway", "batch", "device_boot", "device_sequence", "time", "message",
-                        "boot", "sequence", "board_start"),
+                        "sequence", "board_start"),
     "segments": ("name", "state", "gateway", "boot", "first_sequence", "last_sequence",
                  "file_sha256", "batch"),
     "quarantine": ("batch", "kind", "segment_name", "gateway"),
@@ -247,7 +249,8 @@ INDEXED_COLUMNS: Final = {
     "gateway_keys": ("gateway", "batch"),
 }  # fmt: skip
 """Columns whose minimum and maximum Delta stores for each data file, so that queries skip files.
-Statistics of all columns would slow down writes."""
+Statistics slow down writes, those of strings most. In the two large tables `gateway` is the only
+string with statistics."""
 
 PARTITIONS: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(
     ("events", "sensor_readings", "qos2_daily", "gateway_health", "sensor_quarters", "sensor_days"),

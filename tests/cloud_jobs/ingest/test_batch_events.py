@@ -23,6 +23,8 @@ def test_events_that_may_be_there_already_are_looked_up_and_a_batch_adds_its_own
     first = staged_table(tables, LogWriter("gw-1").seal([opened(), *readings(1)]))
     for _ in range(2):
         Events(tables, 1, first, []).commit()
+    stored = {*spark.read.parquet(*tables.read("events").inputFiles()).columns}
+    assert {"sequence", "qos", "batch"} <= stored <= {*EVENTS.fieldNames()} - {"port", "extra"}
     again = LogWriter("gw-1").seal([opened(), *readings(2)])
     file = SignedFile(again.name, "", again.name, "gw-1", 1, 1, 5, None)
     second = Events(tables, 2, staged_table(tables, again, name="_staging/2"), [file])

@@ -37,6 +37,8 @@ def test_files_are_judged_one_by_one_and_their_events_are_restored_with_the_head
         *((n, n + 1) for n in range(1, 6)),
         *((n, n - 4) for n in range(6, 8)),
     ]
+    assert "matched" in rows[0]["fields"]
+    assert "port" not in rows[0]["fields"]
     assert {(row["gateway"], row["batch"], row["day"].isoformat()) for row in found} == {
         ("gw-1", 7, "2025-11-21")
     }
