@@ -168,6 +168,10 @@ COMMITS_LOOKED_AT_MAX: Final = 100
 """Latest commits of a table among which the commit of a batch is searched. Each batch makes one
 commit. The others may be made by an operator's programs between a failed run and the next one."""
 
+COMMITS_PER_CHECKPOINT: Final = 30
+"""Commits of a table after which Delta writes a checkpoint of its state. A checkpoint takes about a
+processor second for each table. Without one, a new process reads up to this many small files."""
+
 AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions listed in an audit, violations first; the audit counts all of them."""
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql.types import DataType, StructType
 
 from cloud_jobs.errors import IngestError
-from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
+from cloud_jobs.limits import COMMITS_PER_CHECKPOINT, QUERIES_AT_A_TIME_MAX
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.merge import quoted
 from cloud_jobs.tables.schemas import INDEXED_COLUMNS, PARTITIONS
@@ -44,7 +44,9 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
 
 def _create(tables: Tables, name: str) -> None:
     partitions = PARTITIONS.get(name, ())
-    properties = {PROPERTY: str(tables.version)} if name == tables.marker else {}
+    properties = {"delta.checkpointInterval": str(COMMITS_PER_CHECKPOINT)}
+    if name == tables.marker:
+        properties[PROPERTY] = str(tables.version)
     if name in INDEXED_COLUMNS:
         properties["delta.dataSkippingStatsColumns"] = ",".join(INDEXED_COLUMNS[name])
     schema = tables.schemas[name]
@@ -53,7 +55,7 @@ def _create(tables: Tables, name: str) -> None:
     tables.spark.sql(
         f"CREATE TABLE IF NOT EXISTS delta.`{quoted(tables.path(name))}` ({columns}) USING DELTA"
         + (f" PARTITIONED BY ({', '.join(partitions)})" if partitions else "")
-        + (f" TBLPROPERTIES ({listed})" if listed else "")
+        + f" TBLPROPERTIES ({listed})"
     )
 
 

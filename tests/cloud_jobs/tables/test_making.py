@@ -33,6 +33,7 @@ def test_tables_are_made_for_readers_of_version_1_and_once(
         found = DeltaTable(tables.path(name))
         assert found.version() == 0
         assert found.protocol().min_reader_version == 1
+        assert found.metadata().configuration["delta.checkpointInterval"] == "30"
         assert found.metadata().partition_columns == [*PARTITIONS.get(name, ())]
         assert tables.columns(name) == TABLES[name]
     assert version_of(tables, "segments") == 1
