@@ -117,9 +117,10 @@ def sml_entries_of(recorded: bytes) -> list[tuple[str, str | None, Any]]:
 
 
 def status_of(entries: Any) -> list[tuple[str, str | None, Any]]:
-    """Return the entries that the bridge derives from the status word of register 1.8.0."""
+    """Return what the bridge derives from the status word of register 1.8.0 or 2.8.0."""
     by_code = {entry[0]: entry for entry in entries}
-    _, status, *_ = by_code.get("0100010800ff", (None, None))
+    totals = [by_code[code] for code in ("0100010800ff", "0100020800ff") if code in by_code]
+    status = next((entry[1] for entry in totals if entry[1] is not None), None)
     if status is None:
         return []
     found: list[tuple[str, str | None, Any]] = [("meter_status", None, status)]
