@@ -22,7 +22,7 @@ from firmware_bridge.readings.measurement import Measurement
 
 # A comma between digits is a decimal comma, unless another pair follows the comma.
 _SEPARATORS = re.compile(
-    r"(?:[\s;|&]|(?<![0-9]),|,(?![0-9]+(?:[.,][0-9]+)*[^\s;|&,=0-9]*(?:[\s;|&,]|$)))+"
+    r"(?:[\s;|&]|(?<![0-9]),|,(?![0-9]+(?:[.,][0-9]+){0,8}[^\s;|&,=0-9]*(?:[\s;|&,]|$)))+"
 )
 # Blanks between "=" and a value are removed, unless the next pair follows the blanks.
 _BLANKS_AROUND_SIGN = re.compile(r"[ \t]*=[ \t]+(?=\S)(?![^\s=;,]+[ \t]*=)|[ \t]+=")
