@@ -1,8 +1,12 @@
 """Encrypted telegrams of M-Bus meters, from the example of the standard."""
 
+import contextlib
+
 import pytest
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.mbus_security import decrypted
+from hypothesis import given
+from hypothesis import strategies as st
 
 # The example of OMS Vol. 2, annex N.2.1 (EN 13757-3, table P.1): a gas meter made by ELS. It comes
 # by radio, where maker and number precede the rest of the header.
@@ -41,3 +45,9 @@ def test_what_cannot_be_decrypted_has_its_reason(
 ) -> None:
     with pytest.raises(Damaged, match=reason):
         decrypted(HEADER[:-2] + bytes.fromhex(word), data, key)
+
+
+@given(st.binary(min_size=12, max_size=12), st.binary(max_size=260))
+def test_no_bytes_make_it_raise_anything_but_damage(header: bytes, data: bytes) -> None:
+    with contextlib.suppress(Damaged):
+        assert len(decrypted(header, data, KEY)) == len(data)
