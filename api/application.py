@@ -1,6 +1,6 @@
-"""The FastAPI application: its middleware, its OpenAPI description, and its stop after a failure.
+"""The FastAPI application with its middleware and its OpenAPI description.
 
-The application stops if one of its background tasks ends.
+The server stops if one of the application's background tasks ends.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ class Application(FastAPI):
     def note_end(self, task: "asyncio.Task[None]") -> None:
         """Stop the server if a background task has ended without being cancelled.
 
-        The reason is stored in `fault`.
+        The reason is stored in the attribute `fault`.
         """
         if not task.cancelled():
             self.fault = task.exception() or RuntimeError(f"{task.get_coro()} has ended")
@@ -58,7 +58,10 @@ class Application(FastAPI):
         return Shield(compressed, hosts=self.hosts)
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description. Creating it is slow, and happens at the first request."""
+        """Return the OpenAPI description.
+
+        It is created at the first call and then stored, because creating it is slow.
+        """
         if self.openapi_schema is None:
             description = super().openapi()
             _describe_problems(description)

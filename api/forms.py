@@ -1,8 +1,9 @@
 """Parsing of forms that browsers send. The forms have limits, and must come from our own pages.
 
-A form is accepted if its ``Origin`` is this page and it contains the token that this page put into
-the form. Either check alone would stop forms on other sites, as would the cookie's ``SameSite``.
-Together they still protect if an old browser, a proxy or a bug disables one of them.
+A form is accepted only if its ``Origin`` is this page, and if it contains the token that this page
+put into the form. One of these checks, or the cookie's ``SameSite`` attribute, would be enough to
+stop forms from other sites. All of them are used because an old browser, a proxy or a bug may
+disable one.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """All limits of this package, with their names, units and reasons.
 
-No limit is configurable. Each limit protects a small computer from its visitors, or a visitor from
-a gateway that hangs, and no site needs another value.
+The limits are not configurable, because no site needs other values. Each one protects either the
+gateway, a small computer, from its visitors, or a visitor from a gateway that does not respond.
 """
 
 from typing import Final

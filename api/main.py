@@ -1,8 +1,9 @@
 """Composition root of the API process.
 
-``serve`` binds the port, or raises ``PortTaken`` (or another ``CannotListen``) with the fix in one
-line. It serves until ``stop`` is set, and leaves no task, socket or connection open. The caller is
-responsible for signals, the log format and the configuration.
+``serve`` binds the port and serves until ``stop`` is set. If the port cannot be bound, it raises
+``CannotListen`` or its subclass ``PortTaken`` with a one-line message that includes the fix. When
+``serve`` returns, no task, socket or connection is left open. The caller is responsible for
+signals, the log format and the configuration.
 """
 
 import asyncio

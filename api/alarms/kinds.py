@@ -77,5 +77,5 @@ UNKNOWN: Final = Kind("Condition of another version")
 
 
 def kind_of(id: str) -> Kind:
-    """Return the kind of alarm with the identifier `id`, or `UNKNOWN` if no kind has it."""
+    """Return the kind of alarm with the identifier `id`, or `UNKNOWN` if it does not exist."""
     return KINDS.get(id, UNKNOWN)

@@ -1,8 +1,8 @@
 """Alarms on disk: the active alarms, which survive a restart, and a history of cleared alarms.
 
-The file is a convenience; the evidence of what happened to each message is in the session log. If
-the file cannot be read, it is renamed, and a new file without alarms is used. The file is written
-only when an alarm changes.
+The file is only a convenience. Audits use the session log, which records what happened to each
+message. If the file of alarms cannot be read, it is renamed, and an empty file replaces it. The
+file is written only when an alarm changes.
 """
 
 import logging
@@ -34,8 +34,8 @@ class AlarmStore:
     """Access to the SQLite file that stores alarms.
 
     If no path is given, or if the file cannot be used, nothing is stored on disk. Methods may be
-    called from different threads; a lock lets one of them use the file at a time. Closing it while
-    another thread writes would end the process.
+    called from different threads, because a lock admits one thread at a time. The lock also makes
+    `close` wait for a running write: closing the file during a write would crash the process.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -48,7 +48,7 @@ class AlarmStore:
     def open(self) -> list[Alarm]:
         """Open the SQLite file, and return the active alarms that are stored in it.
 
-        Return no alarms if the file cannot be used.
+        Return an empty list if the file cannot be used.
         """
         with self._lock:
             return [] if self._path is None else self._opened_or_new(self._path)
@@ -102,8 +102,8 @@ class AlarmStore:
     ) -> list[tuple[int, Alarm]]:
         """Return cleared alarms with their row numbers, the latest first.
 
-        At most `limit` alarms are returned, with row numbers below `before` unless that is None.
-        `level` selects the alarms of one level.
+        At most `limit` alarms are returned. If `before` is given, only alarms with lower row
+        numbers are returned. If `level` is given, only alarms of this level are returned.
         """
         lowest, highest = (min(Level), max(Level)) if level is None else (level, level)
         with self._lock:
@@ -121,7 +121,7 @@ class AlarmStore:
         return [(row["number"], _alarm_of(row)) for row in rows]
 
     def close(self) -> None:
-        """Close the SQLite file, if it is open, after a write that may be running."""
+        """Close the SQLite file if it is open. If a write is running, wait for its end first."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

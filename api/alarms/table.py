@@ -1,4 +1,4 @@
-"""The table of alarms: raises, ends, clears and acknowledges them.
+"""The table of alarms, and the rules for when an alarm begins, ends and is cleared.
 
 This module does no I/O.
 
@@ -7,8 +7,9 @@ This module does no I/O.
                                 │  └── seen again ──┐                    │
                                 └─ a loss, absent ─> ended ── acknowledged
 
-A loss (messages or readings are gone) stays active after its condition has ended, until a person
-acknowledges it. A condition that flickers is one alarm: it ends only after ``CLEAR_SECONDS``.
+An alarm about lost messages or readings stays active after its condition has ended, until a person
+acknowledges it. A condition that disappears for less than ``CLEAR_SECONDS`` and then returns does
+not start a new alarm.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,23 +30,23 @@ If a gateway has more, they have one cause, which is among the first alarms.
 
 
 class AlarmTable:
-    """The active alarms, by identity (kind and subject).
+    """The active alarms, each identified by its kind and its subject.
 
     The parameter `now` of the methods is a time of the monotonic clock in seconds.
     """
 
     def __init__(self, alarms: Iterable[Alarm] = ()) -> None:
-        """Create the table with the active alarms of an earlier run."""
+        """Create the table with the alarms that were active in an earlier run."""
         self._alarms = {alarm.key: alarm for alarm in alarms}
         self._absent_since: dict[Key, float] = {}
         self.not_listed = 0
         """Number of conditions beyond ``ALARMS_MAX`` at the latest update."""
 
     def active(self) -> list[Alarm]:
-        """Return the active alarms in the order in which people should read them.
+        """Return the active alarms, the most important first.
 
         Alarms whose condition is still true come first, then the others. Both groups are sorted by
-        severity. Alarms of equal severity are listed with the newest first.
+        severity, and alarms of equal severity from newest to oldest.
         """
         return sorted(
             self._alarms.values(),
@@ -71,9 +72,10 @@ class AlarmTable:
         return changed
 
     def acknowledge(self, key: Key, *, by: str, now_ms: int) -> Alarm | None:
-        """Acknowledge an alarm on behalf of `by`, the name of a person or program.
+        """Acknowledge the alarm with the kind and subject in `key`.
 
-        Return the changed alarm, or None if no such alarm is active.
+        `by` is the name of the person or program that acknowledges it. Return the changed alarm, or
+        None if the alarm is not active.
         """
         alarm = self._alarms.get(key)
         if alarm is None:
@@ -84,9 +86,10 @@ class AlarmTable:
         return alarm if alarm.is_present else self._clear(alarm, now_ms)
 
     def _see(self, key: Key, condition: Condition, now_ms: int) -> Alarm | None:
-        """Raise or refresh the alarm of a present condition.
+        """Raise or update the alarm for a condition that is true now.
 
-        Return the alarm if it is new, present again, or has changed its level; otherwise None.
+        Return the alarm if it is new, if its condition had ended before, or if its level has
+        changed. Otherwise return None.
         """
         self._absent_since.pop(key, None)
         before = self._alarms.get(key)
@@ -106,9 +109,9 @@ class AlarmTable:
         return alarm if is_change else None
 
     def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
-        """End the alarm of an absent condition, once it has been absent for CLEAR_SECONDS.
+        """End the alarm of a condition that has been false for CLEAR_SECONDS.
 
-        Return the alarm if it changed, otherwise None.
+        Return the alarm if it has ended now, otherwise None.
         """
         alarm = self._alarms[key]
         if not alarm.is_present or now - self._absent_since.setdefault(key, now) < CLEAR_SECONDS:

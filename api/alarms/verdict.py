@@ -1,7 +1,7 @@
-"""Verdict on the gateway: one headline that sums up all present conditions.
+"""Verdict on the gateway: one headline that sums up all conditions that are true now.
 
-A process that was never started (no serial port, no uploader) is mentioned, but does not worsen the
-verdict. This module does no I/O.
+A process that was never started, such as the bridge of a gateway without serial ports, is mentioned
+but does not make the verdict worse. This module does no I/O.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class Verdict:
 
 
 def verdict_of(conditions: tuple[Condition, ...]) -> Verdict:
-    """Return the verdict (level, headline and notices) on conditions of the gateway.
+    """Return the verdict on the gateway: a level, a headline and the conditions themselves.
 
-    The conditions must be sorted, with the most severe first.
+    `conditions` must be sorted, with the most severe first.
     """
     if conditions and conditions[0].level is Level.BAD:
         headline = kind_of(conditions[0].id).title

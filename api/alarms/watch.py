@@ -1,8 +1,8 @@
 """Task that examines the gateway every few seconds and updates the table of alarms.
 
-Changes are written to disk, and sent through the broker to the bridge, which publishes them. While
-the broker does not respond, the state of the other processes is unknown. The alarms of such
-processes then stay as they were.
+Changes are written to disk. They are also sent to the broker, for the bridge to publish. While the
+broker does not respond, the state of the other processes is unknown, and their alarms stay as they
+are.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _ALWAYS_KNOWN: Final = frozenset({"broker_down", "temperature", "under_voltage"}
 
 @dataclass(frozen=True)
 class Sources:
-    """Functions that return the present states of the SD card, the certificate and the machine."""
+    """Functions that return the current states of the SD card, the certificate and the machine."""
 
     card: Callable[[], CardReport | None]
     certificate: Callable[[], Certificate | None]
@@ -114,9 +114,7 @@ class AlarmWatch:
 
     @property
     def not_listed(self) -> int:
-        """Number of present conditions that have no alarm because the limit of active alarms is
-        reached.
-        """
+        """Number of current conditions without an alarm, because there are too many alarms."""
         return self._table.not_listed
 
     async def cleared(
@@ -124,7 +122,7 @@ class AlarmWatch:
     ) -> list[tuple[int, Alarm]]:
         """Return at most `limit` cleared alarms with their row numbers, the latest first.
 
-        `before` is a row number; only alarms with lower numbers are returned.
+        If `before` is given, only alarms with lower row numbers are returned.
         """
         return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
 
@@ -137,9 +135,10 @@ class AlarmWatch:
             await self._keep(self._table.update(lasting, now=now, now_ms=_now_ms()))
 
     async def acknowledge(self, key: Key, *, by: str) -> Alarm | None:
-        """Acknowledge an alarm on behalf of `by`, the name of a person or program.
+        """Acknowledge the alarm with the kind and subject in `key`.
 
-        Return the changed alarm, or None if no such alarm is active.
+        `by` is the name of the person or program that acknowledges it. Return the changed alarm, or
+        None if the alarm is not active.
         """
         async with self._turn:
             alarm = self._table.acknowledge(key, by=by, now_ms=_now_ms())

@@ -1,8 +1,9 @@
 """The web page's TLS certificate: loaded at startup, and again when its files change.
 
 The program that starts the page provides the function that loads the files. The broker's listeners
-use the same function. If new files cannot be used, the page keeps its present certificate. A
-problem with the certificate, or its coming expiry, is logged once a day and shown on the page.
+use the same function. If new files cannot be used, the page keeps its current certificate. A
+warning is logged once a day, and shown on the page, if the certificate expires soon or if new files
+cannot be used.
 """
 
 import logging

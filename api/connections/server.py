@@ -1,9 +1,9 @@
 """Uvicorn without signal handlers, and with limits on the time and memory of each connection.
 
 A connection is closed if it has not sent the headers of a request within ``HEAD_SECONDS_MAX``, or
-does not read its response within ``CONNECTION_SECONDS_MAX``. No connection buffers more than
-``REQUEST_HEAD_BYTES_MAX``. Uvicorn itself has no such limits. ``visitors`` decides which connection
-is closed when there are too many.
+does not read its response within ``CONNECTION_SECONDS_MAX``. A connection buffers at most
+``REQUEST_HEAD_BYTES_MAX``. Uvicorn itself has no such limits. If there are too many connections,
+the module ``visitors`` decides which one is closed.
 """
 
 import asyncio
@@ -138,8 +138,8 @@ def bounded_by(
 ) -> type[asyncio.Protocol]:
     """Return a protocol factory for uvicorn's setting `http`.
 
-    A protocol object serves one connection. `visitors` limits the number of connections. If there
-    is a `certificate`, the connections use TLS.
+    Each protocol object that the factory creates serves one connection. `visitors` limits the
+    number of connections. If `certificate` is given, the connections use TLS.
     """
 
     def connection(**named: Any) -> asyncio.Protocol:

@@ -1,13 +1,13 @@
 """Limits on visitors' connections, and which connection is closed when there are too many.
 
-The caller provides the time. A visitor that sends complete requests is served, however many idle
-connections others hold. A new connection replaces the connection that has waited longest without
-completing a request: one from the same address if that address has reached its limit, otherwise any
-connection. A visitor whose request is being answered is protected for
+A visitor that sends complete requests is served even if others hold many idle connections. When a
+limit is reached, a new connection replaces the connection that has waited longest without
+completing a request. If the limit for one address is reached, only connections from this address
+are considered. A visitor whose request is being answered is protected for
 ``ANSWERING_SECONDS_PROTECTED``.
 
-Loopback, used by reverse proxies and people at the machine, has a separate limit, and so does each
-loopback address. This module does no I/O.
+Connections from loopback addresses have limits of their own, because reverse proxies and people at
+the machine use them. The caller provides the time. This module does no I/O.
 """
 
 import ipaddress
@@ -97,10 +97,10 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key by which connections from an address are counted.
+    """Return the key under which connections from an address are counted.
 
-    The key is the /64 network of an IPv6 address, or any other address itself. The second result is
-    True for a loopback address.
+    For an IPv6 address the key is its /64 network, for any other address the address itself. The
+    second result is True for a loopback address.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -115,8 +115,8 @@ def _counted_as(host: str) -> tuple[str, bool]:
 
 
 def origin_of(host: str) -> str:
-    """Return the key by which connections from an address are counted.
+    """Return the key under which connections from an address are counted.
 
-    The key is the /64 network of an IPv6 address, or any other address itself.
+    For an IPv6 address the key is its /64 network, for any other address the address itself.
     """
     return _counted_as(host)[0]

@@ -1,4 +1,4 @@
 """Parts of pages: curves, lines, trees and forms.
 
-These modules draw the data that they are given, and query only the history themselves.
+These modules draw the data that their callers provide. They read only the history themselves.
 """

@@ -67,10 +67,11 @@ class _Bin:
 
 
 def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> Chart | None:
-    """Return a chart of a curve over the span of its ring, or None if the span has no points.
+    """Return a chart of a curve, or None if there are no points to show.
 
-    A ring is one resolution of the history, such as the last hour. `name` is the quantity's name
-    for screen readers. At most `bins` points are drawn.
+    The chart covers the time span of the curve's ring. A ring is one resolution of the history,
+    such as the last hour. `name` is the quantity's name for screen readers. At most about `bins`
+    points are drawn.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -162,10 +163,10 @@ def _number(value: float, step: float) -> str:
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:
-    """Join neighbouring points until about `bins` points remain. Points are not joined across a
-    gap.
+    """Join neighbouring points, so that about `bins` points remain.
 
-    `begin` and `end` are the first and last step of the time axis.
+    Points on different sides of a gap are not joined. `begin` and `end` are the first and the last
+    time step of the horizontal axis.
     """
     gaps = _gaps_in(points)
     per_bin = (end - begin) / bins
@@ -183,11 +184,11 @@ def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_
 
 
 def _gaps_in(points: Sequence[Point]) -> set[int]:
-    """Return the steps of the points that follow a gap.
+    """Return the time steps of the points that follow a gap.
 
     A gap is much longer than the usual interval between points, and also longer than the intervals
-    around the gap. The comparison with these intervals is needed after a power cut: the curve of
-    the hour then begins with points that are a minute apart, which are not gaps.
+    next to it. The second condition matters after a power cut: the curve of the last hour then
+    begins with points that are a minute apart, and there are no gaps between them.
     """
     distances = [after.step - before.step for before, after in pairwise(points)]
     if not distances:

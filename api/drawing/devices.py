@@ -75,16 +75,14 @@ def _shown(
 
 
 def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
-    """Return the device with a name, and the device's port.
-
-    Return None if there is no such device.
-    """
+    """Return the port and the device with the name `name`, or None if it does not exist."""
     return next((each for each in devices_of(bridge) if each[1].device == name), None)
 
 
 def topic_filter_of(port: Port, device: Device) -> str | None:
-    """Return a topic filter that matches only a device's readings, or None if no such filter
-    exists.
+    """Return a topic filter that matches all readings of a device and nothing else.
+
+    Return None if the port's topics do not allow such a filter.
     """
     if port.topic is None or "{device}" not in port.topic:
         return None
@@ -95,9 +93,9 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 
 
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
-    """Return the series that a CSV download contains.
+    """Return the names of the series for a CSV download.
 
-    They are the numeric quantities, at most as many as one download may have.
+    These are the numeric quantities, up to the maximum number of series in one request.
     """
     numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
     return numbers[: limits.SERIES_PER_REQUEST_MAX]

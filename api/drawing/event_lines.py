@@ -74,7 +74,7 @@ BANDS: Final = (*_CONNECTIONS, *RESTARTS)
 
 
 class Kind(StrEnum):
-    """Filter of the log page. Each member selects a group of kinds of events."""
+    """Choices of the log page's filter. Each choice selects events of certain types."""
 
     ALL = "all"
     SESSIONS = "sessions"
@@ -86,12 +86,12 @@ class Kind(StrEnum):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the events that this filter shows, or no names if it shows all events."""
+        """The names of the events to show. The tuple is empty if all events are shown."""
         return _NAMES[self]
 
     @property
     def words(self) -> str:
-        """The title of this filter for people."""
+        """The title of this choice on the log page."""
         return _KIND_TITLES[self]
 
 
@@ -119,7 +119,7 @@ _KIND_TITLES: Final = {
 class EventLine:
     """An event as text for people.
 
-    `name` is a topic, a filter or a port, which is untrusted text.
+    `name` is untrusted text: a topic, a topic filter or the name of a port.
     """
 
     sequence: int
@@ -132,9 +132,10 @@ class EventLine:
 
 
 def title_of(name: str) -> str:
-    """Return the title of an event for people, by the event's name.
+    """Return the title under which an event is shown to people.
 
-    An unknown name is its own title, with spaces in place of underscores.
+    `name` is the event's name in the log. If it is unknown, the title is the name with spaces in
+    place of underscores.
     """
     return _TITLES.get(name, quantity_name_of(name))
 

@@ -81,9 +81,9 @@ def _steps_of(event: Event, qos_of: dict[int, int]) -> list[Step]:
 def _published(event: Event, topic: str) -> list[Step]:
     """Return the steps of a publication that the session log records as a single event.
 
-    The event has no packet identifier. At QoS 2 the publisher has a clean session, and the gateway
-    logged the message only when PUBREL arrived. All four steps are then derived from this one
-    event.
+    The event has no packet identifier. At QoS 2 this happens for a publisher with a clean session:
+    the gateway logs the message only when PUBREL arrives, so all four steps are derived from this
+    one event.
     """
     qos = event.number("qos") or 0
     if qos == 2:

@@ -1,4 +1,4 @@
-"""Summary lines on the overview, with a link and a curve, for each part of the gateway.
+"""Summary lines on the overview page: one line per part of the gateway, with a link and a curve.
 
 This module does no I/O.
 """

@@ -1,9 +1,9 @@
-"""Pages in parts: an open page fetches only the parts that have changed since its last request.
+"""Partial updates of an open page: the browser fetches only the parts that have changed.
 
 Templates separate the parts with a comment. The browser's script sends the digests of the parts
-that it has in the header ``X-Parts``. The response is a list with the digest of each part and its
-HTML, or null in place of the HTML if the part is unchanged. Script and server treat parts as plain
-text, so neither needs to know their contents.
+that it already has in the header ``X-Parts``. The response lists the digest and the HTML of each
+part, with null in place of the HTML if the part is unchanged. Script and server treat parts as
+plain text, so neither needs to know their contents.
 """
 
 import hashlib

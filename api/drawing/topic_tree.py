@@ -42,7 +42,8 @@ def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
 def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the label of each line from the root to a topic.
 
-    If the topic is `below`, or is below it, the first line is the topic `below` as a whole.
+    If `below` is the topic itself or one of its parents, all levels of `below` share the first
+    line.
     """
     start = 0
     if below and (topic == below or topic.startswith(f"{below}/")):
@@ -60,7 +61,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Join each branch that has no message and only one child with that child."""
+    """Merge branches that do not fork: a branch without a message and its only child."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

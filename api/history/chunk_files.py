@@ -71,7 +71,7 @@ class ChunkFiles:
         self._limit()
 
     def append(self, first: int, points: ChunkPoints) -> None:
-        """Write points from step `first` on as one chunk. Raises OSError if writing failed."""
+        """Write points as one chunk, which begins at step `first`. Raises OSError if this fails."""
         chunk = encoded(self._ring.step_seconds, first, points)
         file = self._files[-1] if self._files else None
         if file is None or file.steps >= self._ring.file_steps:
@@ -95,9 +95,9 @@ class ChunkFiles:
     ) -> tuple[str | None, list[Point]]:
         """Return the unit of a series, and its points in ascending order of their steps.
 
-        Only steps from `first` to `last` are returned. Steps from `visible_before` on are ignored,
-        because newer values for them are in memory. Where two chunks overlap, the points of the
-        later chunk are returned, because the clock was wrong when the earlier chunk was recorded.
+        Only points from step `first` to `last` and before `visible_before` are returned, because
+        newer points are in memory. Where two chunks overlap, the points of the chunk that was
+        written later are returned, because the clock was wrong when the earlier one was written.
         """
         found: list[list[Point]] = []
         unit = None
@@ -148,11 +148,11 @@ class ChunkFiles:
     def _read(
         self, file: _File, chunk: Chunk, place: tuple[int, int], wanted: str | None = None
     ) -> dict[tuple[str, str], list[Point]]:
-        """Return the points of a group by series. The result is empty if the group cannot be read.
+        """Return the points of a group by series, or an empty dictionary if it cannot be read.
 
         A group is the part of a chunk that contains some of its series. `place` is the group's
-        offset in the file and its length in bytes. If `wanted` is given, only the series with this
-        name is returned.
+        offset in the file and its length, both in bytes. If `wanted` is given, only the series with
+        this name is returned.
         """
         try:
             descriptor = open_private(file.path, os.O_RDONLY)

@@ -1,6 +1,6 @@
-"""Format of a chunk in the history's files: some steps of all series (docs/formats/history.md).
+"""Format of a chunk in the history's files: the points of all series for some consecutive steps.
 
-Integers are little-endian::
+The format is also described in docs/formats/history.md. Integers are little-endian::
 
     chunk  magic "OGH1" | body bytes u32 | CRC-32 of the body u32 | body
     body   step seconds u16 | steps u16 | groups u16 | first step u64 | group bytes u32 * groups |
@@ -11,8 +11,8 @@ A series is in group CRC-32(name) modulo the number of groups, so that one serie
 without unpacking all groups. Names are JSON, ``[[name, unit], ...]``. Values are float64. Each
 series has four columns (lowest, mean, highest, last) with one value per step, or NaN for a step
 without a value. Means are rounded to float32 precision. The first bytes of all values are stored
-first, then the second bytes, and so on: neighbouring values have similar bytes, which zlib
-compresses to a third.
+first, then all second bytes, and so on. Neighbouring values have similar bytes, so zlib compresses
+this order to a third.
 """
 
 import json
@@ -68,7 +68,7 @@ class Chunk:
         return self.first + self.steps - 1
 
     def moved_to(self, offset: int) -> "Chunk":
-        """Return a copy of this description for a chunk at another offset of a file."""
+        """Return the description of the same chunk at another offset of a file."""
         by = offset - self.offset
         groups = tuple((place + by, length) for place, length in self.groups)
         return replace(self, offset=offset, groups=groups)
@@ -129,7 +129,9 @@ def _shortened(mean: float) -> float:
 
 
 def outline_of(read: bytes, offset: int) -> Chunk:
-    """Return the position and header of the chunk at `offset` in a file's contents (`read`).
+    """Return the position and the header of the chunk at `offset`.
+
+    `read` is the contents of the file.
 
     Raises:
         Damaged: there is no valid chunk at this offset.
@@ -188,7 +190,8 @@ def points_in(
 def _points_of(planes: bytes, begin: int, plane_bytes: int, chunk: Chunk) -> list[Point]:
     """Return the points of one series, whose bytes begin at offset `begin` in each byte plane.
 
-    A byte plane has the bytes at one position of all values: the first bytes, or the second bytes.
+    There are eight byte planes, one for each byte of a float64: the first plane contains the first
+    bytes of all values. `plane_bytes` is the length of a plane.
     """
     steps = chunk.steps
     raw = bytearray(8 * _COLUMNS * steps)

@@ -115,8 +115,8 @@ def quantile_of(bounds_ms: Sequence[float], counts: Sequence[int], share: float)
     """Return the duration in milliseconds that a fraction `share` of the commits did not exceed.
 
     ``bounds_ms`` are the upper bounds of the histogram's buckets. ``counts`` has one count per
-    bucket, and one more for commits above the last bound. Within a bucket the commits are assumed
-    to be evenly spread. Return None if there was no commit.
+    bucket, and one more for commits above the last bound. The commits in a bucket are assumed to be
+    evenly distributed. Return None if there was no commit.
     """
     total = sum(counts)
     if total == 0 or len(counts) != len(bounds_ms) + 1:

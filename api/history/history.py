@@ -154,7 +154,7 @@ class History:
                 series.tracks[HOUR.name].forget_before(horizon)
 
     async def save(self) -> None:
-        """Write the points in memory to the day and month files, each when a chunk is full."""
+        """Write points from memory to the day and month files, once they fill a whole chunk."""
         for ring in (DAY, MONTH):
             step = self._now_ms // ring.step_ms
             if step - self._begins.get(ring.name, step) >= ring.chunk_steps:
@@ -172,12 +172,12 @@ class History:
         self._thread.shutdown()
 
     def names(self) -> dict[str, str]:
-        """Return the unit of each series by its name, sorted by name."""
+        """Return the units of all series by the series' names, in alphabetical order."""
         known = self._stored | {name: each.unit for name, each in self._series.items()}
         return dict(sorted(known.items()))
 
     async def curve(self, name: str, ring: Ring, *, from_ms: int, to_ms: int) -> Curve:
-        """Return a series' points between two times in a ring. An unknown series has no points."""
+        """Return the points of a series in a ring between two times, or none if it is unknown."""
         first, last = from_ms // ring.step_ms, min(to_ms, self._now_ms) // ring.step_ms
         series = self._series.get(name)
         begin = self._begins.get(ring.name, last + 1)
@@ -213,7 +213,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points older than `before` to disk. On failure, keep the latest."""
+        """Write a ring's points before the step `before` to disk. On failure, keep recent ones."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -259,9 +259,10 @@ class History:
             )
 
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
-        """Open the files of the history. Return each series' name and unit, and its latest hour.
+        """Open the files of the history. Return each series' name, unit and points of the last
+        hour.
 
-        After a power cut, the points are from the day ring and have steps of a minute.
+        After a power cut, the points come from the day ring, and are a minute apart.
         """
         found = []
         try:

@@ -32,7 +32,7 @@ class Summary:
     last: float = nan
 
     def add(self, count: int, low: float, mean: float, high: float, last: float) -> None:
-        """Add `count` readings, of which the lowest, mean, highest and last values are given."""
+        """Add `count` readings, given by their lowest, mean, highest and last values."""
         self.count += count
         self.total += count * mean
         self.low = min(self.low, low)

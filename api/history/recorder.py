@@ -21,7 +21,7 @@ _LATE_SECONDS: Final = 1.5
 
 
 async def until_reported() -> None:
-    """Wait until shortly after the next 5-second step, when the bridge has reported the step.
+    """Wait until shortly after the next 5-second step, when the bridge's report has arrived.
 
     The steps follow the wall clock. Tasks that wait here continue at the same moment, so that one
     query to the broker serves all of them.

@@ -1,4 +1,4 @@
-"""Authentication of visitors by the broker: checks of passwords, and of existing logins.
+"""Authentication of visitors by the broker: it checks passwords, and whether logins are valid.
 
 Passwords are sent over separate connections, so that no other request waits for a password check.
 One address may have at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks in progress, and all addresses
@@ -64,7 +64,7 @@ class Accounts:
         `client` is the IP address and the port of the browser.
 
         Raises:
-            BrokerProblem: the broker gave no usable response, or cannot reach its source of users.
+            BrokerProblem: the broker gave no usable response, or cannot reach its user database.
             TooManyLogins: too many checks are in progress, from this address or in total.
         """
         address = _address_of(client)
@@ -91,9 +91,9 @@ class Accounts:
     async def still_holds(self, login: Login, now: float) -> bool:
         """Return True if a login is still valid. The broker is queried at most every few seconds.
 
-        If the broker does not respond, the login stays valid. If the password was changed
-        meanwhile, the login ends as soon as the broker responds again. While the broker's user
-        database does not respond, existing logins stay valid, as the logins of MQTT clients do.
+        If the password has been changed, the login is no longer valid. If the broker or its user
+        database does not respond, the login stays valid for the time being, like the connections of
+        MQTT clients.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True

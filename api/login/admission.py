@@ -1,8 +1,9 @@
 """Access control of routes: one FastAPI dependency, which every route declares.
 
-If users are configured, a caller without the role for a route is sent to the login page (people) or
-gets 401 or 403 (programs), and nothing else happens. If no users are configured, every caller may
-read everything and change nothing; ``shielding`` and the listening address then limit who can call.
+If users are configured, a person without the role for a route is sent to the login page, and a
+program gets status 401 or 403. The route itself is then not executed. If no users are configured,
+every caller may read everything and change nothing; ``shielding`` and the listening address then
+limit who can call.
 """
 
 import logging
@@ -110,8 +111,9 @@ class Gate:
         return not self.roles
 
     async def caller_of(self, request: Request) -> Caller | None:
-        """Return the caller of a request, or None if the request has neither a token nor a valid
-        login.
+        """Return the caller of a request, or None if the caller is not authenticated.
+
+        A caller is authenticated by a program's token or by a valid login.
 
         Raises:
             NotLoggedIn: the program's token is invalid.

@@ -78,11 +78,11 @@ class Logins:
     ) -> tuple[str, Login]:
         """Log a browser in. Return the browser's secret and the login.
 
-        `proof` is the data with which the broker can later check that the login is still valid.
+        `proof` is the data with which the broker can later check that the login is still valid. The
+        login ends after `seconds`; if `seconds` is None, its duration is not limited.
 
-        The login ends after `seconds` at the latest, or has no such limit if `seconds` is None. If
-        a limit on logins is reached, the least recently used login ends: a login of the same user
-        if the user's limit is reached, otherwise a login of any user.
+        There are limits on the logins of one user and of all users. If one is reached, the least
+        recently used of these logins ends.
         """
         for key in [key for key, login in self._logins.items() if login.is_over(now)]:
             del self._logins[key]
@@ -112,7 +112,7 @@ class Logins:
         return login
 
     def end(self, shown: str) -> None:
-        """End the login with a browser's secret (`shown`), if it exists."""
+        """End the login that belongs to a browser's secret (`shown`), if there is one."""
         self._logins.pop(_key_of(shown), None)
 
     def end_user(self, username: str) -> None:

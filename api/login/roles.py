@@ -28,7 +28,7 @@ ROLES_BY_WORD = {role.word: role for role in Role}
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """The roles of users by name, and of the members of groups."""
+    """The roles of users and of groups, by their names."""
 
     users: Mapping[str, Role] = field(default_factory=dict)
     groups: Mapping[str, Role] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""Tokens of programs, read again when their file changes (`gateway.process.files.token_file`)."""
+"""Tokens of programs, read from a file and read again when the file changes.
+
+The format of the file is defined in `gateway.process.files.token_file`.
+"""
 
 import hmac
 import logging
@@ -13,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Tokens:
-    """The tokens in a file. Changes of the file take effect within ``TOKENS_LOOK_SECONDS``."""
+    """The tokens in a file. A change to the file takes effect within ``TOKENS_LOOK_SECONDS``."""
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
@@ -25,7 +28,8 @@ class Tokens:
     def find(self, shown: str, now: float) -> Token | None:
         """Return the stored properties of a program's token (`shown`), or None if it is unknown.
 
-        The token is compared with all stored tokens in constant time, to prevent timing attacks.
+        The token is compared with all stored tokens, each time in constant time, to prevent timing
+        attacks.
         """
         self._look(now)
         digest = digest_of(shown)

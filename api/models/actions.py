@@ -1,4 +1,4 @@
-"""Arguments and results of actions at the broker, and the list of active bans."""
+"""Arguments and results of the actions that the broker executes, and the list of active bans."""
 
 from typing import Annotated, Literal
 

@@ -41,7 +41,7 @@ class AlarmReport(Reported):
 
 
 class AlarmPage(Reported):
-    """A page of alarms: active alarms by importance, or cleared alarms with the latest first."""
+    """A page of alarms: active alarms by importance, or cleared alarms from newest to oldest."""
 
     alarms: list[AlarmReport]
     next: Annotated[str, Field(max_length=20)] | None

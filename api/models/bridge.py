@@ -38,7 +38,7 @@ class Outbox(Reported):
 
 
 class QuantityStep(Reported):
-    """Summary of the readings of one quantity in 5 seconds."""
+    """Summary of one quantity's readings within a 5-second step."""
 
     start_ms: Milliseconds
     count: Annotated[int, Field(ge=1, le=2**63 - 1)]

@@ -1,4 +1,4 @@
-"""Alarm conditions of the SD card: unreadable report, failed update, provisioning, wear.
+"""Alarm conditions of the SD card: an unreadable report, a failed update or setup, and wear.
 
 This module does no I/O.
 """

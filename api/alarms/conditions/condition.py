@@ -17,7 +17,7 @@ class Level(IntEnum):
 
     @property
     def word(self) -> str:
-        """Return the level's name in REST, MQTT and metrics."""
+        """Return the name of the level, as used in the REST interface, in MQTT and in metrics."""
         return _WORDS[self]
 
 
@@ -45,5 +45,5 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """Return one text: what is wrong (the condition's sentence), followed by the fix."""
+        """Return the text of the condition: the sentence about the problem, followed by the fix."""
         return f"{self.sentence} {self.fix}".rstrip()

@@ -28,10 +28,10 @@ class Guessing:
         self._boot: str | None = None
 
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
-        """Record the broker's total of failed logins, and return the alarm condition, if any.
+        """Record the number of failed logins, and return the alarm condition as a tuple.
 
-        The result contains one condition if at least `limit` logins failed within the last hour.
-        Otherwise it is empty.
+        The tuple contains one condition if at least `limit` logins failed within the last hour.
+        Otherwise it is empty. `broker` contains the broker's counters, and `now` is in seconds.
         """
         total = sum(broker.errors.get(name, 0) for name in _ERRORS)
         if broker.boot != self._boot:

@@ -13,7 +13,7 @@ from api.status.machine import Machine
 def conditions_of_machine(machine: Machine, thresholds: Thresholds) -> Iterator[Condition]:
     """Yield the alarm conditions of the machine that are true now.
 
-    A value that the kernel does not report causes no condition.
+    No condition is raised for a value that the kernel does not report.
     """
     celsius = machine.temperature
     if celsius is not None and celsius >= thresholds.temperature_celsius:

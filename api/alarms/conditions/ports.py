@@ -1,4 +1,4 @@
-"""Alarm conditions of a serial port: problems and their fixes.
+"""Alarm conditions of a serial port and of the devices that are connected to it.
 
 This module does no I/O.
 """
@@ -132,9 +132,10 @@ def _of_clocks(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _of_failures(port: Port, name: str) -> Iterator[Condition]:
-    """Yield a condition that names the polled devices on a port that do not respond.
+    """Yield one condition that names the polled devices on a port that do not respond.
 
-    Devices that another condition already reports as silent are left out.
+    Devices that another condition already reports as silent are left out. `name` is the port's
+    name. If all devices respond, yield nothing.
     """
     failing = [
         f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"

@@ -1,6 +1,6 @@
-"""Alarm conditions of the bridge, the uploader and the uplink, from their own reports.
+"""Alarm conditions of the bridge, the uploader and the uplink.
 
-This module does no I/O.
+The conditions are derived from the reports that these processes send. This module does no I/O.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ def conditions_of_upload(
 def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
     """Yield the alarm conditions of the uplink that are true now.
 
-    A gateway without an uplink has no such conditions.
+    Without an uplink there are no conditions.
     """
     if report.problem is None and report.age_seconds is None:
         return
