@@ -105,12 +105,12 @@ ADDRESS_TOO_LONG: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def status_of(refusal: Refused) -> int:
-    """Return the HTTP status code for a refusal by the broker."""
+    """Return the HTTP status code for a request that the broker refused."""
     return _STATUS_OF_CODE.get(refusal.code, 502)
 
 
 def mend_of(refusal: Refused) -> str | None:
-    """Return the fix for a refusal by the broker, or None if none is known."""
+    """Return the fix for a request that the broker refused, or None if none is known."""
     return _MEND_OF_CODE.get(refusal.code)
 
 

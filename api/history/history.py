@@ -259,8 +259,7 @@ class History:
             )
 
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
-        """Open the files of the history. Return each series' name, unit and points of the last
-        hour.
+        """Open the files of the history. Return the name, unit and latest hour of each series.
 
         After a power cut, the points come from the day ring, and are a minute apart.
         """

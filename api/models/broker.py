@@ -51,9 +51,7 @@ class CountPerQos(Reported):
 
 
 class RecentCount(Reported):
-    """Number of messages dropped, or requests denied, for a client and a reason within the last
-    hour.
-    """
+    """Count of a client's dropped messages or denied requests in the last hour, for one reason."""
 
     client_id: str
     """Client identifier; empty if a message was dropped before it was assigned to a receiver."""
@@ -102,7 +100,7 @@ class Queued(Reported):
 
 
 class CommitHistogram(Reported):
-    """Commits since the broker started, by duration."""
+    """Histogram of the durations of all commits since the broker started."""
 
     bounds_ms: list[FiniteNumber]
     """Upper bounds of the buckets, in ascending order."""
@@ -164,7 +162,7 @@ class BrokerWarning(Reported):
 
 
 class BrokerStatus(Reported):
-    """The broker's status: its sessions, messages, journal, disk, listeners and warnings."""
+    """The broker's status, including its sessions, messages, journal, disk and listeners."""
 
     gateway: str
     """Identifier of the gateway."""

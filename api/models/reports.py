@@ -1,4 +1,4 @@
-"""Reports from other processes, in the form that the broker stores and the status page shows."""
+"""Reports from other processes: as the broker stores them, and as the status page shows them."""
 
 from api.models.bridge import BridgeStatus
 from api.models.uplink import UplinkStatus

@@ -1,4 +1,4 @@
-"""Serial ports, sensors and protocol detections, and the arguments of changes by operators."""
+"""Serial ports, sensors and protocol detections, and the operators' requests to change them."""
 
 from typing import Annotated, Any, Literal
 

@@ -18,7 +18,7 @@ class UplinkSide(Reported):
 
 
 class UplinkWay(Reported):
-    """One direction of the uplink. The counters count messages since the uplink started."""
+    """One direction of the uplink. The counters begin at 0 when the uplink starts."""
 
     waiting: Count
     in_flight: Count

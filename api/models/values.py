@@ -25,7 +25,7 @@ Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
 
 
 class Reported(BaseModel):
-    """Base class of all reports: strict, immutable, with finite numbers."""
+    """Base class of all reports: immutable, with strict types and only finite numbers."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True

@@ -1,7 +1,8 @@
 """Pages for actions by people: a confirmation page with a form, then the result.
 
-The pages work without JavaScript, and a GET changes nothing. A form is accepted only from one of
-our own pages, with this browser's token. If an action fails, the page shows the reason and the fix.
+The pages work without JavaScript, and a GET changes nothing. A form is accepted only if it comes
+from one of our own pages and contains the token of this browser. If an action fails, the page shows
+the reason and the fix.
 """
 
 from collections.abc import Mapping, Sequence
@@ -150,19 +151,19 @@ async def do_lift_ban(request: Request) -> Response:
 
 @actions_page.post("/actions/reload", dependencies=[Depends(ADMINISTRATORS)])
 async def do_reload(request: Request) -> Response:
-    """Reload the configuration after a submitted form, and show the result."""
+    """Reload the configuration when the form is submitted, and show the result."""
     return await _done(request, "reload")
 
 
 @actions_page.post("/actions/restart", dependencies=[Depends(ADMINISTRATORS)])
 async def do_restart(request: Request) -> Response:
-    """Restart the gateway's programs after a submitted form, and show the result."""
+    """Restart the gateway's programs when the form is submitted, and show the result."""
     return await _done(request, "restart")
 
 
 @actions_page.post("/actions/reboot", dependencies=[Depends(ADMINISTRATORS)])
 async def do_reboot(request: Request) -> Response:
-    """Restart the machine after a submitted form, and show the result."""
+    """Restart the machine when the form is submitted, and show the result."""
     return await _done(request, "reboot")
 
 
@@ -177,9 +178,9 @@ def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:
 
 
 def shown_of(failure: Exception) -> tuple[str, int]:
-    """Return the text and HTTP status code to show for a failed action.
+    """Return the text and the HTTP status code to show for a failed action.
 
-    `failure` is an exception of one of the types in ``FORM_FAILURES``.
+    The type of `failure` is one of those in ``FORM_FAILURES``.
     """
     match failure:
         case ValidationError():

@@ -76,11 +76,11 @@ async def do_backup(request: Request) -> Response:
 
 
 async def _check_password(request: Request, password: str) -> None:
-    """Check that a password is the caller's own. The broker checks it, as it does for a login.
+    """Check that a password is the caller's own. The broker does this, as for a login.
 
     Raises:
         FormRefused: the password is wrong, or the caller is a program.
-        BrokerProblem: the broker did not answer.
+        BrokerProblem: the broker did not respond.
     """
     caller = caller_of(request)
     if caller.login is None:

@@ -33,7 +33,7 @@ async def clients(
     user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
     sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
 ) -> Response:
-    """List the matching sessions. ``after`` is the value `next` of the previous page."""
+    """List the matching sessions, after the position ``after`` where the previous page ended."""
     observer = observer_of(request)
     wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
     try:
@@ -88,9 +88,9 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return a client's latest handshakes as steps, with the broker restarts between them.
+    """Return the steps of a client's latest handshakes, and the broker restarts between them.
 
-    The second result is None, or the reason why the events cannot be read.
+    The second result is the reason why the events cannot be read, or None if they can.
     """
     try:
         own = await observer.events(
@@ -115,9 +115,9 @@ async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str
 async def _found_by(
     observer: Observer, wanted: Search, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """Return a page of sessions and None, or None and the reason why the sessions cannot be listed.
+    """Return a page of sessions, and the reason why they cannot be listed.
 
-    In both cases the rest of the web page is shown.
+    One of the two results is None. The rest of the web page is shown in both cases.
     """
     try:
         limit = limits.SESSIONS_PER_PAGE

@@ -1,8 +1,8 @@
 """Login page, which works without JavaScript, and logout.
 
 Each login creates a new secret for the browser. After the login, the browser is redirected only to
-paths of this page. A person who is rejected learns that name and password do not match, but not
-which of them is wrong.
+paths of this page. If a login fails, the page does not say whether the name or the password is
+wrong.
 """
 
 import logging
@@ -110,10 +110,10 @@ async def log_out(request: Request) -> Response:
 
 
 async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> tuple[Account, Role]:
-    """Return the user named in a login form, and the user's role.
+    """Check a login form. Return its user, and the user's role.
 
     Raises:
-        FormRefused: the person is rejected; the message states the reason.
+        FormRefused: the login is rejected. The message states the reason.
     """
     if not is_same_secret(fields.get("token"), shown_by(request, FORM_COOKIE)):
         raise FormRefused(_STALE, 403)

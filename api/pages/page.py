@@ -1,8 +1,8 @@
-"""The status page: rendered on the server, complete without JavaScript, limited in size.
+"""The status page. It is rendered on the server, works without JavaScript, and is limited in size.
 
-The response has status 200 and contains everything that the gateway reported, the age of the
-reports, and warnings. If nothing was reported, the status is 502 or 503, and the page shows the
-reason and the fix. All untrusted text is escaped, and no name can disturb the layout or the words
+If the broker responds, the page has status 200 and contains everything that the gateway reported,
+the age of the reports, and warnings. Otherwise the status is 502 or 503, and the page shows the
+reason and the fix. All untrusted text is escaped, so that no name can change the layout or the text
 around it. ``templates/`` and ``assets/`` define the design.
 """
 
@@ -186,7 +186,10 @@ async def overview_page(request: Request) -> Response:
 
 @page.get("/assets/{name}", dependencies=[Depends(EVERYONE)])
 async def asset(request: Request, name: str, v: str = "") -> Response:
-    """Return a style sheet, script or image of the page."""
+    """Return a style sheet, script or image of the page.
+
+    Browsers may cache it for a year if `v` is the digest of the current file.
+    """
     found = ASSETS.get(name)
     if found is None:
         raise HTTPException(404, "There is no such file.")

@@ -1,4 +1,4 @@
-"""The pages to add a sensor, step by step, and to change a sensor, remove it, or undo a change.
+"""The pages for sensors: add one step by step, change or remove one, or undo a change.
 
 The pages work without JavaScript. Pages with a form do not reload, so that no input is lost.
 """
@@ -46,7 +46,7 @@ ports_page = APIRouter(include_in_schema=False, default_response_class=HTMLRespo
 
 @ports_page.get("/ports", dependencies=[Depends(OPERATORS)])
 async def ports(request: Request) -> Response:
-    """Show the ports that are plugged in, and the configured sensors."""
+    """Show the connected serial ports and the configured sensors."""
     return await _ports(request)
 
 
@@ -128,7 +128,7 @@ async def change(request: Request, name: _Name) -> Response:
 
 @ports_page.post("/ports/save", dependencies=[Depends(OPERATORS)])
 async def save(request: Request) -> Response:
-    """Add or change the sensor in a submitted form, and redirect to the sensor's first reading."""
+    """Save the sensor from a submitted form, and redirect to the page with its first reading."""
     form = SensorForm()
     try:
         fields = await form_of(request, request.app.state.hosts)
@@ -143,7 +143,7 @@ async def save(request: Request) -> Response:
 
 @ports_page.get("/ports/sensor", dependencies=[Depends(OPERATORS)])
 async def sensor(request: Request, name: _Name) -> Response:
-    """Show whether a sensor is being read, and its first reading."""
+    """Show whether the gateway receives data from a sensor, and the sensor's first reading."""
     try:
         overview = await observer_of(request).overview()
     except BrokerProblem as problem:

@@ -1,8 +1,8 @@
 """The reference of the REST interface at ``/docs``, rendered from its OpenAPI description.
 
-The page needs no network, no JavaScript and no exception to the content security policy, and always
-agrees with ``/openapi.json``. Swagger UI, which FastAPI would load from another site, is 1.5 MB of
-script for a few endpoints. Here each endpoint that only reads is a link.
+The page always agrees with ``/openapi.json``. It needs no network, no JavaScript and no exception
+in the content security policy. In contrast, FastAPI's Swagger UI is 1.5 MB of script from another
+site. GET endpoints without required parameters are links.
 """
 
 from dataclasses import dataclass
@@ -97,7 +97,10 @@ def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
 
 
 def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
-    """Return the fields of each schema in an OpenAPI description, or an enumeration's values."""
+    """Return the fields of each schema in an OpenAPI description, by the schema's name.
+
+    For an enumeration, the accepted values are returned in place of fields.
+    """
     return {
         title: [
             *(_field_of(name, field) for name, field in schema.get("properties", {}).items()),
@@ -108,7 +111,7 @@ def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
 
 
 def _parameter_of(parameter: dict[str, Any], schemas: dict[str, Any]) -> Parameter:
-    """Return a parameter, with the accepted values as its type if they are an enumeration."""
+    """Return a description of a parameter. The type of an enumeration is its list of values."""
     schema = parameter["schema"]
     values = schemas.get(_reference_of(schema) or "", {}).get("enum", ())
     return Parameter(
@@ -136,9 +139,9 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """Return the name of the schema that a schema refers to, or None if there is none.
+    """Return the name of another schema that this schema refers to, or None if there is none.
 
-    The reference may be in the schema itself or in one of its alternatives.
+    The reference may be in the schema itself, in the type of its items, or in an alternative.
     """
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]

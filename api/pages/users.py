@@ -79,7 +79,7 @@ async def do_remove(request: Request) -> Response:
 
 
 def _password_in(fields: Mapping[str, str]) -> SetPassword:
-    """Return the broker command's arguments for setting a password, from the fields of a form.
+    """Convert the fields of a form to the arguments of the broker command that sets a password.
 
     Raises FormRefused if the two passwords differ, or ValidationError if a value is invalid.
     """
@@ -90,7 +90,7 @@ def _password_in(fields: Mapping[str, str]) -> SetPassword:
 
 
 def _removal_in(fields: Mapping[str, str]) -> RemoveUser:
-    """Return the broker command's arguments for removing a user, from the fields of a form.
+    """Convert the fields of a form to the arguments of the broker command that removes a user.
 
     Raises ValidationError if a value is invalid.
     """
@@ -104,10 +104,11 @@ async def _changed(
     given_in: Callable[[Mapping[str, str]], BaseModel],
     answer: type[BaseModel],
 ) -> Response:
-    """Execute the broker command of a submitted form, and redirect to the list of users.
+    """Execute a broker command with the values of a submitted form.
 
     `given_in` converts the form's fields to the command's arguments, and `answer` is the type of
-    the command's result. If the command fails, show the page `form` again with the problem.
+    the command's result. Then redirect to the list of users. If the command fails, show the
+    template `form` again with the problem.
     """
     user = ""
     try:

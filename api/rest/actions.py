@@ -1,7 +1,7 @@
 """Actions for programs: POST with JSON, with a bearer token or from one of our own pages.
 
-Role, origin and token are checked before the body is read. A page of another site cannot misuse the
-cookie, because ``X-Form-Token`` and ``Origin`` are required as well.
+Role, origin and token are checked before the body is read. A page on another site cannot misuse the
+browser's cookie, because the headers ``X-Form-Token`` and ``Origin`` are checked as well.
 """
 
 from typing import Annotated, Any, Final, TypeVar
@@ -55,7 +55,7 @@ def caller_of(request: Request) -> Caller:
 async def carried_out(
     request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Execute a broker command for the caller of a request, and return the broker's result.
+    """Execute a broker command on behalf of a request's caller, and return the broker's result.
 
     `given` contains the arguments of the command, and `answer` is the type of the result.
     """
@@ -65,9 +65,10 @@ async def carried_out(
 async def carried_out_by(
     operator: Operator, request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
-    """Execute a broker command with the given operator, which executes one command at a time.
+    """Execute a broker command through `operator`, and return the broker's result.
 
-    `given` contains the arguments of the command, and `answer` is the type of the result.
+    The operator executes one command at a time. `given` contains the arguments of the command, and
+    `answer` is the type of the result.
     """
     caller = caller_of(request)
     return await operator.carry_out(command, given, caller, host_of(request), answer)
@@ -76,9 +77,9 @@ async def carried_out_by(
 def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
     """Return the FastAPI options of a route that accepts JSON from callers with a certain role.
 
-    `least` checks that the caller has this role or a higher role. `model` describes the body for
-    OpenAPI; `given_in` reads the body, with limits, instead of FastAPI. `also` adds status codes to
-    the problems that every such route documents.
+    `least` checks that the caller has at least this role. `model` describes the request body in the
+    OpenAPI description only; the route itself reads the body with `given_in`, which limits its
+    size. `also` are status codes to document in addition to the usual ones.
     """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}
@@ -162,8 +163,8 @@ async def restart(request: Request) -> Restarted:
     """Restart the broker, the bridge and the other programs. For administrators.
 
     Acknowledged messages are not lost. During the restart sensors are not read, so a sensor that
-    does not store its readings loses them. Status 409 means that systemd did not start this
-    gateway.
+    does not store its readings loses them. Status 409 means that the gateway does not run under
+    systemd, which would have to restart it.
     """
     return await carried_out(request, "restart", await given_in(request, Restart), Restarted)
 
@@ -172,6 +173,6 @@ async def restart(request: Request) -> Restarted:
 async def reboot(request: Request) -> Restarted:
     """Shut the machine down in order, and start it again. For administrators.
 
-    Status 409 means that systemd did not start this gateway.
+    Status 409 means that the gateway does not run under systemd, which would have to do this.
     """
     return await carried_out(request, "reboot", await given_in(request, Restart), Restarted)

@@ -26,16 +26,17 @@ def watch_of(request: Request) -> AlarmWatch:
 
 
 def report_of(alarm: Alarm) -> AlarmReport:
-    """Return an alarm as a model for visitors."""
+    """Return an alarm in the form in which the REST interface returns it."""
     values = {**vars(alarm), "level": alarm.level.word}
     state: State = "active" if alarm.cleared_ms is None else "cleared"
     return AlarmReport(title=kind_of(alarm.id).title, state=state, **values)
 
 
 async def acknowledged(request: Request, given: Acknowledge) -> Alarm | None:
-    """Acknowledge an alarm for a request's caller. Return None if no such alarm is active.
+    """Acknowledge an alarm on behalf of a request's caller.
 
-    The broker checks the caller's role, and records the caller in the session log.
+    The broker checks the caller's role, and records the caller in the session log. Return the
+    changed alarm, or None if the alarm is not active.
     """
     watch, key = watch_of(request), Key(given.id, given.subject)
     if all(alarm.key != key for alarm in watch.active()):

@@ -103,7 +103,7 @@ async def events(
 ) -> EventPage:
     """List recent events, the newest first, including events before a broker restart.
 
-    `after` and `before` are sequence numbers. The event with that number itself is excluded.
+    Only events with sequence numbers above `after` and below `before` are listed.
     """
     wanted = {
         "client_id": client_id,
@@ -148,8 +148,9 @@ async def stream(
 async def _texts(
     observer: Observer, wanted: dict[str, object], after: int | None
 ) -> AsyncIterator[str]:
-    """Yield events after sequence number `after`, as text of server-sent events, until the time
-    limit.
+    """Yield the events after sequence number `after` as text in the format of server-sent events.
+
+    The stream ends after EVENT_STREAM_SECONDS.
     """
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"

@@ -62,7 +62,7 @@ def count(name: str, text: str, value: float) -> "Metric":
 
 
 def by(label: str, values: Mapping[str, float | None]) -> Samples:
-    """Return one sample per value. The key of each value is in the label named `label`."""
+    """Return one sample per value. The label `label` of a sample contains the value's key."""
     return [({label: name}, value) for name, value in first(values)]
 
 

@@ -104,7 +104,7 @@ class _Collector:
 def _of_alarms(alarms: Sequence[Alarm]) -> "Metric":
     """Return the number of active alarms by kind and level.
 
-    Subjects are not labels, because there would be a series for each client.
+    There is no label for an alarm's subject, because this would add a series for each client.
     """
     counted = Counter((alarm.id, alarm.level.word) for alarm in alarms)
     values = [({"id": id, "level": level}, count) for (id, level), count in counted.items()]

@@ -1,7 +1,8 @@
-"""Execution of operators' and administrators' actions through the broker's operating socket.
+"""Execution of operators' and administrators' actions by the broker.
 
-Each action is sent once, over a separate connection, and is never repeated automatically. The
-broker receives and logs who acts, with which role and from which address.
+The actions are sent through the broker's socket for operators, each once and over a separate
+connection. They are never repeated automatically. The broker receives and logs who acts, with which
+role and from which address.
 """
 
 import asyncio
@@ -33,9 +34,10 @@ class Operator:
     async def carry_out(
         self, command: str, given: BaseModel, caller: Caller, host: str, answer: type[_Model]
     ) -> _Model:
-        """Execute a command for a caller at the address `host`, and return the broker's result.
+        """Execute a command on behalf of a caller, and return the broker's result.
 
-        `given` contains the arguments of the command, and `answer` is the type of the result.
+        `given` contains the arguments of the command, `host` is the caller's IP address, and
+        `answer` is the type of the result.
 
         Raises:
             BrokerProblem: the broker gave no usable response, or too many actions are waiting.

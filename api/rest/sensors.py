@@ -71,8 +71,8 @@ async def ports(request: Request) -> SensorPorts:
 async def begin(request: Request) -> Detection:
     """Detect the protocol on a port, or return the progress of a detection that is running there.
 
-    For operators. The port is opened, which restarts some boards. Status 409 means that the port is
-    in use as a sensor.
+    For operators. Some boards restart because the port is opened. Status 409 means that a
+    configured sensor uses the port.
     """
     return await asked_of_bridge(
         request, "serial_detect", await given_in(request, DetectPort), Detection
@@ -110,7 +110,7 @@ async def sensor(
     request: Request,
     name: _Name,
 ) -> SensorFile:
-    """Return the `[[serial]]` table of a sensor, and its version. For operators."""
+    """Return the `[[serial]]` table of a sensor, and the version of its file. For operators."""
     return await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
 
 
@@ -124,10 +124,10 @@ async def frames(
     request: Request,
     name: _Name,
 ) -> LineFrames:
-    """Return the latest 20 frames of a port: their bytes, their values, and any damage.
+    """Return the latest 20 frames of a port: their bytes, their values, and errors in them.
 
     For operators. The frames may contain the identity of a meter. Two frames that arrive together
-    are one entry of the list.
+    are listed as one frame.
     """
     return await asked_of_bridge(request, "serial_frames", AskedSensor(name=name), LineFrames)
 
@@ -158,7 +158,7 @@ async def remove(request: Request) -> ChangedSensors:
     "/undo", summary="Undo the last change of a sensor", **takes(OPERATORS, ChangeSensor, 404, 409)
 )
 async def undo(request: Request) -> ChangedSensors:
-    """Exchange a sensor's file with its previous version. For operators."""
+    """Undo a sensor's last change: exchange the file with its previous version. For operators."""
     return await asked_of_bridge(
         request, "serial_undo", await given_in(request, ChangeSensor), ChangedSensors
     )

@@ -148,9 +148,9 @@ async def session_by_query(
         Query(max_length=limits.CLIENT_ID_CHARACTERS_MAX, description=_CLIENT_ID_DESCRIPTION),
     ],
 ) -> SessionDetail:
-    """Return a session as `/api/v1/sessions/{client_id}` does, also for ids such as `.` and `..`.
+    """Return a session as `/api/v1/sessions/{client_id}` does, but for any client id.
 
-    Here the id is a query parameter, because these ids cannot be part of a path.
+    Here the id is a query parameter, because ids such as `.` and `..` cannot be part of a path.
     """
     return await observer_of(request).session(client_id)
 

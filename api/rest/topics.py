@@ -19,7 +19,7 @@ _TEXT_MAX: Final = limits.TOPIC_CHARACTERS_MAX
 
 
 async def topics_for(request: Request, wanted: dict[str, object]) -> TopicPage:
-    """Return topics for the caller of a request. Viewers get them without payloads.
+    """Return topics for the caller of a request. Viewers get topics without payloads.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
     request.
@@ -57,8 +57,8 @@ async def topics(
 ) -> TopicPage:
     """List topics with their retained message, and with the latest message if it is known.
 
-    The latest message is known only if it is in the newest MiB of the journal. A message that is
-    not retained, not logged, and not queued for a persistent session is not in the journal.
+    The latest message is known if it is in the newest MiB of the journal. The journal contains a
+    message only if it is retained, logged, or queued for a persistent session.
     """
     wanted = {"search": search, "below": below, "retained": retained, "after": after}
     return await topics_for(request, {**wanted, "limit": limit})
@@ -68,7 +68,7 @@ async def topics(
     "/publish", summary="Publish a test message", **takes(OPERATORS, PublishMessage, 409)
 )
 async def publish(request: Request) -> Published:
-    """Publish a message in the name of the caller. For operators.
+    """Publish a message on behalf of the caller. For operators.
 
     The message is durable when the response is sent. The access rules of the user and of the
     listener `@page` apply.

@@ -1,4 +1,4 @@
-"""REST routes for users and tokens, for administrators, who list and change them.
+"""REST routes with which administrators list and change users and tokens.
 
 The broker changes the files of users and tokens, because the page's process cannot write to them.
 """
@@ -32,7 +32,7 @@ users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 
 
 async def users_for(request: Request, asked: AskedUsers) -> UserPage:
-    """Return the users that `asked` selects, with their roles on the status page.
+    """Return the users that match the request `asked`, with their roles on the status page.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
     request.

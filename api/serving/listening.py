@@ -1,7 +1,7 @@
-"""Binding of the TCP port, with a one-line error that names the process using the port.
+"""Opening of the TCP port, with a one-line error that names the process using the port.
 
-The result is a listening socket. If binding fails, ``CannotListen`` names the address, the process
-that uses it (if ``/proc`` shows this), and the option to change.
+If the port cannot be opened, ``CannotListen`` names the address, the process that uses it (if
+``/proc`` shows this), and the option to change.
 """
 
 import errno
@@ -106,10 +106,10 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 
 
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Return a text about the process that listens on a TCP port, or None if nothing is known.
+    """Describe the process that listens on a TCP port. Return None if it cannot be found.
 
     The text has the form ``process 812 (python -m http.server)``. If the process is hidden, the
-    text names the user of the process. `proc` is the kernel's file system.
+    text only names its user. `proc` is the directory of the kernel's process file system.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

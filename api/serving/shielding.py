@@ -70,7 +70,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return an ASGI application that responds with status 421: the host name is unknown."""
+    """Return an ASGI application that responds with status 421, for an unknown host name."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     mend = (
@@ -91,7 +91,7 @@ def own_names() -> frozenset[str]:
 def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
     """Return True if a Host header is an IP address, localhost, or one of the names in `hosts`.
 
-    An attacker cannot serve a website under such a name.
+    An attacker cannot serve a website under any of these names.
     """
     if len(host) > limits.HOST_CHARACTERS_MAX:
         return False

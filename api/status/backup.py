@@ -20,7 +20,7 @@ LINE_CHARACTERS_MAX: Final = 400
 
 
 class BackupFailed(Exception):
-    """Error if the command created no backup. The message is the command's error, with the fix."""
+    """Error if the backup command fails. The message is the command's error, with the fix."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,6 @@ async def _result_of(process: asyncio.subprocess.Process) -> bytes:
 
 
 def _environment(present: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables, without those that systemd sets for this process."""
+    """Return `present` without the variables that systemd sets for this process only."""
     own = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
     return {name: value for name, value in present.items() if name not in own}

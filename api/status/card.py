@@ -1,9 +1,10 @@
-"""The system on the SD card: slots, last update and provisioning, from a file that root writes.
+"""State of the system on the SD card, which a process with root rights writes to a file.
 
-``read`` returns None if this machine does not run from such a card. Otherwise it returns the
-contents of the file, or the reason why the file is unreadable. The reader opens only this file and
-two counters of the kernel, limits their size, and follows no links. The texts about updates are
-part of the file, so `oncegate-device status` shows the same texts.
+The file contains the system slots, the last update, and the last provisioning. ``read`` returns its
+contents, the reason why it is unreadable, or None if this machine does not run from such a card.
+The reader opens only this file and two counters of the kernel, limits their size, and follows no
+links. The texts about updates are part of the file, so `oncegate-device status` shows the same
+texts.
 """
 
 import os
@@ -93,7 +94,7 @@ class CardReport(Reported):
 class CardReader:
     """Reader of the card's files, which reads them again at each request.
 
-    Reading the files is cheap, because they are in memory and have a few kilobytes.
+    This is cheap, because the files are only a few kilobytes long and are kept in memory.
     """
 
     def __init__(self, file: Path, block_devices: Path) -> None:
