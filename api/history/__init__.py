@@ -7,5 +7,5 @@ defines the format on disk (docs/formats/history.md), and ``chunk_files`` manage
 ``api.status.machine`` reads the kernel's counters.
 
 The history is a convenience; audits rely on the session log. If a file is damaged or cannot be
-written, the page says so, and all pages still work.
+written, the page shows this, and all pages still work.
 """
