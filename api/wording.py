@@ -1,8 +1,8 @@
 """Formatting of numbers, ages and names for people.
 
-A formatted name shows every character that could hide or reorder others. It has at most
-``SHOWN_CHARACTERS_MAX`` characters, followed by the number of characters left out. The templates
-escape HTML. This module does no I/O.
+In a formatted name, characters that could hide or reorder other characters are made visible. A
+formatted name has at most ``SHOWN_CHARACTERS_MAX`` characters, followed by the number of characters
+left out. HTML is escaped later, by the templates. This module does no I/O.
 """
 
 import struct
@@ -67,7 +67,7 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield the characters of a text, with escapes for hidden and excess combining characters."""
+    """Yield the characters of a text. Escape hidden characters, and too many combining ones."""
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0
@@ -78,14 +78,14 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """Shorten a run of one escaped character to a single escape, followed by the run's length."""
+    """Shorten a run of the same escaped character to one escape and the length of the run."""
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
     """Make a sentence from another process readable, as `visible_of` does for names.
 
-    The sentence may be longer than a name.
+    A sentence may be longer than a name before it is shortened.
     """
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
@@ -115,7 +115,7 @@ def duration_of(seconds: float) -> str:
 
 
 def age_of(then_ms: int, *, now_ms: int) -> str:
-    """Format the age of a moment, by the broker's clock. A moment in the future is ``ahead``."""
+    """Format the time from `then_ms` to `now_ms`. If `then_ms` is later, add ``ahead``."""
     seconds = (now_ms - then_ms) / 1000
     if seconds < -1:
         return f"{duration_of(-seconds)} ahead"
@@ -178,7 +178,7 @@ def bytewise_of(digits: str) -> str:
 
 
 def printable_of(digits: str) -> str:
-    """Decode hexadecimal digits as ASCII text.
+    """Decode hexadecimal digits as ASCII text. Other bytes are shown as dots.
 
     Return an empty string if more than a quarter of the bytes are not printable.
     """
@@ -191,14 +191,14 @@ def printable_of(digits: str) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Replace spaces by no-break spaces, so that number and unit stay on one line."""
+    """Replace spaces with no-break spaces, so that number and unit stay on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """Format a reading. A float has as many digits as the sensor sent.
+    """Format the value of a reading. A float has as many digits as the sensor sent.
 
-    `_number_of` explains how many digits that are.
+    `_number_of` finds the number of digits.
     """
     match value:
         case None:
@@ -217,8 +217,7 @@ def _number_of(value: float) -> str:
     """Format a float with the fewest digits that represent it.
 
     A float32 may have been converted to a float64 in transit: 21.3 arrives as 21.299999237060547.
-    Such a value is formatted with the fewest digits that represent the same float32, unless it is
-    short already.
+    Such a value is formatted with the fewest digits that represent the float32, here 21.3.
     """
     shown = Decimal(repr(value))
     if len(shown.as_tuple().digits) > _FLOAT32_DIGITS_MAX and _is_float32(value):
@@ -237,7 +236,7 @@ def _number_of(value: float) -> str:
 def _is_float32(value: float) -> bool:
     """Return True if a float may have been converted from a float32.
 
-    Return False for integers below 1e16: all their digits are right and must be shown.
+    Return False for integers below 1e16, because all of their digits must be shown.
     """
     is_exact = value.is_integer() and abs(value) < _PLAIN_BELOW
     return not is_exact and abs(value) <= _FLOAT32_MAX and _as_float32(value) == value

@@ -1,7 +1,8 @@
 """Commands for spark-submit, which do the work of `oncegate COMMAND` without the gateway package.
 
-Spark-submit sets master, memory and cores. The result is one JSON object on standard output;
-progress goes to standard error. The exit codes are the same as for `oncegate` (docs/commands.md).
+The options of spark-submit set the master, the memory and the cores. The result is one JSON object
+on standard output; progress is written to standard error. The exit codes are the same as for
+`oncegate` (docs/commands.md).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _VERBS: Final = ("ingest", "audit", "gold", "gaps", "requeue", "compact", "vacuu
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command given in `arguments` (default: sys.argv) and return its exit code."""
+    """Run a command and return its exit code. If `arguments` is None, sys.argv is used."""
     options = _parser().parse_args(arguments)
     try:
         result = _result_of(options)

@@ -30,12 +30,11 @@ class IngestError(RuntimeError):
 
 
 class ConflictError(IngestError):
-    """Error for a commit conflict without Spark: another writer has made the same commit."""
+    """Error for a commit conflict outside Spark: another writer has committed the same version."""
 
 
 def is_conflict(failure: Exception) -> bool:
-    """Return True if the failure is a commit conflict: another writer committed at the same
-    time."""
+    """Return True if another writer committed at the same time, which is a commit conflict."""
     return isinstance(failure, ConflictError) or _CONFLICT in str(failure)
 
 
@@ -57,8 +56,8 @@ _OF_A_WORKER: Final = "from the Python worker:"
 def first_line_of(failure: Exception) -> str:
     """Return the first line of a Spark failure, without the JVM stack trace.
 
-    If a Python worker failed, its cause (the last line) is appended. A failure without a message is
-    shown as its class name. The result is truncated to LINE_CHARACTERS_MAX.
+    If a Python worker failed, the last line, which is the cause, is appended. A failure without a
+    message is shown as its class name. The result is truncated to LINE_CHARACTERS_MAX.
     """
     text = str(getattr(failure, "java_exception", None) or failure)
     first, *others = text.strip().splitlines() or [type(failure).__name__]

@@ -24,12 +24,12 @@ _OF_KICK: Final[Mapping[str, str]] = {
 async def consequences_of(
     observer: Observer, command: str, fields: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return one sentence for each of the gateway's own clients that an action would affect.
+    """Return one sentence for each of the gateway's own clients that an action would disconnect.
 
     Args:
         observer: queries the broker.
-        command: `ban` or `kick`; other commands affect no own client.
-        fields: the values in the form: `client_id`, or `kind` and `value`.
+        command: `ban` or `kick`. For any other command the result is empty.
+        fields: the values in the form: `client_id` for `kick`, or `kind` and `value` for `ban`.
     """
     sentences = {"ban": STOPPED_BY_BAN, "kick": _OF_KICK}.get(command)
     if sentences is None:
@@ -48,9 +48,9 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield a name for people and the client identifier of each of the gateway's own clients.
+    """Yield the gateway's own clients, each as a name for people and its client identifier.
 
-    The bridge and the uplink report their identifiers themselves.
+    The identifiers come from the reports of the bridge and the uplink.
     """
     bridge, uplink = overview.serial.status, overview.uplink.status
     if bridge is not None and bridge.mqtt.session is not None:
@@ -62,7 +62,7 @@ def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
 async def _meets(
     observer: Observer, client_id: str, command: str, fields: Mapping[str, str]
 ) -> bool:
-    """Return True if an action with these form fields would disconnect a client."""
+    """Return True if a ban or disconnect with these form fields would disconnect a client."""
     if command == "kick":
         return fields.get("client_id") == client_id
     kind, value = fields.get("kind"), fields.get("value", "")
@@ -78,8 +78,9 @@ async def _meets(
 
 
 def _is_in(network: str, session: SessionDetail) -> bool:
-    """Return True if a session's client connected from `network`, an IP network or a single
-    address.
+    """Return True if the client of a session connected from an address in `network`.
+
+    `network` is an IP network or a single address.
     """
     host = (session.address or "").rpartition(":")[0].strip("[]")
     return is_in_network(host, network)

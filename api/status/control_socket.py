@@ -1,8 +1,9 @@
 """A connection to the broker's status socket, kept open, with one request at a time.
 
-``request`` returns the broker's result within ``ANSWER_SECONDS_MAX`` after earlier requests are
-complete. Otherwise it raises a ``BrokerProblem`` with the cause and the fix, whatever the broker
-does. A broken connection is replaced at the next request. ``observer`` interprets the results.
+After earlier requests are complete, ``request`` takes at most ``ANSWER_SECONDS_MAX``. It returns
+the broker's result or, in case of any failure, raises a ``BrokerProblem`` with the cause and the
+fix. If the connection breaks, the next request opens a new one. The module ``observer`` interprets
+the results.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ class BrokerProblem(Exception):
     """Error if the broker gave no usable response.
 
     ``reason`` is the cause and ``mend`` the fix, both as sentences for people. ``status_code`` is
-    the HTTP status.
+    the HTTP status code of the response to the visitor.
     """
 
     def __init__(self, reason: str, mend: str, status_code: int = 503) -> None:
@@ -43,7 +44,7 @@ class BrokerProblem(Exception):
 
 
 class ControlSocket:
-    """A client of the broker's socket at ``path``. Use it from one event loop."""
+    """A client of the broker's Unix socket at ``path``. Use it from one event loop."""
 
     def __init__(
         self, path: Path, *, answer_seconds_max: float = limits.ANSWER_SECONDS_MAX
@@ -93,7 +94,7 @@ class ControlSocket:
 def problem_of(
     error: OSError | EOFError | UnusableAnswer, path: Path, answer_seconds_max: float
 ) -> BrokerProblem:
-    """Return the cause and the fix of an error on the broker's socket, as a BrokerProblem."""
+    """Convert an error on the broker's socket to a BrokerProblem with the cause and the fix."""
     match error:
         case UnusableAnswer():
             return BrokerProblem(

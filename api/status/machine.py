@@ -1,6 +1,6 @@
-"""The machine's own counters and gauges, from files of the Linux kernel.
+"""Counters and gauges of the machine, read from files of the Linux kernel.
 
-A value is None if this machine, or the service's sandbox, does not provide it.
+A value is None if the machine does not provide it, or if the service's sandbox hides it.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,10 @@ class Machine:
 
 
 def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machine:
-    """Read the machine's counters and gauges. `proc` and `sys` are the kernel's file systems."""
+    """Read the machine's counters and gauges.
+
+    `proc` and `sys` are the directories of the kernel's file systems, usually /proc and /sys.
+    """
     return Machine(
         ticks=_ticks_of(_text_of(proc / "stat")),
         memory_used_share=_memory_of(_text_of(proc / "meminfo")),
@@ -40,7 +43,10 @@ def read_machine(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Machin
 
 
 def _ticks_of(text: str) -> tuple[int, int] | None:
-    """Return busy and total processor ticks from the text of /proc/stat (proc_stat(5))."""
+    """Return the busy and the total processor time in ticks, from the text of /proc/stat.
+
+    The format is described in proc_stat(5).
+    """
     fields = text.partition("\n")[0].split()
     if len(fields) < 6 or fields[0] != "cpu" or not all(each.isdecimal() for each in fields[1:]):
         return None

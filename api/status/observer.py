@@ -1,8 +1,8 @@
 """Queries to the broker on behalf of all visitors, with a cache of the latest responses.
 
-However many visitors there are, the broker receives the same query at most once in
-``ANSWER_REUSE_SECONDS``. Visitors that arrive in the meantime get the same response or the same
-failure. Responses are returned as types from ``models``; an invalid response raises
+The broker receives the same query at most once in ``ANSWER_REUSE_SECONDS``, no matter how many
+visitors there are. Visitors that arrive within this time get the same response, or the same
+failure. Responses are returned as types from ``models``. An invalid response raises
 ``BrokerProblem``.
 """
 
@@ -79,7 +79,7 @@ class Observer:
 
     @property
     def gateway(self) -> str:
-        """The gateway's identifier, or the host name until the broker has responded."""
+        """The gateway's identifier, or the machine's host name until the broker has responded."""
         if self.last_overview is None:
             return socket.gethostname()
         return self.last_overview.broker.gateway
@@ -87,7 +87,7 @@ class Observer:
     async def sessions(
         self, *, after: str | None, limit: int, chosen: Mapping[str, str] | None = None
     ) -> SessionPage:
-        """Return a page of sessions. `after` is the value `next` of the previous page.
+        """Return a page of sessions, after the position `after` where the previous page ended.
 
         `chosen` contains JSON members to add to the broker's command `sessions`, such as filters.
         """
@@ -142,7 +142,9 @@ class Observer:
         )
 
     async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
-        """Send the active alarms to the broker, as one payload per kind. The bridge publishes them.
+        """Send the active alarms to the broker, which forwards them to the bridge for publication.
+
+        There is one payload for each kind of alarm.
 
         Raises:
             BrokerProblem: the broker gave no usable response.
@@ -220,7 +222,7 @@ class Observer:
 def _look_at_failure(task: "asyncio.Future[Any]") -> None:
     """Retrieve a failed query's exception, so that asyncio does not log it as never retrieved.
 
-    Otherwise no one retrieves it if all visitors that waited for the query have disconnected.
+    This would happen if all visitors that waited for the query have disconnected.
     """
     if not task.cancelled():
         task.exception()
@@ -235,8 +237,8 @@ def _report_of(
 ) -> _Report:
     """Return a process's report for visitors, validated against `model`.
 
-    If the process has not reported, return an empty report. `who` is the name of the process for
-    people.
+    If the process has not reported yet, the values in the result are None. `who` is the name of the
+    process in error messages.
     """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
@@ -249,9 +251,10 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Return the validated report and None, or None and a sentence about why it is invalid.
+    """Validate a process's report, because the broker stores reports without validating them.
 
-    The broker stores reports without validating them. `who` is the name of the process for people.
+    The first result is the report, or None if it is invalid. The second is a sentence about the
+    error, or None. `who` is the name of the process in this sentence.
     """
     try:
         return model.model_validate(report), None

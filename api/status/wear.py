@@ -1,7 +1,7 @@
 """Bytes written to the SD card, and an estimate of its remaining life.
 
-There is no daily figure during the first hour, and each estimate states its assumptions. This
-module does no I/O.
+No daily amount is calculated during the first hour after a start. Each estimate states its
+assumptions. This module does no I/O.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ YEARS_SHOWN_MAX: Final = 30.0
 
 
 class Wear(Reported):
-    """Bytes written to the SD card since the kernel started. There are no older counts."""
+    """Bytes written to the SD card since the kernel started. Earlier writes are not counted."""
 
     written_bytes: Count
     up_seconds: Seconds
@@ -76,7 +76,7 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
 
 
 def years_of(years: float) -> str:
-    """Format years as ``about 4 months`` or ``about 7 years``, without false precision."""
+    """Format a number of years as ``about 7 years``, or as ``about 4 months`` if it is small."""
     if years > YEARS_SHOWN_MAX:
         return f"more than {YEARS_SHOWN_MAX:.0f} years"
     if years < 1 / 12:

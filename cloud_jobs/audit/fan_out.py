@@ -1,9 +1,9 @@
 """The audit check `fan_out`: a message enters the queue of each matching persistent session once.
 
-When the gateway passes a message on (its release), the release and all queue entries that it causes
-are written as one batch, with one time. The sessions that must have an entry are derived from the
-subscriptions in force. The number of matching sessions in the log (`matched`) is not enough,
-because it includes sessions that the log does not record (clean sessions, QoS 0).
+When the gateway passes a message on, it writes this event (the release) and all resulting queue
+entries as one batch, with one time. The check derives from the subscriptions in force which
+sessions must have an entry. The log also contains the number of matching sessions (`matched`), but
+this number includes sessions that the log does not record (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ def releases_of(events: DataFrame) -> DataFrame:
 
 
 def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """Return one row per queue entry of a session.
+    """Return one row for each entry of a message in the queue of a session.
 
-    The message was queued, sent immediately, or dropped because it did not fit into the queue.
+    Messages that were sent immediately count as entries, and so do messages that were dropped
+    because they did not fit into the queue.
     """
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
@@ -64,9 +65,10 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Find the release (`released_at`) that caused each queue entry.
+    """Find the release of a message that caused each queue entry, and add it as `released_at`.
 
-    Return the entries written together with a release, and the entries that were added later.
+    The first result contains the entries that were written together with a release, the second the
+    entries that were added later.
     """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
@@ -94,10 +96,10 @@ def _pattern() -> Column:
 
 
 def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the interval in which each subscription was in force, as sequences of events.
+    """Return the interval during which each subscription was in force.
 
-    The columns are `gateway`, `store`, `session`, `filter`, `sequence` (the first event of the
-    interval), `until` (the end of the interval) and `granted`.
+    The columns are `gateway`, `store`, `session`, `filter`, `sequence` (the number of the first
+    event in the interval), `until` (the number of the event that ended it) and `granted`.
     """
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
@@ -113,7 +115,7 @@ def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the subscriptions that were in force for each release of a message.
+    """Return one row for each release of a message and each matching subscription in force.
 
     The columns are those of `releases`, and `session`, `granted`, `is_shared` and `subscribed_at`.
     """
@@ -147,13 +149,11 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
 def wrong_runs(
     releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Find releases whose queue entries do not match the subscriptions.
+    """Find releases with too few or too many queue entries, compared with the subscriptions.
 
     Return the findings of the audit check `fan_out`. `matched` contains the matching subscriptions
-    of each release, and `in_runs` the queue entries that were written together with a release.
-
-    Entries may be missing, or there may be too many. The column `broken` of `releases` is True if
-    the log has a gap before the release.
+    of each release, and `in_runs` the queue entries that were written together with a release. The
+    column `broken` of `releases` is True if the log has a gap before the release.
     """
     fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
     last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
@@ -230,7 +230,10 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
 
 
 def _sharers_leaving(events: DataFrame) -> DataFrame:
-    """Return the times of batches in which a session with a shared subscription ended."""
+    """Return the times at which a session with a shared subscription ended.
+
+    All events of one batch have the same time.
+    """
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
     return ended.join(members.select(*SESSION), list(SESSION), "left_semi").select(*STORE, "time")
@@ -239,8 +242,8 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
     """Find queue entries that were added after their message's release, without a known reason.
 
-    Known reasons are that the message is retained, or that it was moved from another session with
-    the same shared subscription because that session ended.
+    There are two known reasons. The message may be retained. Or it was moved from another session
+    with the same shared subscription, because the other session ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

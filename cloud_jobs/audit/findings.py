@@ -1,8 +1,8 @@
 """Findings of the audit's checks, one row each.
 
 Each check (`law` in the code) examines the events of a log and returns contradictions between two
-events. A contradiction is a violation only if the log is complete from the sequence of the first
-event to that of the second. This is decided later (`cloud_jobs.audit.run`).
+events. A contradiction is a violation only if the log is complete from the first of these events to
+the second. The module `cloud_jobs.audit.run` decides this later.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def finding(
     """Select rows as findings, with the columns of FINDING.
 
     `law` is the name of the audit check. A finding proves a violation only if the log is complete
-    from sequence `since` on.
+    from event `since` to the event of the row.
     """
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(

@@ -1,9 +1,9 @@
 """Missing events: gaps in their numbers, and breaks in the chain of segments.
 
-A trusted segment has no gaps inside. Therefore the table `segments` alone shows every gap: it is
-enough to compare consecutive segments of each gateway and store. A gap is explained if possible: by
-a file in quarantine that claims the range, or by the gateway's own event `log_truncated`. Events
-lost after the last landed segment cannot be detected.
+A trusted segment has no gaps inside. To find all gaps, it is therefore enough to compare
+consecutive segments of each gateway and store in the table `segments`. If possible, the reason for
+a gap is given: a file in quarantine that claims the missing range, or the gateway's own event
+`log_truncated`. Events lost after the last landed segment cannot be detected.
 """
 
 from __future__ import annotations
@@ -87,6 +87,6 @@ ingested ones). `truncations` are the `log_truncated` events."""
 
 
 def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
-    """Run the query GAPS with Spark, and return one row per gap."""
+    """Find missing events with the SQL query GAPS, and return one row per gap."""
     chosen = truncations.select("gateway", "from_sequence", "to_sequence")
     return segments.sparkSession.sql(GAPS, segments=segments, truncations=chosen)

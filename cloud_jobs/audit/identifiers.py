@@ -1,7 +1,7 @@
 """Audit checks of packet identifiers.
 
 The checks are `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, and the part of
-`delivery` that packet identifiers can show.
+`delivery` that concerns packet identifiers.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Return each use of a packet identifier, with data about the previous use of the same
-    identifier.
+    """Return each use of a packet identifier, with columns about its previous use.
 
-    `state` is the state before the event: `held`, `sent`, `received` or `free` (null if never
-    used). `after` is the state after the event.
+    `state` is the state of the identifier before the event: `held`, `sent`, `received` or `free`.
+    It is null for the first use. `after` is the state after the event.
     """
     is_outbound = is_event(*OUTBOUND) | (is_event("delivery_completed") & (F.col("packet_id") > 0))
     used = events.where(is_event(*INBOUND) | is_outbound).withColumn("outbound", is_outbound)
@@ -102,7 +101,7 @@ def _sessions_of_mqtt_5(events: DataFrame) -> DataFrame:
 
 
 def received_twice(events: DataFrame) -> DataFrame:
-    """Find messages whose message number was received more than once.
+    """Find message numbers that occur in more than one received message.
 
     Return the findings of the audit check `held_once`.
     """

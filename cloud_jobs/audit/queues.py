@@ -9,10 +9,10 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return the events that queue a message or start its delivery, numbered by queue position.
+    """Return the events that queue a message or start its delivery, with data about its position.
 
-    The column `use` counts the events at one position, from 1. Each row also has data about the
-    first event at its position.
+    `use` numbers the events at the same queue position, from 1. Other columns describe the first
+    event at the position.
     """
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
@@ -54,10 +54,10 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Find, for each start of a delivery, the last event that queued a message before this start.
+    """Find, for each start of a delivery, the last event that queued a message before it.
 
     Only messages at the same or a lower position of the queue are considered. The column `entered`
-    contains the sequence number of the event.
+    contains the sequence number of the event that was found.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
@@ -72,10 +72,10 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 
 
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
-    """Select queued entries that were never sent and never removed from the queue.
+    """Select messages in queues that were neither sent nor removed.
 
-    If a later entry of the queue was sent, `is_passed` is True and `passed_at` is the sequence of
-    the event that started its delivery.
+    `is_passed` is True if a message at a later position of the queue was sent. In this case
+    `passed_at` is the sequence number of the event that started to send it.
     """
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(
@@ -101,7 +101,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def passed_over(left: DataFrame) -> DataFrame:
-    """Find waiting queue entries that were overtaken by a later entry of the queue.
+    """Find messages that still wait in a queue although a later message was sent.
 
     Return the findings of the audit check `delivery`.
     """

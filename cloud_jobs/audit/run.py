@@ -57,7 +57,7 @@ def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The audited events, the findings (`found`), and the gaps of the log (`lacks`)."""
+    """Result of an audit: the events, the findings (`found`), and the gaps in the log (`lacks`)."""
 
     events: DataFrame
     found: DataFrame
@@ -66,7 +66,7 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Yield the audit of the ingested tables. Release the cached data after the block."""
+    """Audit the ingested tables, and yield the result. The cached data is released afterwards."""
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:
@@ -87,9 +87,9 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
 
 
 def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
-    """Find the gaps of the log. The columns are `gateway`, `store`, `at` and `detail`.
+    """Find the gaps in the log. The columns are `gateway`, `store`, `at` and `detail`.
 
-    `at` is the first sequence after a gap.
+    `at` is the sequence number of the first event after a gap.
     """
     segments = tables.read("segments")
     stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
@@ -130,7 +130,7 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 def findings_of(
     events: DataFrame, lacks: DataFrame, keep: Callable[[DataFrame], DataFrame]
 ) -> DataFrame:
-    """Find all contradictions between events, as if the log were complete.
+    """Find all contradictions between events. Gaps in the log are not considered here.
 
     `keep` is a function that caches rows that several checks need, and returns the rows.
     """
@@ -161,9 +161,9 @@ def findings_of(
 
 
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Find messages that were unfinished before the last gap of the log.
+    """Find messages that were unfinished before the last gap in the log.
 
-    The events that finished them may be in this gap, so the findings are inconclusive.
+    The missing events may have finished them, so the findings are inconclusive.
     """
     ended = events.where(is_event("session_ended")).select(*SESSION)
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
@@ -189,7 +189,7 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
 def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
     """Add a verdict to each finding: violation or inconclusive.
 
-    A finding is inconclusive if there is a gap in the log between its two sequences.
+    A finding is inconclusive if there is a gap in the log between the two events that it names.
     """
     here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (
@@ -246,7 +246,7 @@ def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Return the findings to report, violations first, each with its segment and the client ID."""
+    """Return the findings to report, violations first. Each has its segment and its client ID."""
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
     places = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)

@@ -1,9 +1,8 @@
-"""Keys that signed the ingested segments, and segments that no valid key vouches for.
+"""Keys that signed the ingested segments, and ingested segments without a valid key.
 
-Ingestion refuses segments without a valid key. This check finds segments that were ingested
-nevertheless. An unsigned segment may have landed before its gateway's first signed segment,
-although it follows that segment in the log. A key may have been withdrawn after its segments were
-ingested.
+Ingestion refuses segments without a valid key. Nevertheless, the tables can contain such segments
+for two reasons. An unsigned segment may have landed before its gateway's first signed segment,
+although it is later in the log. Or a key was withdrawn after its segments were ingested.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def signatures_of(tables: Tables) -> list[dict[str, Any]]:
 
 
 def unvouched(tables: Tables) -> DataFrame | None:
-    """Find ingested segments for which no key of their gateway vouches.
+    """Find ingested segments that are not covered by a valid key of their gateway.
 
     The columns are the same as those of `lacks_of`. Return None if the table `gateway_keys` does
     not exist.

@@ -30,8 +30,8 @@ class Line:
 class Group:
     """All problems of one kind.
 
-    At most LINES_MAX sensors are read into `lines`; `count` includes the sensors that were not
-    read.
+    `lines` contains the problems of at most LINES_MAX sensors. `count` is the number of all sensors
+    with the problem.
     """
 
     kind: str
@@ -42,9 +42,9 @@ class Group:
 
 
 def attention_of(figures: Figures) -> list[Group]:
-    """Return the problems that need attention, with the worst kind first.
+    """Return the problems that need attention as groups, with the worst kind of problem first.
 
-    Empty kinds are omitted.
+    There is no group for a kind without problems.
     """
     sensors = figures.sensors
     rows = figures.gateways
@@ -69,7 +69,7 @@ def attention_of(figures: Figures) -> list[Group]:
 
 
 def lines_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Line]]]:
-    """Return the problems by gateway, each together with its group."""
+    """Return the problems of each gateway. Each problem is paired with its group."""
     found: dict[str, list[tuple[Group, Line]]] = {}
     for group in groups:
         for line in group.lines:
@@ -179,9 +179,9 @@ def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _parts(version: str | None) -> tuple[int, ...]:
-    """Return the integers in a version string, for comparison.
+    """Return the integers in a version string, for comparing versions.
 
-    The result is empty if there are none.
+    If there are no integers, the tuple is empty.
     """
     return tuple(int(part) for part in re.findall(r"\d{1,9}", version or "")[:_VERSION_PARTS_MAX])
 

@@ -22,7 +22,10 @@ _ENDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line, or one part of stacked bars: a name, a CSS class, and one value per day."""
+    """One line of a chart, or one part of its stacked bars, with one value per day.
+
+    `name` is shown in the legend, and `style` is a CSS class.
+    """
 
     name: str
     style: str
@@ -30,7 +33,7 @@ class Series:
 
 
 def number(value: float) -> str:
-    """Return a number in a readable form, for example 1,234 or 1.2 M."""
+    """Format a number for people, for example 1,234 or 1.2 M."""
     for least, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= least:
             return f"{value / (1e3 if unit == 'k' else least):.3g} {unit}"
@@ -46,9 +49,9 @@ def duration(seconds: float) -> str:
 
 
 def _top_of(greatest: float, unit: str) -> float:
-    """Return the upper end of an axis: 1, 2 or 5 times a power of ten.
+    """Return the upper end of an axis: a round number that is at least `greatest`.
 
-    For times the end is a round duration.
+    Round numbers are 1, 2 and 5 times a power of ten. Times have round durations instead.
     """
     if greatest <= 0:
         return 1.0
@@ -60,9 +63,10 @@ def _top_of(greatest: float, unit: str) -> float:
 
 def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: str = "",
           is_stacked: bool = False) -> str:  # fmt: skip
-    """Draw a chart of the days, with its legend: stacked bars if `is_stacked`, otherwise lines.
+    """Draw a chart with one value per day, and its legend.
 
-    `labels` are the names of the days. `unit` is `s` for durations in seconds, otherwise empty.
+    The values are drawn as stacked bars if `is_stacked`, otherwise as lines. `labels` are the names
+    of the days. `unit` is `s` for durations in seconds, otherwise empty.
     """
     show = duration if unit == "s" else number
     columns = list(zip(*(one.values for one in series), strict=True))

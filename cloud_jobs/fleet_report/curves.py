@@ -1,8 +1,8 @@
 """Curves of readings by day and by quarter hour, packed for the gateways' pages.
 
-A curve is a string of comma-separated numbers with one field per time slot. The field of a slot
-without a value is empty. Such a string has a fifth of the size of JSON objects. The page's script
-draws a curve and saves it as CSV.
+A curve is a string of comma-separated numbers with one field per time slot. The field is empty if
+the slot has no value. The string is five times shorter than JSON objects with the same values. The
+page's script draws the curve and saves it as CSV.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ _Key = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of readings: its name, its time column, its interval in seconds, and the columns to
-    read."""
+    """Description of a table of readings, with its time column and the columns to read.
+
+    `seconds` is the interval between its rows.
+    """
 
     name: str
     time: str
@@ -65,7 +67,7 @@ class Span:
 
 
 def quarter_days_of(series: int) -> int:
-    """Return how many days a gateway's page can show by quarter hour.
+    """Return for how many days a gateway's page can show values by quarter hour.
 
     The page has a limited number of points, so the result depends on the number of series.
     """
@@ -76,7 +78,7 @@ def quarter_days_of(series: int) -> int:
 def curves_of(
     tables: QueryEngine, series: dict[str, list[Series]], span: Span
 ) -> dict[str, Packed]:
-    """Return the curves by gateway, for the scripts of their pages.
+    """Return the curves for each gateway's page, in the form that the page's script reads.
 
     Raises one of the exceptions in READ_FAILURES if a query fails.
     """
@@ -121,9 +123,9 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first slot with a value in any of the series.
+        """Return the first time slot with a value in any of the series, and the number of slots.
 
-        The second result is the number of slots from the first to the last slot with a value.
+        The slots are counted up to the last one with a value.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
@@ -132,10 +134,9 @@ class _Slots:
         return min(shown), max(shown) - min(shown) + 1
 
     def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
-        """Return the values of a series as comma-separated strings, by column. Columns without
-        values are omitted.
+        """Return the values of a series as one comma-separated string for each column of the table.
 
-        Minimum and maximum are omitted if they equal the mean.
+        Columns without values are omitted. Minimum and maximum are omitted if they equal the mean.
         """
         cells = self._cells.get(gateway, {}).get(key, [])
         found = {
@@ -152,7 +153,8 @@ class _Slots:
 def _among(series: dict[str, list[Series]]) -> str:
     """Return an SQL condition that selects the rows of the gateways in `series`.
 
-    For a single gateway with too many series, the condition selects only the chosen series by name.
+    If there is only one gateway and it has too many series, only the series in `series` are
+    selected.
     """
     full = [each for found in series.values() for each in found
             if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip

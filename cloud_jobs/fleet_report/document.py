@@ -1,4 +1,4 @@
-"""The HTML document around each page, which loads no other files.
+"""The HTML document around each page. A page loads no other files.
 
 Names of gateways and sensors are made safe for use in HTML, in file names and in links.
 """
@@ -26,7 +26,7 @@ _DIGEST_CHARACTERS: Final = 16
 
 
 def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
-    """Return text chosen by a gateway or client as escaped HTML with at most `most` characters.
+    """Escape a text from a gateway or client as HTML, and truncate it to `most` characters.
 
     Invisible characters are replaced, and None becomes a dash.
     """
@@ -39,8 +39,8 @@ def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
 def file_of(gateway: str) -> str:
     """Return the file name of a gateway's page.
 
-    The name is in lower case, for file systems that ignore case, and has only safe characters. It
-    ends with a digest, so that two gateways never share a file.
+    The name has only safe characters, in lower case because some file systems ignore case. It ends
+    with a digest, so that two gateways never have the same file name.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", gateway.lower())[:_SLUG_CHARACTERS_MAX].strip("-")
     return f"{slug or 'gateway'}-{_digest(gateway)}.html"
@@ -65,11 +65,11 @@ def document(title: str, body: str, *, home: str, crumb: str = "", note: str = "
     """Return a whole page as HTML.
 
     Args:
-        title: title of the window, as plain text.
+        title: title of the browser's window, as plain text.
         body: contents of the page, as HTML.
         home: relative URL of the fleet's page.
-        crumb: HTML in the bar next to the name.
-        note: text at the end of the bar, as HTML.
+        crumb: HTML to show next to the name in the bar at the top.
+        note: HTML to show at the end of this bar.
     """
     style, script = _asset("report.css"), _asset("report.js")
     policy = (

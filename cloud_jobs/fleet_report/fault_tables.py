@@ -24,8 +24,8 @@ Namer = Callable[[str], str]
 def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
     """Return the table of messages that were not delivered to sessions.
 
-    `named` draws the column with the gateway's name. On a gateway's own page it is None, and the
-    column is omitted.
+    `named` is a function that formats a gateway's name. If it is None, the table has no column for
+    the gateway, as on a gateway's own page.
     """
     cells = [
         (
@@ -45,8 +45,8 @@ def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
 def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
     """Return the table of the largest gaps. `count` is the total number of gaps.
 
-    `named` draws the column with the gateway's name. On a gateway's own page it is None, and the
-    column is omitted.
+    `named` is a function that formats a gateway's name. If it is None, the table has no column for
+    the gateway, as on a gateway's own page.
     """
     cells = [
         (
@@ -111,8 +111,8 @@ def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
 
 
 def _segment(segment: int | None) -> Cell:
-    """Return the table cell with the number of the segment after a gap.
+    """Return the table cell with the number of the first segment after a gap.
 
-    The cell contains a dash for a gap in a sensor's own numbers.
+    For a gap in the numbers that a sensor sent, the cell contains a dash.
     """
     return ("-", -1) if segment is None else (f"{segment:,}", segment)

@@ -1,7 +1,7 @@
 """Data of the fleet's page, read from the gold tables with the `deltalake` library.
 
-Every query aggregates in the query engine. The size of the result depends on the number of days and
-gateways shown, not on the size of the tables.
+All rows are aggregated by the query engine. The size of the result therefore depends on the number
+of days and gateways shown, not on the size of the tables.
 """
 
 from __future__ import annotations
@@ -166,9 +166,9 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
 
 
 def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
-    """Return the gateways that are silent or have a sensor with a problem.
+    """Return the gateways that are silent, or that have a sensor with a problem.
 
-    At most LINES_MAX problems of each kind are considered.
+    If there are more than LINES_MAX problems of a kind, the others are ignored.
     """
     lines = (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
     return sorted({row["gateway"] for row in lines})
@@ -209,9 +209,7 @@ def _quarantine(tables: QueryEngine) -> list[Row]:
 
 
 def not_delivered_sql(days: list[datetime.date]) -> str:
-    """Return the SQL query for messages that were not delivered to sessions on these days, by
-    reason.
-    """
+    """Return an SQL query for the messages of these days that were not delivered, by reason."""
     return _NOT_DELIVERED.format(first=days[0], last=days[-1])
 
 
@@ -235,9 +233,9 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
-    """Return one row per day with the sums of all gateways.
+    """Return one row per day with the sums over all gateways.
 
-    Durations are not summed: the row has their median and their worst value.
+    For durations, the row has the median and the worst value instead of a sum.
     """
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
@@ -266,15 +264,13 @@ def _count(tables: QueryEngine, sql: str) -> int:
 
 
 def _discarded(tables: QueryEngine, lost: str) -> int:
-    """Return the number of deliveries in the fleet that were discarded because their session
-    ended.
-    """
+    """Return the number of deliveries that were discarded because the receiving session ended."""
     sums = f"SELECT sum(messages) AS messages FROM ({lost}) l WHERE reason LIKE 'session %'"
     return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
 
 
 def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
-    """Return all gateways without an event for SILENT_SECONDS, most recently seen first."""
+    """Return the gateways without an event for SILENT_SECONDS, most recently seen first."""
     since = timestamp(now - datetime.timedelta(seconds=SILENT_SECONDS))
     return tables.rows(
         f"SELECT * FROM (SELECT gateway, {_last_seen(now)} AS seen FROM boots GROUP BY gateway) g "
@@ -283,13 +279,13 @@ def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
 
 
 def _last_seen(now: datetime.datetime) -> str:
-    """Return the SQL for the time of a gateway's last event. Times in the future are ignored."""
+    """Return an SQL expression for the time of a gateway's last event, up to the time `now`."""
     ahead = timestamp(now + datetime.timedelta(days=1))
     return f"max(CASE WHEN last_time <= {ahead} THEN last_time END)"
 
 
 def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return each gateway's last event, and its version and time quality from its newest boot."""
+    """Return each gateway's last event, and its version and time quality at its newest boot."""
     if not gateways:
         return []
     return tables.rows(

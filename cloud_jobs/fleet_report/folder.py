@@ -52,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Rows for the pages of the gateways whose curves one query reads."""
+    """Data for the pages of some gateways, whose curves are read with a single query."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -117,10 +117,7 @@ def _write(path: Path, text: str) -> int:
 
 
 def _check(folder: Path) -> None:
-    """Check that the folder is empty, missing or an earlier report.
-
-    Raises ReportError otherwise.
-    """
+    """Raise ReportError unless the folder is missing, empty, or contains an earlier report."""
     if folder.is_dir():
         if (folder / _MARK).exists() or not any(folder.iterdir()):
             return
@@ -134,9 +131,10 @@ def _check(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _replaced(folder: Path) -> Iterator[Path]:
-    """Yield a new folder. After the block it replaces `folder`, unless an exception was raised.
+    """Yield a new, temporary folder. After the block it replaces `folder`.
 
-    Raises ReportError if another folder has the name of the temporary folder.
+    If the block raises an exception, `folder` stays unchanged. Raises ReportError if a folder with
+    the temporary name exists and is not a report.
     """
     absolute = folder.absolute()
     new, old = (absolute.with_name(f"{absolute.name}{end}") for end in (".part", ".old"))
@@ -240,8 +238,8 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
     """Return the largest rows of a query for each gateway.
 
-    `size` is the SQL expression to sort by. The column `of_gateway` is the number of all rows that
-    the gateway has in the query.
+    `size` is the SQL expression to sort by. In each row, `of_gateway` is the number of rows that
+    the query has for the gateway.
     """
     return _by_gateway(
         tables.rows(

@@ -127,7 +127,7 @@ def _tiles(page: GatewayPage) -> str:
 
 
 def tile(name: str, value: str, warning: object) -> str:
-    """Return a tile with a name and a value. It is highlighted in amber if `warning` is true."""
+    """Return an HTML tile with a name and a value. If `warning` is true, the tile is amber."""
     kind = "fact attention" if warning else "fact"
     return f'<div class="{kind}"><dt>{name}</dt><dd>{value}</dd></div>'
 
@@ -153,7 +153,7 @@ def _sensors(page: GatewayPage) -> str:
 
 
 def _by_sensor(series: Sequence[Series]) -> Iterator[tuple[str, list[tuple[int, Series]]]]:
-    """Yield each sensor with its series. Each series is paired with its index in `series`."""
+    """Yield each sensor with its series. Each series has its index in the argument `series`."""
     numbered = sorted(enumerate(series), key=lambda item: (item[1].sensor, item[1].name))
     for sensor, found in itertools.groupby(numbered, key=lambda item: item[1].sensor):
         yield sensor, list(found)

@@ -1,6 +1,7 @@
 """A heat map with a coloured cell per gateway and day.
 
-All cells of a colour are one SVG path, so that the file stays small for a thousand gateways.
+All cells with the same colour are one SVG path, which keeps the file small even for a thousand
+gateways.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ _CLASSES = ("0", "1", "2", "3", "4", "")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure that a heat map can show: the value of a cell, and the lowest values of levels 1 to
-    4.
+    """A value that a heat map can show for each gateway and day, and the limits of its levels.
+
+    The levels 1 to 4 each have a lowest value.
     """
 
     key: str
@@ -117,10 +119,9 @@ def _values(
     place: Mapping[str, int],
     column: Mapping[datetime.date, int],
 ) -> dict[int, float]:
-    """Return the values of a measure by the number of their cell in the heat map.
+    """Return the values of a measure by cell of the heat map. Cells without a value are omitted.
 
-    `place` is the row of each gateway, and `column` the column of each day. Cells without a value
-    are omitted.
+    Cells are numbered row by row. `place` maps gateways to rows, and `column` maps days to columns.
     """
     values: dict[int, float] = {}
     for row in cells:
@@ -136,16 +137,16 @@ def _values(
 def _absent(
     cells: Sequence[Row], place: Mapping[str, int], column: Mapping[datetime.date, int]
 ) -> list[int]:
-    """Return the numbers of the heat map cells without events.
+    """Return the numbers of the heat map's cells without events.
 
-    `place` is the row of each gateway, and `column` the column of each day.
+    Cells are numbered row by row. `place` maps gateways to rows, and `column` maps days to columns.
     """
     there = {place[row["gateway"]] * len(column) + column[row["day"]] for row in cells}
     return [at for at in range(len(place) * len(column)) if at not in there]
 
 
 class _Grid:
-    """Layout of a heat map: side-by-side blocks of gateways, each as wide as all days."""
+    """Layout of a heat map: blocks of gateways side by side, each with a column for every day."""
 
     def __init__(self, gateways: Sequence[str], days: Sequence[datetime.date]) -> None:
         self._gateways, self._days = gateways, days
@@ -188,10 +189,10 @@ class _Grid:
         )
 
     def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield runs of adjacent cells with the same level.
+        """Yield runs of adjacent cells with the same level: first cell, number of cells, and level.
 
-        A run has the number of its first cell, the number of cells, and the level. Cells are only
-        combined if the rows are too thin to have names. Cells without a value have level _NONE.
+        If the rows are high enough to have names, each run has only one cell. Cells without a value
+        have the level _NONE.
         """
         begin, count, level = 0, 0, -1
         for at in range(len(self._gateways) * len(self._days)):

@@ -42,11 +42,14 @@ class Names:
         return self._of(gateway, "").name or gateway
 
     def of_sensor(self, gateway: str, device: str) -> str:
-        """Return the operator's name of a sensor, or the sensor's own name if there is none."""
+        """Return the name that the operator gave to a sensor, or else `device`."""
         return self._of(gateway, device).name or device
 
     def site_of(self, gateway: str, device: str = "") -> str:
-        """Return the site of a sensor, otherwise the site of its gateway, or an empty string."""
+        """Return the site of a sensor. If it has none, return the site of its gateway.
+
+        If the gateway has no site either, return an empty string.
+        """
         return self._of(gateway, device).site or self._of(gateway, "").site
 
     @property

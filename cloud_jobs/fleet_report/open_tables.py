@@ -29,9 +29,10 @@ class OpenTables:
 
 
 def open_tables(root: str) -> OpenTables:
-    """Open the gold tables. If an earlier version wrote them, there may be no tables of sensors.
+    """Open the gold tables.
 
-    Raises one of the exceptions in READ_FAILURES if a table cannot be read.
+    If an earlier version of the job wrote them, the tables of sensors may be missing. Raises one of
+    the exceptions in READ_FAILURES if another table cannot be read.
     """
     try:
         return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)
@@ -41,7 +42,10 @@ def open_tables(root: str) -> OpenTables:
 
 @contextlib.contextmanager
 def explained(root: str) -> Iterator[None]:
-    """Convert exceptions from reading the tables in `root` to a ReportError, within the block."""
+    """Convert exceptions that are raised within the block to a ReportError.
+
+    Only exceptions from reading the tables in `root` are converted.
+    """
     try:
         yield
     except TableNotFoundError as error:

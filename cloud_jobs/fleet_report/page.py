@@ -123,8 +123,9 @@ def _tiles(figures: Figures) -> str:
 
 
 def _lost(figures: Figures) -> float:
-    """Return the number of messages that were not delivered to sessions, without expired
-    messages.
+    """Return the number of messages that were not delivered to sessions.
+
+    Messages that expired are not counted.
     """
     return _total(figures, "messages_dropped") + figures.discarded_count
 

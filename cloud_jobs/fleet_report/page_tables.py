@@ -20,9 +20,9 @@ def counted(count: float, noun: str) -> str:
 
 
 def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
-    """Return the age of the time `seen` in seconds, as of the time `made_at`.
+    """Return the time from `seen` to `made_at` in seconds.
 
-    The age is infinite if `seen` is None, and 0 if it is in the future.
+    The result is infinite if `seen` is None, and 0 if `seen` is later than `made_at`.
     """
     return max((made_at - seen).total_seconds(), 0) if seen else float("inf")
 
@@ -51,7 +51,7 @@ def sortable(
 
     Args:
         head: the column names. Text after `|` is the unit, which only the CSV file shows.
-        bodies: groups of rows, each with the HTML of its heading, which may be empty.
+        bodies: groups of rows. Each group has a heading as HTML, which may be empty.
         name: identifier of the table, and name of its CSV file.
         title: description for screen readers.
     """
@@ -106,9 +106,9 @@ def _row(cells: Sequence[Cell]) -> str:
 
 
 def _whole(name: str) -> str:
-    """Return an HTML attribute that shows a long name in full as a tooltip.
+    """Return the HTML attribute for a tooltip that shows a long name in full.
 
-    Return an empty string for a short name.
+    For a short name, return an empty string.
     """
     return f' title="{name}"' if "<" not in name and len(name) > NAME_CHARACTERS_WIDE else ""
 

@@ -1,7 +1,7 @@
 """Sensors of a fleet, read from the gold tables `sensor_days` and `sensor_quarters`.
 
-A series consists of all readings with one SenML name, from one device at one gateway. All sums are
-over the days shown.
+A series consists of all readings with one SenML name from one device at one gateway. All sums cover
+the days that the report shows.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class SensorFaults:
-    """Sensors with problems: for each kind of problem, the first rows and the number of sensors."""
+    """Sensors with problems. For each kind of problem there are some rows and the total number."""
 
     silent: list[Row]
     silent_count: int
@@ -158,8 +158,9 @@ class SensorReader:
         return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
 
     def counts_of(self, gateways: Sequence[str]) -> dict[str, Row]:
-        """Return counts by gateway: sensors, series, silent sensors, missing readings and
-        repeats.
+        """Return the numbers of sensors, series, silent sensors, missing readings and repeats.
+
+        The result has one row for each gateway.
         """
         if not gateways:
             return {}
@@ -177,8 +178,8 @@ class SensorReader:
     def series_of(self, gateways: Sequence[str]) -> dict[str, list[Series]]:
         """Return the series of gateways, ordered by device and name.
 
-        A gateway has at most SERIES_PER_GATEWAY_MAX of them in the result. If it has more, series
-        with problems are preferred.
+        At most SERIES_PER_GATEWAY_MAX series are returned for each gateway. If there are more,
+        series with problems are preferred.
         """
         rows = self._tables.rows(
             f"{self._judged(gateways)}, numbered AS (SELECT *, row_number() OVER (PARTITION BY "
@@ -192,10 +193,11 @@ class SensorReader:
         return found
 
     def _faulty(self, condition: str, columns: str, order: str) -> tuple[list[Row], int]:
-        """Return the sensors with a series that meets an SQL condition, and their total number.
+        """Return the sensors for which an SQL condition is true, and their total number.
 
-        At most LINES_MAX sensors are returned. `columns` is SQL for additional columns, and `order`
-        is SQL for the sort order.
+        The condition must be true for at least one series of the sensor. At most LINES_MAX sensors
+        are returned. `columns` is SQL for additional columns, and `order` is SQL for the sort
+        order.
         """
         judged = self._judged(None)
         grouped = f"FROM judged WHERE {condition} GROUP BY gateway, sensor"

@@ -1,10 +1,9 @@
 """Error of a gateway's clock in segments that were written without synchronisation.
 
-A gateway without a battery starts with a wrong time. When a time server responds, its clock is set
-in one step. Times written before this are wrong by the sum of the steps up to the first
-synchronised segment. Times written after the clock lost its synchronisation are wrong by the sum of
-the steps since then. If events are missing between a segment and the synchronised one, the steps
-are unknown, and so is the error.
+A gateway without a battery starts with a wrong time. When a time server responds, the clock is set
+by one or more steps. Times before a synchronised segment are wrong by the sum of the steps between
+them and this segment. Times after the clock lost its synchronisation are wrong by the sum of the
+steps since then. If events are missing in between, the steps are unknown, and so is the error.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the clock. Times from event `sequence` on are later by `milliseconds`."""
+    """A step of the clock. From event `sequence` on, the times are later by `milliseconds`."""
 
     sequence: int
     milliseconds: int
@@ -62,7 +61,7 @@ def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[
 
 
 def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
-    """Group consecutive segments of one broker start. A new group begins after missing events."""
+    """Group the segments of one broker start. After missing events, a new group begins."""
     run: list[Stretch] = []
     for stretch in sorted(stretches, key=lambda one: (one.first, one.last)):
         if run and stretch.first > max(one.last for one in run[-2:]) + 1:
@@ -76,7 +75,7 @@ def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
 def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> list[Correction]:
     """Split a segment at the steps of its clock, and return a correction for each piece.
 
-    `reference` is the sequence from which the clock counts as right, or None if there is none.
+    `reference` is the sequence number of an event with the right time, or None if there is none.
     """
     if reference is None:
         return [Correction(stretch.name, stretch.first, stretch.last, None)]
@@ -90,10 +89,10 @@ def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> l
 
 
 def _milliseconds(sequence: int, reference: int, steps: list[Step]) -> int:
-    """Return the correction in milliseconds for the event `sequence`.
+    """Return the correction in milliseconds for the time of the event `sequence`.
 
-    The correction is the sum of the clock steps between the event and `reference`. It is negated if
-    the event is later than `reference`.
+    The event `reference` has the right time. The correction is the sum of the clock steps between
+    the two events. If the event `sequence` is the later one, the sum is negated.
     """
     if sequence <= reference:
         return sum(s.milliseconds for s in steps if sequence < s.sequence <= reference)

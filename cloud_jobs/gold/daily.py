@@ -1,6 +1,6 @@
 """Gold tables with one row per day.
 
-Each gateway and day affected by a run is computed again as a whole.
+If a run changes a day of a gateway, all rows of this day are computed again.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Changes(NamedTuple):
 def make_daily(made: Tables, of: Changes) -> None:
     """Compute the table `qos2_daily` for the days of messages and deliveries that the run changed.
 
-    If a message has moved to another day, both days are computed. A row is removed if its day no
-    longer has any messages or deliveries.
+    If a message has moved to another day, both days are computed. If a day no longer has messages
+    or deliveries, its row is removed.
     """
     new = F.col("batch").between(of.first, of.through)
     messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
@@ -80,7 +80,7 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
 def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
     """Replace the rows of the table `gateway_health` for `days`.
 
-    Other days of the same gateways are updated if their offline time has changed.
+    On other days of the same gateways, only the offline time is updated if it has changed.
     """
     gateways = F.broadcast(days.select("gateway").distinct())
     boots = made.read("boots").join(gateways, "gateway", "left_semi")
@@ -128,7 +128,7 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
     """Select the readings whose corrected time may be between `first` and `last`.
 
-    The filter allows Delta to skip files.
+    More readings than needed are selected. The purpose is that Delta can skip files.
     """
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
@@ -138,9 +138,9 @@ def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
 
 
 def _days_moved(changed: DataFrame) -> DataFrame:
-    """Return the gateways and days whose readings moved because a clock correction changed.
+    """Return the gateways and days whose rows moved because a clock correction changed.
 
-    Both the days before and the days after the change are returned.
+    For each moved row, both the old and the new day are returned.
     """
     now, before = changed.select(*_DAY), changed.select("gateway", F.col("day_before").alias("day"))
     return now.unionByName(before)
@@ -179,7 +179,5 @@ def replace(made: Tables, name: str, rows: DataFrame) -> None:
 
 
 def _contract(made: Tables, name: str, rows: DataFrame) -> DataFrame:
-    """Select the columns of a table's schema from rows, and cast them to the types in the
-    schema.
-    """
+    """Return rows with the columns and types of a table's schema."""
     return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in made.schemas[name]))

@@ -72,7 +72,7 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
 
 
 def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Return rows of the table `gateway_health` from the events of whole days.
+    """Return rows of the table `gateway_health`. `events` must contain all events of each day.
 
     The column `offline_seconds` is 0 here; `gold.daily` replaces it before it writes the rows.
     """
@@ -114,8 +114,7 @@ def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
 
 
 def _lags(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Return delays of segments per gateway and day: their number, the median and the longest
-    delay.
+    """Return the number of segments per gateway and day, and their median and longest delay.
 
     A delay is the time from the last event of a segment to its ingestion. A segment whose times are
     unknown has no delay.

@@ -52,7 +52,7 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
-    """Return the messages of deliveries without a granted QoS that were published at QoS 2.
+    """Return the messages that were published at QoS 2, among deliveries without a granted QoS.
 
     The columns are `gateway`, `store` and `message`.
     """
@@ -63,7 +63,7 @@ def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
-    """Return the events that published the messages in `messages`."""
+    """Select the events that published one of `messages`."""
     published = written.where("event IN ('message_held', 'message_published')")
     keys = F.broadcast(messages.select(*_MESSAGE).distinct())
     return published.join(keys, [*_MESSAGE], "left_semi")

@@ -1,8 +1,8 @@
 """Seconds per day in which a gateway was off: from the last event of one boot to the next boot.
 
-The seconds depend only on the table `boots`. They are written for all days of the gateways with new
-events, because a boot that is ingested late splits an earlier interval. Days without events also
-have a row.
+The seconds depend only on the table `boots`. If a gateway has new events, all of its days are
+computed again, because a boot that is ingested late splits an earlier interval. Days without events
+have a row as well.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Sensor readings at their corrected times.
+"""Sensor readings with corrected times.
 
-A gateway that starts without a correct time gives readings a wrong time. The table
-`clock_corrections` corrects the times of readings in the same way as the times of events. A
-sensor's own clock can be wrong as well.
+If a gateway starts with a wrong time, the times of its readings are wrong too. The table
+`clock_corrections` corrects them in the same way as the times of events. A sensor's own clock can
+be wrong as well.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
 
 
 def _true_time(offset: Column) -> Column:
-    """Return the time of the measurement. `offset` (milliseconds) corrects the gateway's clock."""
+    """Return the time of the measurement.
+
+    `offset` is the correction of the gateway's clock, in milliseconds.
+    """
     delivered = F.unix_millis("delivered_at")
     own = F.coalesce(F.unix_millis("time"), delivered)
     # A time closer to the gateway's clock than to the correct time was taken from the gateway's

@@ -1,10 +1,10 @@
 """One run of `oncegate gold`: it processes all batches that were ingested since the last run.
 
-A run first commits the range of its batches. If a run was interrupted, the next one finishes it
-first, with the same batches, and then processes newer batches. The transactions of merges carry the
-number of the run's last batch, so committed rows are not added twice. The other tables are derived
-from the tables that are merged, and computed again for the affected days. If a batch withdrew
-events of earlier batches, all tables are emptied and computed again.
+A run first commits the range of its batches. If it is interrupted, the next run finishes it with
+the same batches, and then processes newer ones. Some tables are merged with the rows of a run. Each
+merge has the number of the run's last batch as its transaction, so that rows are never added twice.
+All other tables are derived from the merged ones, and computed again for the affected days. If a
+batch withdrew events of earlier batches, all tables are emptied and computed again.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def _make(
     *,
     audits: bool,
 ) -> int:
-    """Execute a run and record that it is done. Return the number of the last audited batch.
+    """Execute a run and record that it is done.
 
-    The tables are audited only if `audits` is True.
+    If `audits` is True, also audit the tables. Return the number of the last audited batch.
     """
     after_step("begin")
     if run.batches:
@@ -151,10 +151,10 @@ def gold_tables(spark: SparkSession, root: str) -> Tables:
 
 
 def _begun(silver: Tables, made: Tables) -> Run:
-    """Return the interrupted run if there is one, otherwise start the next run.
+    """Return the interrupted run if there is one. Otherwise start the next run.
 
-    The range of batches of a new run is committed to the table `gold_runs`. If events of earlier
-    batches were withdrawn, the gold tables are emptied, and the run begins at batch 1.
+    A new run commits the range of its batches to the table `gold_runs`. If events of earlier
+    batches were withdrawn, the gold tables are emptied, and the new run begins with batch 1.
     """
     runs = made.query("SELECT * FROM {gold_runs} ORDER BY run DESC, is_done DESC LIMIT 1")
     ends = made.query("SELECT max(audited_through) AS audited FROM {gold_runs} WHERE is_done")
@@ -177,7 +177,7 @@ def _begun(silver: Tables, made: Tables) -> Run:
 
 
 def _are_events_gone(silver: Tables, first: int, through: int) -> bool:
-    """Return True if a batch from `first` to `through` withdrew segments of an earlier batch."""
+    """Return True if batches `first` to `through` withdrew segments of earlier batches."""
     found = silver.query(
         "SELECT name FROM {segments} WHERE detail = :detail AND batch >= :first "
         "AND batch <= :through LIMIT 1",
@@ -245,10 +245,10 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return the present gaps as rows of the table `gaps`.
+    """Return all gaps that exist now, as rows of the table `gaps`.
 
-    The day of a gap comes from the time that the gateway wrote. If `corrections` are given, this
-    time is corrected first.
+    The day of a gap comes from the time of an event, as the gateway wrote it. If `corrections` are
+    given, they are applied to this time.
     """
     events = silver.read("events")
     if corrections is not None:

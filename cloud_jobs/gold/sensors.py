@@ -32,7 +32,7 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
     Args:
         new: readings that are new or have moved to another time, with the columns SERIES and `day`.
-        series_days: rows of the table `sensor_days`. If a series has a new reading, its next day is
+        series_days: rows of the table `sensor_days`. The next day of a series with a new reading is
             returned as well, because the first increase of that day depends on the reading.
     """
     days = new.select(*SERIES, F.col("day").alias("new_day")).distinct().alias("n")
@@ -48,10 +48,10 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Pair each series of a gateway with each of the gateway's moved days.
+    """Return all series of the gateways in `moved`, for each of these gateways' days.
 
-    A moved day is one whose readings got other times because a clock correction changed. Readings
-    can move to a day on which their series has no row yet.
+    A day is in `moved` if readings moved to it or from it because a clock correction changed. Such
+    a day may have no row for the series yet.
 
     Args:
         series_days: rows of the table `sensor_days`.
@@ -64,8 +64,8 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 def anchors(series_days: DataFrame) -> DataFrame:
     """Return the last reading of each day in `series_days`, in the format of `placed`.
 
-    The days in `series_days` are not computed again. Their last readings are compared with the
-    first readings of the next day.
+    These readings are needed as predecessors of the first readings of the next day. The days in
+    `series_days` themselves are not computed again.
     """
     nothing = F.lit(None)
     return series_days.select(
@@ -83,8 +83,8 @@ def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
 
     Args:
         readings: rows of `placed`, for whole days.
-        before: rows of `anchors`. The readings of a day are compared with them, but they are not
-            counted.
+        before: rows of `anchors`. The readings are compared with these rows, which are not counted
+            themselves.
     """
     every = readings.withColumn("is_counted", F.lit(True)).unionByName(
         before.withColumn("is_counted", F.lit(False))
