@@ -41,10 +41,9 @@ __all__ = ["IngestError", "audit", "follow", "ingest", "run"]
 
 
 def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestReport:
-    """Ingest all landed files and return the report. Call `progress` with a line of text at each
-    step.
+    """Ingest all landed files and return the report.
 
-    Raises IngestError if the run fails.
+    `progress` is called with a line of text at each step. Raises IngestError if the run fails.
     """
     if settings.keys is not None:
         # A mistake in the keys file is found before Spark starts.
@@ -94,7 +93,7 @@ def _next_run(
     progress: Callable[[str], None],
     stop: threading.Event,
 ) -> Run | None:
-    """Ingest once. Return None if another writer is changing the tables."""
+    """Ingest once. Return None if another process is writing to the tables."""
     try:
         done = _ingested(spark, settings, progress, lambda _: None, stop.is_set)
     except TablesBusyError as error:

@@ -1,8 +1,8 @@
 """Detection of a run that has nothing to ingest, before a JVM is started.
 
 The table `segments` shows which files are new. The library `deltalake` reads the table in a second;
-starting Spark takes more than ten. This works only for local directories. If anything is unclear,
-the result is None, and Spark examines the files (docs/decisions/0164).
+starting Spark takes more than ten. This works only for local directories. In any doubtful case the
+result is None, and Spark examines the files (docs/decisions/0164).
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ _REFUSED: Final = (
 
 
 def report_if_nothing_new(settings: IngestSettings) -> IngestReport | None:
-    """Return the report of a run if there is nothing to ingest, or None if Spark has to examine
-    files.
+    """Return a run's report if there is nothing to ingest, or None if Spark has to find out.
 
     Raises IngestError if another run holds the lock of the tables.
     """
@@ -78,7 +77,7 @@ def _report_of(
 def _opened(tables: Path) -> QueryEngine | None:
     """Open the tables without Spark.
 
-    Return None if their version or their columns differ from those of this job.
+    Return None if the version or the columns of the tables differ from those of this job.
     """
     engine = QueryEngine(str(tables), TABLES)
     version = engine.properties("segments").get(PROPERTY)
@@ -108,9 +107,7 @@ def _files_below(directory: Path) -> Iterator[str]:
 
 
 def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, Pinned]) -> bool:
-    """Return True if none of the files has to be examined, by the rules of
-    `landing.list_landed`.
-    """
+    """Return True if no file has to be examined, by the rules of `landing.list_landed`."""
     found = open_files(engine.query(KNOWN_FILES), paths, SETTLED)
     if any(file["state"] is None for file in found) or len(found) > REFUSED_READ_MAX:
         return False

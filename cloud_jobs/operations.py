@@ -1,6 +1,7 @@
 """The composition root of all commands except `ingest` and `audit`: gold, gaps and maintenance.
 
-Like an ingestion, a command that writes holds the lock of the tables, so there is only one writer.
+A command that writes holds the lock of the tables, as an ingestion does, so that there is only one
+writer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of `sessions`, aggregated from the events of each session."""
+"""Rows of the gold table `sessions`, computed from the events of each session."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The table `clock_corrections`, and corrected times of events.
 
-`events` keeps the times that the gateways wrote, because a log that is changed later proves
-nothing. Tables derived from `events` have corrected times where possible, and a column for their
-quality. If a broker start is synchronised in a segment that lands later, its corrections change,
-and the derived rows change too.
+The table `events` keeps the times as the gateways wrote them, because a log that was changed later
+would prove nothing. Tables derived from `events` have corrected times where possible, and a column
+for the quality of the times. A broker start may contain no synchronised segment until a later one
+lands. Its corrections then change, and the derived rows change too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def timed(events: DataFrame, corrections: DataFrame) -> DataFrame:
 
 
 def worst_quality(quality: Column | str) -> Column:
-    """Return an aggregate expression for the worst time quality among the aggregated rows."""
+    """Return an aggregate expression for the worst time quality in a group of rows."""
     column = F.col(quality) if isinstance(quality, str) else quality
     return (
         F.when(F.bool_or(column == UNKNOWN), UNKNOWN)
@@ -84,11 +84,11 @@ def worst_quality(quality: Column | str) -> Column:
 
 
 def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
-    """Update the table `clock_corrections` for the broker starts affected by a run.
+    """Update the table `clock_corrections` for the broker starts that a run affects.
 
-    A start is affected if it has new segments that were not synchronised, or new segments while its
-    times were unknown. Changed rows get the batch number `through`. Repeating the call has no
-    further effect.
+    A run affects a start if one of its new segments was not synchronised. A start with unknown
+    times is affected by any new segment. Changed rows get the batch number `through`. Repeating the
+    call has no further effect.
     """
     # A resumed run must ignore batches ingested since it was interrupted. The next run processes
     # them.
@@ -135,9 +135,10 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
 def steps_of(events: DataFrame) -> DataFrame:
     """Find the events at which the written times jump because the clock was set.
 
-    The gateway records a clock step up to CLOCK_LOOK_MILLISECONDS after it happened, so the events
-    just before the record may already have the new time. The written times may jump by less than
-    the clock, because they never go back below the last time of the previous run.
+    A gateway records a clock step up to CLOCK_LOOK_MILLISECONDS after it happened, so the events
+    just before the record may have the new time already. The jump of the written times may be
+    smaller than the step of the clock, because written times never go back below the last time of
+    the previous run.
     """
     in_order = Window.partitionBy(*BOOT).orderBy("sequence")
     leap = F.unix_millis("time") - F.unix_millis(F.lag("time").over(in_order))
@@ -175,7 +176,7 @@ def steps_of(events: DataFrame) -> DataFrame:
 def _of_start(table: pa.Table) -> pa.Table:
     """Return the corrections for the segments of one broker start.
 
-    `table` contains the segments and the clock steps of the start.
+    The rows of `table` are the segments and the clock steps of this start.
     """
     rows: list[dict[str, Any]] = table.to_pylist()
     stretches = [Stretch(r["segment_name"], r["first"], r["last"], r["clock"])
@@ -192,7 +193,7 @@ def _of_start(table: pa.Table) -> pa.Table:
 def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
     """Update the table `clock_corrections` with `rows`. Unchanged rows are not written.
 
-    Rows in `old` are deleted if their range of events no longer exists.
+    Rows of `old` without a counterpart in `rows` are deleted.
     """
     new = rows.withColumn("batch", F.lit(through).cast("long")).withColumn(
         "day_before", F.col("written_day")

@@ -156,9 +156,9 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
 
 
 def _columns(schema: StructType) -> list[Column]:
-    """Return the columns of a table, in which the columns of _KEPT are null.
+    """Return expressions for the columns of a table, in which the columns of _KEPT are null.
 
-    The columns of _KEPT are not derived from events.
+    The values in the columns of _KEPT do not come from events.
     """
     return [
         F.lit(None).cast(field.dataType).alias(field.name)
@@ -174,9 +174,9 @@ def _with_state(rows: DataFrame, name: str) -> DataFrame:
 
 
 def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> None:
-    """Add a run's rows to a gold table, and combine them with existing rows of the same key.
+    """Add a run's rows to a gold table, or combine them with existing rows that have the same keys.
 
-    `through` is the last batch of the run. Repeated calls have no further effect.
+    `through` is the last batch of the run. Repeating the call has no further effect.
     """
     keys = KEYS[name]
     values = {
@@ -195,9 +195,10 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
 
 
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
-    """Compute each row that has an event among `changed` again, from all events of the row.
+    """Compute again each row that depends on one of the events in `changed`.
 
-    The rows get the batch number `through`. Repeating the call has no further effect.
+    Each row is computed from all of its events, and gets the batch number `through`. Repeating the
+    call has no further effect.
     """
     keys, rows_of = KEYS[name], ROWS[name]
     mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")

@@ -1,7 +1,8 @@
 """Results of the audit as columns: for each gateway and day, QoS 2 message, and delivery.
 
-The verdict is `violation` if a check failed. It is `inconclusive` if the audit cannot decide, or if
-a gap of the log lies between the message's first and last event. Otherwise it is `ok`.
+The verdict is `violation` if a check failed. It is `inconclusive` if the audit cannot decide, for
+example because events between the first and the last event of a message are missing. Otherwise it
+is `ok`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out
 def daily_verdicts(silver: Tables, events: DataFrame, found: DataFrame, through: int) -> DataFrame:
     """Return rows of the table `audit_daily`: a verdict for each gateway and day with `events`.
 
-    A finding belongs to the day of its event. If the event is missing or after the last landed
-    event, the nearest earlier day with events is used. For a gateway without events, this is the
-    day on which one of its files was last examined.
+    A finding counts on the day of its event. If this event is not in the log, the finding counts on
+    the nearest earlier day with events. If the gateway has no events at all, it counts on the day
+    when one of the gateway's files was last examined.
     """
     days = events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins"))
     places = events.select(*STORE, "sequence", F.col("day").alias("own_day"))
@@ -78,12 +79,11 @@ def merge_verdicts(made: Tables, audit: Audit) -> None:
 def _judged(
     lives: DataFrame, audit: Audit, key: tuple[str, ...], laws: tuple[str, ...]
 ) -> DataFrame:
-    """Return the verdict for each message or delivery, from its start (`began`) to its end
-    (`ended`).
+    """Return a verdict for each message or delivery in `lives`.
 
-    If `ended` is null, the message is unfinished. Only the audit checks named in `laws` count. A
-    gap with an empty store comes from a file in quarantine whose store is not known, so it affects
-    all stores of the gateway.
+    `began` and `ended` are its first and last event; `ended` is null if it is unfinished. Only the
+    audit checks named in `laws` count. A gap with an empty store comes from a file in quarantine
+    whose store is not known, so it affects all stores of the gateway.
     """
     of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
     found = of_these.agg(

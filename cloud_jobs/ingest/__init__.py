@@ -1,2 +1,1 @@
-"""Ingestion of landed segment files: list them, verify them, and write them to the tables in
-batches."""
+"""Ingestion of landed segment files in batches: list, verify, and write them to the tables."""

@@ -2,23 +2,23 @@
 
     stage      commit the verified contents of all files to a table of the batch    _staging/<batch>
     keys       commit the keys of gateways that are new in this batch               gateway_keys
-    withdraw   remove unsigned segments that arrived before their gateway's key     (all of these)
+    withdraw   remove unsigned segments that arrived before their gateway's key     (several tables)
     events     commit the valid lines, each event once                              events
     readings   commit the readings in the messages that were delivered              sensor_readings
     segments   commit the state of each file, after its rows are in the tables      segments
-    quarantine commit what was refused                                              quarantine
+    quarantine commit the data that was refused                                     quarantine
     finish     commit the batch's counts; this completes the batch                  batches
     sweep      remove the staging table
 
 The staging commit determines the contents of a batch: files that change, disappear or land later do
 not affect it. It also contains everything derived from a file's events, so rows that were just
 written are not read back (docs/decisions/0145). Events and readings are committed concurrently, in
-any order, followed by segments and quarantine. If a gateway may have an event twice, its events are
-committed first and read back (`cloud_jobs.ingest.split`).
+any order, followed by segments and quarantine. If some events of a gateway may be in the batch
+twice, the events are committed before the readings, and read back (`cloud_jobs.ingest.split`).
 
 Each step depends only on the staging commit and on the tables that earlier steps wrote. Each write
 carries the batch's number as its application transaction. If a run fails at any point, the next run
-finds a batch that is staged but not finished, and repeats all steps. Delta skips those that were
+finds the unfinished batch and repeats all steps after staging. Delta skips those that were
 committed.
 """
 
@@ -128,7 +128,7 @@ class Batch:
         """Run all steps after `stage` that are not committed yet.
 
         Args:
-            is_new: True if this run staged the batch, so that no later step is committed.
+            is_new: True if this run staged the batch. In this case no later step is committed yet.
 
         Returns:
             The batch's row of the table `batches`, or None if another run wrote that row.
@@ -151,7 +151,7 @@ class Batch:
         return row
 
     def _looked_up(self, staged: Staged, *, is_new: bool) -> _LookedUp:
-        """Look up keys and earlier segments, commit new keys, and find the refused files."""
+        """Look up keys and earlier segments, commit new keys, and find the files to refuse."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
         with side_by_side() as submit:
@@ -201,7 +201,7 @@ class Batch:
         return bool(names)
 
     def _is_begun(self) -> bool:
-        """Return True if a step after `keys` is committed, so that the batch's keys are final."""
+        """Return True if a step after `keys` is committed. The batch's keys are then final."""
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
@@ -248,7 +248,7 @@ class Batch:
         return row
 
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
-        """Commit the readings, and concurrently the events if they are not committed already.
+        """Commit the readings, and at the same time the events if they are not committed yet.
 
         Return the number of new readings.
         """
@@ -280,7 +280,7 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit a limited number of refused rows of each kind, and all refused segments."""
+        """Commit all refused segments to `quarantine`, and other refused rows up to a limit."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))

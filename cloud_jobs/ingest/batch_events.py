@@ -1,4 +1,4 @@
-"""The events of a batch: each event is stored once, and contradicting versions are refused."""
+"""The events of a batch. Each event is stored once, and contradicting versions are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The events (valid lines) in the trusted files of a batch, and their commit to the table."""
+    """The valid events in the trusted files of a batch, and the commit of the new ones."""
 
     tables: Tables
     batch: int
@@ -26,7 +26,7 @@ class Events:
     def commit(self) -> None:
         """Append the new events to the table `events`.
 
-        If the files of the batch overlap no other files, all events are new and no query is needed.
+        If no file of the batch overlaps another file, all events are new and no query is needed.
         """
         if not self.overlapping:
             # A column that is null in all rows is not written: readers take it for null.

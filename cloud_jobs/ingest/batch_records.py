@@ -1,8 +1,8 @@
 """The SenML records in a batch's delivered messages, and their commit as readings.
 
-A gateway is called plain if it cannot have the same record twice in the batch. Most gateways are
-plain: their records are taken unchanged from the staged files. For the other gateways the records
-are derived again from the committed events, with joins and sorts (cloud_jobs.ingest.split).
+A gateway is called plain if the batch cannot contain a record of it twice. Most gateways are plain,
+and their records are used as they were staged. For the other gateways, the records are derived
+again from the committed events, with joins and sorts (cloud_jobs.ingest.split).
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Records:
         return mine.count()
 
     def refused(self, readings_new: int) -> list[DataFrame]:
-        """Return the rows of the table `quarantine` for refused records.
+        """Return rows of the table `quarantine` for refused records.
 
-        `readings_new` is the number of readings that were new. A query is skipped if the counts
-        show that it would find nothing.
+        `readings_new` is the number of new readings. If it shows that there can be no contradicting
+        records, they are not searched.
         """
         refused = []
         if self.found.wrong:
@@ -87,7 +87,7 @@ class Records:
 def records_in(tables: Tables, batch: int, staged: Staged, parts: Split) -> Iterator[Records]:
     """Yield the records of a batch whose events are committed. Release the records after the block.
 
-    `staged` contains only the files of gateways without possible duplicates (see `Split`).
+    `staged` contains only the files of plain gateways, which cannot have duplicates (see `Split`).
     """
     odd = None
     if parts.odd:

@@ -1,8 +1,9 @@
 """Messages whose delivery a batch completed.
 
-A message is delivered by the event `message_published`, or by `message_held` and `message_released`
-of the same gateway, store and message. The two events may land in different segments and runs, in
-any order. The message then belongs to the batch that completed the pair.
+A message is delivered by the event `message_published`, or by the pair `message_held` and
+`message_released` with the same gateway, store and message number. The two events of a pair may
+land in different segments and runs, in any order. The message then belongs to the batch in which
+the second of them landed.
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 
 
 def delivered_in(events: DataFrame, batch: int) -> DataFrame:
-    """Select the messages whose delivery became complete in this batch, if their payload was
-    logged."""
+    """Select the messages whose delivery this batch completed, if their payload was logged."""
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
     columns = DELIVERED.fieldNames()
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
@@ -49,8 +49,8 @@ def halves_before(
 ) -> list[Event]:
     """Return the events in earlier batches that complete the `wanted` messages.
 
-    Each wanted message is paired with a flag that names its missing event: True for `message_held`,
-    False for `message_released`.
+    Each wanted message has a flag for the missing event: True for `message_held`, False for
+    `message_released`.
     """
     rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
             for message, is_held in wanted]  # fmt: skip
@@ -74,7 +74,7 @@ def halves_before(
 def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
     """Return an SQL condition that is true for all events of `messages`, and its parameter values.
 
-    With this condition Delta skips the files of other gateways and of older messages.
+    The condition is also true for some other events. Its purpose is that Delta can skip files.
     """
     ranges: dict[str, tuple[int, int]] = {}
     for gateway, _, number in messages:
@@ -99,8 +99,9 @@ def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
 
 
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
-    """Join the contents of messages (from `held`) with the times of their delivery (from
-    `released`).
+    """Join messages with the events that released them.
+
+    The contents come from `held`, and the times of delivery from `released`.
     """
     contents = held.select(*MESSAGE, *_CONTENT)
     deliveries = released.select(*MESSAGE, "boot", "sequence", "time", "clock", "day")
@@ -108,11 +109,11 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
 
 
 def _halved(rows: DataFrame) -> Column | None:
-    """Return a filter for the messages that have only one of their two events in `rows`.
+    """Return a filter for messages with only one of their two events in `rows`.
 
     The events are `message_held` and `message_released`. Return None if there are no such messages.
-    The filter selects all messages from the lowest such message number on. Message numbers increase
-    with time, so Delta can skip the files of older messages.
+    The filter also selects all messages with higher numbers. Message numbers increase with time, so
+    Delta can skip the files of older messages.
     """
     kinds = [f"message_{what}" for what in HALVES]
     halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

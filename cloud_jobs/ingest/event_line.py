@@ -16,7 +16,7 @@ _OWN_FIELDS: Final = frozenset({"sequence", "time", "event"})
 class BadLineError(ValueError):
     """Error for a line that is not a valid event.
 
-    `reason` is a category; the message explains it.
+    `reason` is the category of the error, and the message explains it.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -80,8 +80,8 @@ def check_event(event: dict[str, object]) -> None:
 def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
     """Split an event into the fields that have a column, and the other fields as JSON.
 
-    The second result is None if there are no other fields. A newer kind of event may use a known
-    field name with another type. Such a field is stored unchanged with the other fields.
+    The second result is None if there are no other fields. In a newer kind of event, a known field
+    may have another type. Such a field is stored with the other fields, unchanged.
     """
     columns: dict[str, object] = {}
     extra: dict[str, object] = {}

@@ -25,7 +25,8 @@ KEY = ("gateway", "boot", "sequence")
 def first_of_each(candidates: DataFrame) -> DataFrame:
     """Keep one row per event.
 
-    If segments overlap, keep the row from the lowest segment number and name.
+    If an event occurs several times, keep the row from the segment with the lowest number. If the
+    numbers are equal, the segment's name decides.
     """
     order = Window.partitionBy(*KEY).orderBy("segment", "segment_name", "line")
     ranked = candidates.withColumn("rank", F.row_number().over(order)).where("rank = 1")
@@ -54,10 +55,9 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
 
 
 def ranges_of(files: Iterable[SignedFile]) -> Column:
-    """Return a filter that is true for every event of `files`, and with which Delta skips other
-    files.
+    """Return a filter that is true for every event of `files`, so that Delta can skip other files.
 
-    The range of each file is reliable: it was compared with the lines of the file.
+    The range of events of each file is reliable, because it was compared with the file's lines.
     """
     ranges: dict[str, tuple[int, int]] = {}
     for file in files:
@@ -77,7 +77,7 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
 
 
 def overlapping(files: Sequence[SignedFile], ledger: Ledger) -> list[SignedFile]:
-    """Return the files of a batch whose range of events overlaps another segment.
+    """Return the files whose range of events overlaps the range of another segment.
 
     The other segment is in the same batch, or was ingested by an earlier batch.
     """

@@ -1,7 +1,8 @@
-"""SenML records and summary of a file, computed by columns in the worker that parses the file.
+"""SenML records and summary of a file, computed as Arrow columns by the worker that parses it.
 
-The records are those of messages that are complete in the file (RECORDS). The summary, called
-outline, is for the driver. This module does not use Spark and has no side effects.
+The records are those of messages that are complete in the file, with the columns of RECORDS. The
+summary, which is called outline, is for the driver. This module does not use Spark and has no side
+effects.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ class Contents(NamedTuple):
 
 
 def day_of(began: int) -> date:
-    """Return the partition (a day) of a file whose first event is at `began`, in milliseconds since
-    1970."""
+    """Return the day of a file, which is its partition in the tables.
+
+    `began` is the time of the file's first event, in milliseconds since 1970.
+    """
     return EPOCH + timedelta(milliseconds=began)
 
 
@@ -61,8 +64,7 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
 
 
 def _with_constants(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return the columns of events that this module reads, with `constants` as additional
-    columns."""
+    """Return the columns that this module reads. `constants` are added as columns."""
     columns = {
         name: lines.column(name) for name in {*ARROW_DELIVERED.names, "event"} - {*constants}
     }
@@ -82,8 +84,8 @@ def _messages_of(
 ) -> tuple[list[int], pa.RecordBatch, tuple[Half, ...]] | None:
     """Find the messages of a file. Return None if a message occurs twice or has no number.
 
-    Otherwise return the numbers of the complete messages, their contents as rows of the schema
-    DELIVERED, and the events of messages that are incomplete in this file.
+    Otherwise return three results: the numbers of the complete messages, their contents as rows of
+    the schema DELIVERED, and the `message_held` or `message_released` events without the other.
     """
     kind = events.column("event")
     published, held, released = (
@@ -120,7 +122,7 @@ def _messages_of(
 
 
 def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows for which the mask is true. If all rows are selected, they are not copied."""
+    """Return the rows for which the mask is true. If this is true for all rows, copy nothing."""
     return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 
@@ -136,9 +138,9 @@ def _halves_of(rows: pa.RecordBatch, *, is_held: bool) -> list[Half]:
 def outlined(
     records: pa.RecordBatch, messages: list[int], halves: tuple[Half, ...] = ()
 ) -> Outline | None:
-    """Return the outline (summary) of SenML records, or None if a board's reading occurs twice.
+    """Return the outline (summary) of SenML records.
 
-    No message may occur twice in `records`.
+    Return None if a reading of a board occurs twice. Each message may occur only once in `records`.
     """
     good = records.filter(pc.is_null(records.column("wrong"))).select([*_FRAME, "name", "position"])
     is_numbered = reduce(pc.and_, (pc.is_valid(good.column(name)) for name in _FRAME))
@@ -157,8 +159,9 @@ def outlined(
 
 
 def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
-    """Return the consecutive frame numbers of each board as ranges, and the number of distinct
-    frames.
+    """Return the ranges of consecutive frame numbers of each board.
+
+    The second result is the number of distinct frames of all boards.
     """
     *board, sequence = _FRAME
     found = _grouped(numbered, board, (sequence, "distinct"), (sequence, "min_max"))
@@ -177,8 +180,9 @@ def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
 
 
 def _grouped(rows: pa.Table, keys: list[str], *wanted: tuple[str, str]) -> pa.Table:
-    """Group rows by the key columns, and apply aggregate functions to the columns in `wanted`.
+    """Group rows by the columns `keys`, and return one row per group.
 
-    The groups are in the order in which they first occur.
+    `wanted` contains pairs of a column and an aggregate function. The groups are in the order in
+    which they first occur.
     """
     return pa.TableGroupBy(rows, keys, use_threads=False).aggregate([*wanted])

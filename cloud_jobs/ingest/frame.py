@@ -1,5 +1,7 @@
-"""The zstd frame of a segment file: one complete frame with a checksum, unpacked with bounded
-memory."""
+"""The zstd frame of a segment file, which is unpacked with a limit on memory.
+
+A file has exactly one complete frame, with a checksum.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 class UntrustedSegmentError(ValueError):
     """Error for a segment that is refused as a whole.
 
-    `reason` is a category; the message ends with the fix.
+    `reason` is the category of the error. The message ends with the fix.
     """
 
     def __init__(self, reason: str, detail: str) -> None:

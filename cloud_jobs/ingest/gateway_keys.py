@@ -1,4 +1,4 @@
-"""Access to the table `gateway_keys`, whose keys are used to check the files of a batch."""
+"""Access to the table `gateway_keys`, which contains the keys for checking segments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class KnownKeys:
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """Staged files of a batch, summarised for the checks of their keys."""
+    """Summary of a batch's staged files, for the checks of keys."""
 
     trusted: list[SignedFile]
     """The files with valid bytes, ordered by path."""
@@ -53,7 +53,7 @@ class StagedFiles:
 
     @property
     def with_events(self) -> list[Origin]:
-        """Origins of the trusted files that have at least one valid line.
+        """Origins of the trusted files with at least one valid line.
 
         An origin contains a file's gateway, store and broker start, and a summary of its contents.
         """
@@ -65,7 +65,7 @@ class StagedFiles:
         return sum(self.lines[file.path] for file in self.trusted)
 
     def without(self, refusals: Sequence[Refusal]) -> StagedFiles:
-        """Return the summary without the refused files, for which no valid key vouches."""
+        """Return the summary without the files that were refused for lack of a valid key."""
         refused = {refusal.path for refusal in refusals}
         return replace(
             self,
@@ -75,9 +75,9 @@ class StagedFiles:
 
 
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
-    """Return the summary of a batch's staged files. The files are given as `rows`, sorted by path.
+    """Return a summary of a batch's staged files.
 
-    There are at most SEGMENTS_PER_BATCH_MAX rows.
+    `rows` are the rows of the staging table, sorted by path: at most SEGMENTS_PER_BATCH_MAX.
     """
     names = ("path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
              "public_key", "boot", "file_sha256", "previous_sha256")  # fmt: skip
@@ -100,8 +100,9 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 def known_keys(
     known: Queryable, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
-    """Return the keys of all gateways that a file's header, a file's folder or the keys file
-    names.
+    """Return the keys of all gateways that are named in `files` or in the keys file.
+
+    A file names a gateway in its header, and may name one in its folder.
     """
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
@@ -124,11 +125,10 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
 
 
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
-    """Return the gateway and the hash of each unsigned file that is followed by an ingested
-    segment.
+    """Return the gateway and the hash of each unsigned file that an ingested segment names.
 
-    The following segment contains the hash of the file, so it vouches for the file. The following
-    segment may be unsigned too: it was checked when its gateway's first key arrived.
+    A segment names its predecessor by hash, and confirms in this way that the file is genuine. This
+    segment may be unsigned too, because it was checked when its gateway's first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})
@@ -152,9 +152,9 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
 def commit(
     tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int
 ) -> list[dict[str, Any]] | None:
-    """Write keys to the table `gateway_keys`. If a key has a row already, the row is replaced.
+    """Write keys to the table `gateway_keys`. Existing rows of the same keys are replaced.
 
-    Return the written rows if all of them were new, or None if some replaced existing rows.
+    Return the written rows, or None if some of them replaced existing rows.
     """
     there = {(row.gateway, row.public_key) for row in known.rows}
     rows = rows_of(keys, batch)
@@ -168,7 +168,5 @@ def commit(
 
 
 def _merge_keys(builder: Builder) -> Builder:
-    """Add the clauses of a MERGE into `gateway_keys`: existing rows are replaced, others are
-    inserted.
-    """
+    """Add clauses to a MERGE into `gateway_keys`: replace existing rows, and insert new ones."""
     return builder.whenMatchedUpdateAll().whenNotMatchedInsertAll()

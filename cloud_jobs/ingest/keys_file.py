@@ -1,4 +1,6 @@
-"""The file of `--keys`: the public keys of gateways (docs/formats/keys.md). One key per line::
+"""The keys file (`--keys`), which contains the public keys of gateways (docs/formats/keys.md).
+
+Each line has one key::
 
     <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
 
@@ -23,7 +25,7 @@ _PREFIX: Final = "prefix="
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """The keys of one gateway, and the folder (`prefix`) in which its segments must be.
+    """The keys of one gateway, and the folder (`prefix`) that must contain its segments.
 
     The folder is relative to the source. If `prefix` is None, the segments may be in any folder.
     """

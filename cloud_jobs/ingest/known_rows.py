@@ -1,8 +1,9 @@
-"""Rows of `segments` and `gateway_keys` that the driver holds in memory during a run.
+"""Rows of `segments` and `gateway_keys` that the driver keeps in memory during a run.
 
-These rows decide which files are ingested. Each batch needs several queries of few rows, and a
-Spark query costs a quarter of a processor second. The rows are held only while no other run can
-write to the tables, and only up to SEGMENTS_HELD_MAX segments. Otherwise Spark executes each query.
+The rows decide which files are ingested. Each batch needs several queries for a few rows, and each
+query through Spark takes a quarter of a second of processor time. The rows are kept in memory only
+if no other run can write to the tables, and if there are at most SEGMENTS_HELD_MAX segments.
+Otherwise Spark executes each query.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ class KnownRows:
         return self._tables.query(sql, **values)
 
     def memory(self) -> InMemory:
-        """Return the rows as tables in memory, and load them if needed.
+        """Return the cached tables, and load them first if necessary.
 
-        Call this only if `is_held`.
+        Call this only if `is_held` is True.
         """
         with self._loading:
             if self._memory is None:
@@ -74,7 +75,7 @@ class KnownRows:
             return self._memory
 
     def add(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows to the cache, which were appended to the table `name` before."""
+        """Add rows to the cache after they were appended to the table `name`."""
         if name == "segments":
             self._segments += len(rows)
         if not self.is_held:
@@ -83,9 +84,9 @@ class KnownRows:
             self._memory.append(name, HELD[name], rows)
 
     def forget(self) -> None:
-        """Release the cached rows.
+        """Discard the cached rows.
 
-        Call this after any change of the tables that was not made with `add`.
+        Call this after each change to the tables for which `add` was not called.
         """
         with self._loading:
             if self._memory is not None:
@@ -109,13 +110,13 @@ def open_files(
 ) -> list[dict[str, Any]]:
     """Return the files that must be examined.
 
-    Each result has the file's `path`, and the columns of the file's row in `known`. For a new file
-    these columns are None.
+    Each result has the file's `path` and the other columns of the file's row in `known`. For a new
+    file these columns are None.
 
     Args:
         known: rows with `name`, `state`, `reason`, `gateway`, `public_key` and `refused_path`.
         paths: paths of the landed files.
-        settled: states of files that are not examined again.
+        settled: final states. A file with such a state is not examined again.
     """
     rows = {row["name"]: row for row in known}
     done = {*settled}

@@ -1,8 +1,8 @@
 """Listing of the landed (uploaded) files that must be examined.
 
-Listing does not read contents. A file is examined if `segments` does not contain its name with a
-final state. A file in quarantine is examined again if its bytes have changed, or if the keys that
-led to its refusal have changed (`refused_files`).
+The contents of files are not read. A file is not examined if the table `segments` contains its name
+with a final state. A file in quarantine is examined again if its bytes have changed, or if the keys
+that led to its refusal have changed (`refused_files`).
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ KNOWN_FILES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Result of a listing: the files to examine, and whether more files than the limit were found.
+    """Result of a listing: the paths of the files to examine.
 
-    `ignored` counts files whose names are not segment names.
+    `more` is True if there were more files than the limit allows. `ignored` is the number of files
+    whose names are not segment names.
     """
 
     paths: list[str]
@@ -91,7 +92,7 @@ def _paths_in(spark: SparkSession, source: str) -> list[str]:
 def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
     """Return the files that must be examined, each with its path and its columns of `segments`.
 
-    For a new file these columns are None.
+    For a new file the columns of `segments` are None.
     """
     names = [name_of(path) for path in paths]
     named = tables.spark.createDataFrame(pa.table({"path": paths, "name": names}))
@@ -108,7 +109,7 @@ def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
 
 
 def contents_of(spark: SparkSession, paths: list[str]) -> tuple[list[Landed], DataFrame]:
-    """Return the files with their sizes, and a DataFrame with the columns path, length and content.
+    """Return the sizes of files, and a DataFrame with the columns path, length and content.
 
     Spark lists each path only once for both results.
     """

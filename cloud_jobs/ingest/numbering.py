@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 
 def counted(count: int, first: int = 0) -> pa.Int64Array:
-    """Return `count` consecutive integers, beginning with `first`, as an Arrow array.
+    """Return an Arrow array with the integers from `first` to `first + count - 1`.
 
     No Python object is created for each integer.
     """

@@ -1,9 +1,9 @@
 """Outline of a staged file: a summary of its messages and readings for the driver.
 
-The outlines of a batch show which files cannot contain a message or a reading twice. The readings
-from such files need no join and no sort. An outline also contains events of incomplete messages: a
+The outlines of a batch show which files cannot contain a message or a reading twice. Readings from
+these files need no join and no sort. An outline also contains the events of incomplete messages: a
 `message_held` without its `message_released`, or the reverse. Numbers are stored as ranges, because
-consecutive messages and frames nearly always have consecutive numbers.
+successive messages and frames nearly always have consecutive numbers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BoardRun(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Summary of a file's valid events for the driver."""
+    """Summary of the valid events in a file, for the driver."""
 
     good: int = 0
     """Number of readings in messages whose delivery is complete in the file."""
@@ -73,7 +73,7 @@ def runs_of(numbers: Iterable[int]) -> list[Run]:
 
 
 def text_of(outline: Outline) -> str | None:
-    """Return an outline as JSON, or None if it is too large to be held by the driver."""
+    """Return an outline as JSON, or None if it is too large for the driver's memory."""
     if len(outline.messages) + len(outline.boards) > OUTLINE_RUNS_MAX:
         return None
     text = json.dumps(outline, separators=(",", ":"))

@@ -16,8 +16,8 @@ class Pace:
     def line(self, now: float, *, segments: int, file_bytes: int, waiting: int) -> str:
         """Return the progress line after a batch: the totals, the rate, and the remaining time.
 
-        `segments` and `file_bytes` count the batch. `waiting` is the number of listed segments that
-        remain.
+        `segments` and `file_bytes` are the batch's counts, which are added to the totals. `waiting`
+        is the number of segments that remain to be ingested.
         """
         self.segments += segments
         self.file_bytes += file_bytes

@@ -39,8 +39,11 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """Keep at most QUARANTINE_ROWS_MAX rows per kind, start of a gateway and segment (if known),
-    and add a row with the number of the omitted refusals."""
+    """Limit the rows of each group to QUARANTINE_ROWS_MAX.
+
+    A group has one kind, gateway, broker start and segment. If rows are omitted, a row with their
+    number is added.
+    """
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (
@@ -82,9 +85,9 @@ def bounded(rows: DataFrame) -> DataFrame:
 def refused_segments(
     files: Iterable[Mapping[str, Any]], segments: Iterable[Mapping[str, Any]], batch: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of the table `quarantine` for refused files.
+    """Return rows of the table `quarantine` for refused files.
 
-    Duplicates are omitted, because another file has their contents.
+    A file with the same contents as an accepted file is omitted.
     """
     own = ("name", "file_sha256")
     doubled = {tuple(row[name] for name in own) for row in segments if row["state"] == "duplicate"}

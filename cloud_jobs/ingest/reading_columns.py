@@ -71,7 +71,7 @@ def _quantity(topic: str | None) -> str | None:
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
     """Return, for each record, how many earlier starts of its board used the same start number.
 
-    The value is null if there are none (docs/formats/readings.md).
+    If there was no such start, the value is null (docs/formats/readings.md).
     """
     again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
     is_board = pc.starts_with(records.column("senml_device"), _BOARDS)
@@ -81,8 +81,9 @@ def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
 def _identities(records: pa.RecordBatch) -> pa.StringArray:
     """Return the deduplication keys of readings.
 
-    A key has the sensor's own frame numbers if the sensor sent them, otherwise the message number.
-    It also has the position of the record, because two records of a payload may have the same name.
+    If the sensor sent frame numbers, a key contains them. Otherwise it contains the message number.
+    It also contains the position of the record, because two records in a payload may have the same
+    name.
     """
     column = {name: records.column(name) for name in (*_BY_SENSOR, *_BY_MESSAGE)}
     is_numbered = reduce(pc.and_, (pc.is_valid(column[name]) for name in _BY_SENSOR[:3]))
@@ -99,7 +100,7 @@ def _identities(records: pa.RecordBatch) -> pa.StringArray:
 
 
 def _plain(values: pa.Array) -> pa.StringArray:
-    """Return values as strings. A string in which JSON would escape a character becomes null."""
+    """Convert values to strings. Strings with characters that JSON would escape become null."""
     if values.type != pa.string():
         return values.cast(pa.string())
     distinct = values.dictionary_encode()
@@ -108,7 +109,7 @@ def _plain(values: pa.Array) -> pa.StringArray:
 
 
 def _joined(texts: list[pa.StringArray]) -> pa.StringArray:
-    """Join the strings of each row to a JSON array. A row that contains a null becomes null."""
+    """Join the strings of each row to a JSON array. If one of them is null, the result is null."""
     parts: list[object] = ['["']
     for text in texts:
         parts += [text, '","']

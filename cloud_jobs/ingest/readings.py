@@ -1,6 +1,6 @@
-"""Queries with which each reading is stored only once in `sensor_readings`.
+"""Queries that ensure that each reading is stored only once in `sensor_readings`.
 
-docs/formats/readings.md describes the identity of a reading.
+docs/formats/readings.md defines when two readings are the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Board = tuple[str, str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Summary of a batch's SenML records, without the values of the records."""
+    """Counts and key ranges of a batch's SenML records."""
 
     good: int
     wrong: int
@@ -49,8 +49,8 @@ class Found:
 def found_of(plain: Split, odd: DataFrame | None) -> Found:
     """Summarise the SenML records of a batch.
 
-    For gateways without possible duplicates (`plain`), the summary comes from the outlines of their
-    files. The records of other gateways (`odd`) are counted by Spark.
+    The gateways in `plain` cannot have duplicates, and their part of the summary comes from the
+    outlines of their files. Spark counts the records of the other gateways (`odd`).
     """
     rows = [*_ranges_of(plain), *(_counted(odd) if odd is not None else ())]
     good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
@@ -72,8 +72,8 @@ def _boards_of(plain: Split) -> list[Board]:
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """Return True if an earlier batch may have stored a reading of this batch.
 
-    Only gateways without duplicates in the batch are checked. Boards of one gateway use similar
-    frame numbers, so each board is compared with its own stored numbers.
+    Only plain gateways, which have no duplicates within the batch, are checked. The boards of one
+    gateway use similar frame numbers, so each board is compared only with its own stored numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(
@@ -99,8 +99,8 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
     """Yield the number of records and the ranges of their numbers, for each gateway.
 
-    The values come from the outlines (summaries) of the staged files. `_counted` is a query for the
-    same values.
+    The values come from the outlines (summaries) of the staged files. `_counted` gets the same
+    values with a query.
     """
     outlines: dict[str, list[Outline]] = {}
     for gateway, outline in plain.numbers:
@@ -153,9 +153,7 @@ def _near(rows: list[Numbers]) -> str:
 
 
 def _of_all(rows: list[Numbers]) -> Numbers:
-    """Combine the rows of all gateways to one: the widest ranges of numbers, and the sums of
-    counts.
-    """
+    """Combine the rows of all gateways into one, with the widest ranges and the sums of counts."""
     found: dict[str, Any] = {
         name: sum(row[name] for row in rows) for name in ("good", "by_message")
     }
@@ -205,7 +203,7 @@ def first_readings(candidates: DataFrame) -> DataFrame:
 def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
     """Select the candidate readings that are not stored yet.
 
-    The candidates have distinct identities.
+    No two candidates may have the same identity.
     """
     known = readings.select("gateway", "identity")
     return candidates.join(known, ["gateway", "identity"], "left_anti").select(
@@ -216,9 +214,9 @@ def new_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
 def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFrame:
     """Select the candidate readings that contradict a stored reading.
 
-    Such a candidate has the same identity as the stored reading, but another value, unit or time.
-    This happens if the counters of a board have restarted, so the candidate must not be dropped as
-    a duplicate.
+    Two readings contradict each other if they have the same identity, but another value, unit or
+    time. This happens if the counters of a board have restarted, so the candidate must not be
+    dropped as a duplicate.
     """
     contents = [
         "name",

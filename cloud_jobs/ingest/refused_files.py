@@ -1,4 +1,4 @@
-"""Selection of landed files that were refused before and would be refused again."""
+"""Selection of landed files that were refused before, and would be refused again now."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ File: TypeAlias = Mapping[str, Any]
 
 
 def binary_files(spark: SparkSession, paths: list[str]) -> DataFrame:
-    """Read files and all files below directories. The columns are those of Spark's binary files."""
+    """Read the given files, and all files below the given directories.
+
+    The columns are those of Spark's data source for binary files.
+    """
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     return reader.load([_literal(path) for path in paths])
 
@@ -40,7 +43,7 @@ def _literal(path: str) -> str:
 def still_refused(
     tables: Tables, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> frozenset[str]:
-    """Return the paths of files that would be refused again, so they need no examination.
+    """Return the paths of files that need not be examined, because they would be refused again.
 
     Neither their bytes nor the keys that led to their refusal have changed.
     """
@@ -67,9 +70,10 @@ def _refused_under(tables: Tables, names: Collection[str]) -> Mapping[str, Colle
 
 
 def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
-    """Return size and SHA-256 of files.
+    """Return the size and the SHA-256 of each file.
 
-    Modification times are not used: a valid copy may have the same size and time as a damaged file.
+    Modification times are not used, because a valid copy may have the same size and time as a
+    damaged file.
     """
     files = binary_files(spark, [*paths]).select("path", "length", "content")
     small = files.where(F.col("length") <= SEGMENT_FILE_BYTES_MAX)
@@ -89,10 +93,10 @@ def bytes_of(spark: SparkSession, paths: Sequence[str]) -> dict[str, _Bytes]:
 def judged_as_before(
     tables: Queryable, files: Sequence[File], pinned: Mapping[str, Pinned]
 ) -> list[str]:
-    """Return the paths of files that would be refused again unless their bytes have changed.
+    """Return the paths of files that would be refused again if their bytes have not changed.
 
-    Since the refusal, the files have not moved to another folder, and no key was added that accepts
-    them.
+    Left out are files that were refused because of their folder and have moved to another one, and
+    files that were refused because of their key and would now be accepted.
     """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()

@@ -1,4 +1,4 @@
-"""An ingestion run, which processes batch after batch until all landed files are done."""
+"""An ingestion run, which processes one batch after another until all landed files are ingested."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def ingest_batches(
     *,
     is_alone: bool = False,
 ) -> Run:
-    """Ingest all batches, or stop between two batches if `is_stopping` returns True. `is_alone`
-    means that no other run can write to the tables.
+    """Ingest all batches, or stop between two batches if `is_stopping` returns True.
+
+    `is_alone` is True if no other run can write to the tables.
     """
     pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)
     with small_effort(tables.spark):
@@ -79,8 +80,8 @@ def ingest_batches(
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
     """Stage and complete a batch of files.
 
-    The first result is the batch's row of the table `batches`, or None if another run wrote that
-    row. The second is the size of the files in bytes.
+    The first result is the batch's row of the table `batches`, or None if another run wrote it. The
+    second is the total size of the files in bytes.
     """
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)
@@ -91,6 +92,6 @@ def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, in
 
 
 def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:
-    """Return the sums of a run's batches, or None if another run finished one of them."""
+    """Return the sums over a run's batches, or None if another run finished one of them."""
     own = [row for row in rows if row is not None]
     return sums_of(own) if len(own) == len(rows) else None

@@ -1,9 +1,10 @@
 """Lock that allows only one run at a time on a local tables directory.
 
-A second run is refused immediately. The tables are correct even without the lock, because each
-write has an application transaction, which prevents two runs from doing a step twice
+A second run is refused immediately. Without the lock, the tables would still be correct, because
+each write has an application transaction, which prevents two runs from executing a step twice
 (cloud_jobs.tables.delta_tables). For tables on other file systems there is no lock. On S3, Delta
-separates only the writers of one driver, so only one job may run at a time (docs/decisions/0136).
+coordinates only writers in the same driver, so only one job may run at a time
+(docs/decisions/0136).
 """
 
 from __future__ import annotations
@@ -51,11 +52,10 @@ def _is_local(spark: SparkSession, place: str) -> bool:
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the lock of a directory within the block. Raises TablesBusyError if another process
-    holds it.
+    """Hold the lock of a directory within the block.
 
-    The kernel releases the lock when the process ends, even after a crash. Raises IngestError if
-    the directory is not writable.
+    The kernel releases the lock when the process ends, even after a crash. Raises TablesBusyError
+    if another process holds the lock, and IngestError if the directory is not writable.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,9 @@
 """Parser that converts all lines of a trusted segment to Arrow columns together.
 
-Arrow's JSON parser creates no Python object per line. Its result is used if the lines are as a
-gateway writes them: one object per line, fields with the types of the format, and sequences without
-a gap. Otherwise (a malformed line, a field of a later version, a gap) the lines are parsed one by
-one (`cloud_jobs.ingest.segment_file`). Both ways give the same result for each valid line.
+Arrow's JSON parser creates no Python object per line. It is used if the lines are as a gateway
+writes them: one object per line, fields with the types of the format, and sequences without a gap.
+Otherwise the lines are parsed one by one (`cloud_jobs.ingest.segment_file`), for example if one is
+malformed or has a field of a later version. Both parsers return the same result for a valid line.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 def verify_in_columns(
     name: str, content: bytes | None, file_bytes: int
 ) -> tuple[Verdict, pa.RecordBatch | None]:
-    """Verify one file as `verify` does. Return the verdict, and the valid lines as columns (LINES).
+    """Verify a file as `verify` does, and also return its valid lines as columns (LINES).
 
     The verdict lists only the malformed lines. The columns are None if the segment is not trusted.
     """
@@ -118,9 +118,10 @@ def _parsed(events: bytes) -> pa.Table:
 
 
 def _part_of(lines: pa.Buffer, known: list[str]) -> tuple[pa.Table, list[str]]:
-    """Parse lines for the fields in `known`, or for all fields if the lines contain other fields.
+    """Parse some lines of a segment with the fields in `known`.
 
-    Return the table, and the names of all fields found so far.
+    If the lines contain other fields, parse them again with all fields. Return the table, and the
+    names of all fields found so far.
     """
     if known:
         with suppress(pa.ArrowException):
@@ -144,10 +145,10 @@ def _parse(lines: pa.Buffer, names: list[str]) -> pa.Table:
 
 
 def _is_one_object_a_line(events: bytes, count: int) -> bool:
-    """Return True if each line begins and ends like an object and no line is too long.
+    """Return True if each line begins and ends like an object, and no line is too long.
 
-    The caller then compares the number of parsed rows with the number of lines, to exclude lines
-    with two objects and objects that span lines.
+    A line may still contain two objects, or an object may span two lines. To exclude this, the
+    caller compares the number of parsed rows with the number of lines.
     """
     if not (events.startswith(b"{") and events.endswith(b"}\n")):
         return False

@@ -8,10 +8,10 @@
         footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line;
                       if signed: public_key, signature
 
-`verify` never raises an exception for the contents of a file. For any bytes it returns a verdict
-(the result of the checks), with a reason that names the fix. The limits of cloud_jobs.limits bound
-the memory. A segment is trusted or refused as a whole. In a trusted segment, single malformed lines
-may be refused.
+`verify` never raises an exception because of the contents of a file. It returns a verdict (the
+result of the checks). If the file is refused, the verdict has a reason, and a text that names the
+fix. The limits of cloud_jobs.limits bound the memory. A segment is trusted or refused as a whole.
+Single malformed lines in a trusted segment may be refused.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class Header:
 class Line:
     """One line between header and footer. `reason` is None for a valid line.
 
-    `number` is the line number in the file; the header is line 1. `sequence` is the number expected
-    at this place, even for a malformed line. `body` is JSON with the fields that have a column. If
-    there are many malformed lines, the last row represents the rest: `reason` is `MORE`, `body` is
-    their count, `number` the first line and `sequence` the last one.
+    `number` is the line number in the file; the header is line 1. `sequence` is the expected event
+    number, even for a malformed line. `body` is JSON with the fields that have a column. If there
+    are too many malformed lines, the last item stands for the remaining ones: `reason` is `MORE`,
+    `body` is their count, `number` their first line, and `sequence` their last event number.
     """
 
     number: int
@@ -109,9 +109,10 @@ sequence."""
 def verify(
     name: str, content: bytes | None, file_bytes: int, judge: Judge | None = None
 ) -> Verdict:
-    """Verify one file. `content` is None if the file was too large to read.
+    """Verify one file, and return the verdict. `content` is None if the file was too large to read.
 
-    `judge` checks the event lines of a trusted segment; the default is `judge_lines`.
+    If the rest of the segment is valid, `judge` checks its event lines. The default is
+    `judge_lines`.
     """
     verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
     try:
@@ -133,7 +134,8 @@ def verify(
 def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
     """Check everything in a segment except the contents of the event lines.
 
-    Return the event lines and the first sequence. Raises UntrustedSegmentError if a check fails.
+    Return the event lines, and the sequence number of the first one. Raises UntrustedSegmentError
+    if a check fails.
     """
     text = decompressed(content)
     verdict.uncompressed_bytes = len(text)
@@ -177,7 +179,7 @@ def judge_lines(verdict: Verdict, events: bytes, first: int) -> None:
 
 
 def _parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return the header, the event lines with their line ends, and the footer.
+    """Split a segment into the header, the event lines with their line ends, and the footer.
 
     Raises UntrustedSegmentError if there are too few or too many lines.
     """
@@ -240,10 +242,10 @@ def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> 
 def _checked_footer(
     line: bytes, lines_sha256: str, events: int
 ) -> tuple[dict[str, object], int, int]:
-    """Compare the footer with the hash and the number (`events`) of the event lines.
+    """Parse the footer, and compare it with the hash and the number (`events`) of the event lines.
 
-    Return the footer, the first and the last sequence. Raises UntrustedSegmentError if the footer
-    does not match the lines.
+    Return the footer, and the first and the last sequence number. Raises UntrustedSegmentError if
+    the footer does not match the lines.
     """
     footer = _object_or_refuse(line, "footer")
     numbers = [footer.get(name) for name in ("count", "first_sequence", "last_sequence")]

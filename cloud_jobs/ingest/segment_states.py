@@ -1,4 +1,4 @@
-"""The table `segments`: the state of each file, written after the rows of the file."""
+"""The table `segments`. It contains the state of each file, written after the file's events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Rows of the table `segments` from earlier batches that concern the files of a batch."""
+    """Results of earlier batches that matter for the files of the current batch.
+
+    They come from the table `segments`.
+    """
 
     overlapped: frozenset[str]
     """Paths of files whose range of events overlaps the range of an ingested segment."""
@@ -49,7 +52,7 @@ _TOUCHING: Final = (
 def ledger_of(
     known: Queryable, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
-    """Find all rows of the table `segments` that concern a batch's files, with a single query.
+    """Find the rows of the table `segments` that matter for a batch's files, with a single query.
 
     Args:
         known: the ingested tables.
@@ -78,7 +81,7 @@ def ledger_of(
 def judged(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return the staged files, updated with refusals that were decided after staging."""
+    """Return the staged files, with the reasons of refusals that were decided after staging."""
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]
 
@@ -106,7 +109,7 @@ def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> l
 
 
 def _least(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return, for each SHA-256, the alphabetically first name of a file with this hash."""
+    """Return a file name for each SHA-256. If several files have it, the alphabetically first."""
     found: dict[str, str] = {}
     for row in rows:
         found[row["file_sha256"]] = min(found.get(row["file_sha256"], row["name"]), row["name"])
@@ -124,7 +127,7 @@ def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime
 
 
 def commit(tables: Tables, rows: Sequence[Row], ledger: Ledger, batch: int) -> bool:
-    """Write the rows to the table `segments`. A segment in quarantine is updated to its new state.
+    """Write rows to the table `segments`. If a segment was in quarantine, its row is updated.
 
     Return True if all rows were appended, or False if some were updated.
     """

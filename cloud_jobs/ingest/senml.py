@@ -51,8 +51,8 @@ def _records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Convert rows of the schema DELIVERED to rows of the schema RECORDS.
 
-    Messages that report a state (online, offline) are skipped: they are not readings and not
-    errors.
+    Messages that report whether a device is online or offline are skipped, because they contain no
+    readings.
     """
     is_state = pc.is_in(batch.column("payload"), value_set=_STATES)
     batch = batch.filter(pc.invert(is_state))
@@ -71,7 +71,7 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Add the columns for errors, which are empty, to records that were parsed successfully.
+    """Add the columns for errors to records that were parsed without an error.
 
     The result has the schema `_MADE`.
     """

@@ -1,7 +1,7 @@
-"""Parser for the SenML records of many payloads together, as Arrow columns.
+"""Parser that converts many SenML payloads to Arrow columns together.
 
-`senml_pack` defines the result for a payload. This module parses only payloads for which the result
-is certain to be the same: SenML packs (arrays) of flat objects with known fields and simple
+`senml_pack` defines the correct result for a payload. This module parses only payloads for which it
+certainly has the same result: SenML packs (arrays) of flat objects with known fields and simple
 strings, as gateways send them. Other payloads, and those that break a rule, are left to
 `senml_pack`.
 """
@@ -53,7 +53,7 @@ _PACK: Final = rf"\A\[{_RECORD}(?:, *{_RECORD})*\]\z"
 def records_in_columns(
     payloads: pa.StringArray, topics: pa.StringArray, received: pa.Int64Array
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records (senml_rules.RESOLVED) of the payloads that could be parsed.
+    """Yield the records of the payloads that could be parsed, as rows of senml_rules.RESOLVED.
 
     Args:
         payloads: payloads of the messages.
@@ -71,8 +71,10 @@ def records_in_columns(
 
 
 def _names_in(payloads: pa.StringArray) -> list[str]:
-    """Return the names of fields that occur in payloads, or all names if the payloads cannot be
-    parsed."""
+    """Return the names of the fields that occur in payloads.
+
+    If the payloads cannot be parsed together, return all known names.
+    """
     try:
         records = _parse(payloads, [*TYPES]).flatten()
     except pa.ArrowException:
@@ -83,11 +85,10 @@ def _names_in(payloads: pa.StringArray) -> list[str]:
 def _parsed(
     payloads: pa.StringArray, chosen: pa.Int64Array, names: list[str]
 ) -> tuple[pa.Int64Array, pa.ListArray]:
-    """Parse the chosen payloads. Return the indices of those that were parsed, and their lists of
-    records.
+    """Parse the payloads with the indices in `chosen`, expecting the fields in `names`.
 
-    If parsing fails (a field occurs twice, or is not in `names`), the payloads are parsed again in
-    parts, and failing parts are omitted.
+    If this fails, for example because of another field, parse small parts with all fields, and omit
+    the parts that fail. Return the indices of the parsed payloads, and a list of records for each.
     """
     try:
         return chosen, _parse(payloads.take(chosen), names)

@@ -65,11 +65,10 @@ class Record(NamedTuple):
 
 
 def records_in(payload: str, topic: str | None, received_seconds: float) -> list[Record]:
-    """Return the records of a SenML pack (array). Raises RefusedPackError if the pack breaks a
-    rule.
+    """Return the records of a SenML pack (array).
 
-    `received_seconds` is the time of delivery in seconds since 1970, for relative times in the
-    pack.
+    `received_seconds` is the time of delivery in seconds since 1970, to which relative times in the
+    pack refer. Raises RefusedPackError if the pack breaks a rule.
     """
     found, wrong = _resolved(_pack_of(payload), received_seconds, len(topic or ""))
     if wrong:
@@ -116,8 +115,8 @@ def _resolved(
 ) -> tuple[list[Record], list[str]]:
     """Resolve base fields: each applies to its record and all later ones (RFC 8428 section 4.6).
 
-    Return the records, and the rules that were broken. Raises RefusedPackError if the records
-    together are too long, counting a topic of `topic_characters` for each of them.
+    Return the records, and the rules that were broken. Raises RefusedPackError if all names, units
+    and topics together are too long. A topic has `topic_characters`, and counts for each record.
     """
     base: dict[str, Any] = {}
     found: list[Record] = []
@@ -145,8 +144,7 @@ BASES: Final = ("bn", "bt", "bu", "bv", "bs")
 
 
 def _mistyped(fields: object) -> str | None:
-    """Return an error text for the first field with a wrong type, or None if all types are
-    right."""
+    """Return an error text for the first field with a wrong type, or None if there is none."""
     if not isinstance(fields, dict):
         return "a record is no JSON object"
     for name, kind in TYPES.items():
@@ -171,7 +169,7 @@ def _is(kind: str, value: object) -> bool:
 def _number(value: float | None) -> float:
     """Convert a number to the nearest float.
 
-    None becomes 0, and a number too large for a float becomes infinity.
+    None becomes 0. A number that is too large for a float becomes infinity.
     """
     try:
         return float(value or 0)
@@ -229,8 +227,8 @@ def _wrong_record(record: Record) -> str | None:
 def is_elsewhere(device: str | None, name: str, levels: list[str]) -> bool:
     """Return True if a record names a device, but its topic names another device or quantity.
 
-    The numbers of such a record are not trusted (docs/formats/readings.md). An NMEA 0183 sentence
-    is one quantity, and the name of each of its fields begins with the name of the quantity.
+    The frame numbers of such a record are not trusted (docs/formats/readings.md). The name of a
+    record may also be the topic's quantity followed by `/` and a field, as in NMEA 0183 sentences.
     """
     if device is None:
         return False

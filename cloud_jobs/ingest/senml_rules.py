@@ -1,7 +1,7 @@
 """Base fields and rules of SenML packs (arrays of records), applied to Arrow columns.
 
-The result is the same as for `senml_pack`. A pack with a record that breaks a rule, or may break
-one, is omitted as a whole.
+The result is the same as for `senml_pack`. A pack is omitted as a whole if one of its records
+breaks a rule, or may break one.
 """
 
 from __future__ import annotations
@@ -96,20 +96,20 @@ def resolved(
 
 
 def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
-    """Return the position of each record in its SenML pack.
+    """Return the position of each record in its SenML pack (array).
 
-    `of` contains the index of each record's pack.
+    `of` contains, for each record, the index of its pack.
     """
     starts = pc.subtract(packs.offsets, packs.offsets[0]).cast(pa.int64())
     return pc.subtract(counted(len(of)), starts.take(of))
 
 
 def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
-    """Return, for each base field and record, the row with the base value (RFC 8428 section 4.6).
+    """Return, for each base field and record, the row from which the base value comes.
 
-    The base value is in the last record with the base field, among the record itself and the
-    earlier records of the pack. If no record has the field, the row of the pack's first record is
-    returned, where the value is null.
+    This is the row of the record itself, or of the nearest earlier record in the pack with this
+    base field (RFC 8428 section 4.6). If there is none, it is the row of the pack's first record,
+    where the value is null.
     """
     number = counted(len(position))
     is_first = pc.equal(position, 0)
@@ -129,9 +129,9 @@ def _are_small(
 ) -> pa.BooleanArray:
     """Return True for each record that is short enough for its base fields to be applied.
 
-    A record is short enough if a pack of such records stays within PACK_CHARACTERS_MAX. If all
-    records together exceed CHARACTERS_TOGETHER_MAX, return False for all. No strings are joined
-    before this check.
+    A record is short enough if its pack would stay within PACK_CHARACTERS_MAX if all of its records
+    were as long. If all records together exceed CHARACTERS_TOGETHER_MAX, return False for all. The
+    purpose is to avoid joining strings that are too long.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))
@@ -144,9 +144,9 @@ def _are_small(
 
 
 def _texts(fields: Columns, base: Columns, is_small: pa.BooleanArray) -> Columns:
-    """Return the names and units of records, with base name and base unit applied.
+    """Return the names and units of records, with the base name and the base unit applied.
 
-    For a record whose `is_small` is False, they are not applied.
+    They are applied only where `is_small` is True.
     """
     at = {name: pc.if_else(is_small, base[name], None) for name in ("bn", "bu")}
     own = pc.fill_null(fields["n"], "")
@@ -173,7 +173,10 @@ def _numbers(fields: Columns, base: Columns, received: pa.Int64Array) -> Columns
 
 
 def _are_right(found: Columns) -> pa.BooleanArray:
-    """Return True for records with a name, with one value or a sum, and with numbers in range."""
+    """Return True for each record that is valid.
+
+    A valid record has a name, one value or a sum, and numbers that are in range.
+    """
     values = [pc.is_valid(found[name]) for name in ("value", "senml_vs", "senml_vb", "senml_vd")]
     count = reduce(pc.add, (one.cast(pa.int8()) for one in values))
     has_sum = pc.is_valid(found["sum"])
@@ -189,7 +192,7 @@ def _are_right(found: Columns) -> pa.BooleanArray:
 
 
 def _are_elsewhere(found: Columns, topics: pa.StringArray, of: pa.Array) -> pa.BooleanArray:
-    """Return True for records whose topic belongs to another device or quantity.
+    """Return True for each record whose topic belongs to another device or quantity.
 
     Each combination of device, name and topic is checked once, because there are usually few.
     """

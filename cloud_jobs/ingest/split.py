@@ -2,9 +2,9 @@
 
 A gateway is plain if the outlines (summaries) of its files show that no record can occur twice in
 the batch. The staged records of plain gateways are used unchanged. All other gateways are odd:
-their events are read again from the table, joined and sorted. The gateway is part of the key of
-every table, so an odd gateway does not affect others. The split depends only on the staging commit
-and on earlier batches, so it is the same after a crash.
+their events are read again from the table, joined and sorted. An odd gateway does not affect other
+gateways, because the gateway is part of each table's key. The split depends only on the staging
+commit and on earlier batches, so it is the same after a crash.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ Message = tuple[str, str, int]
 
 
 class Origin(NamedTuple):
-    """Origin of a trusted file.
+    """Origin of a trusted file: its gateway, store, broker start, clock and day.
 
-    It contains the file's gateway, store, broker start, clock and day, and a summary of its
-    contents.
+    It also contains a summary of the file's contents (`outline`).
     """
 
     gateway: str
@@ -54,7 +53,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Result of the split: the odd gateways, and the outlines and records of the plain ones."""
+    """Result of the split: the odd gateways, and data about the plain gateways."""
 
     odd: frozenset[str]
     numbers: Sequence[tuple[str, Outline]]
@@ -77,8 +76,9 @@ half is `message_held`, and False for `message_released`."""
 
 
 def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: Before) -> Split:
-    """Split a batch's gateways into plain and odd ones. A gateway is odd if a record may occur
-    twice.
+    """Split a batch's gateways into plain and odd ones.
+
+    A gateway is odd if one of its records may occur twice.
 
     Args:
         origins: the trusted files of the batch that contain events.
@@ -139,10 +139,10 @@ def _touch(runs: list[Run]) -> bool:
 
 
 def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
-    """Pair `message_held` and `message_released` of messages that have them in different files.
+    """Pair the events `message_held` and `message_released` that are in different files.
 
-    Return the pairs as rows of the schema DELIVERED, and the gateways for which such an event
-    occurs twice.
+    Return the pairs as rows of the schema DELIVERED. The second result is the gateways for which
+    one of these events occurs twice.
     """
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)
     for one in plain:
@@ -182,7 +182,7 @@ def _records_of(delivered: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
 
 
 def _outlines_of(paired: pa.RecordBatch) -> list[tuple[str, Outline | None]]:
-    """Return an outline (summary) of each gateway's paired records."""
+    """Return an outline (summary) of the paired records of each gateway."""
     found = []
     for gateway in sorted({*paired.column("gateway").to_pylist()}):
         mine = paired.filter(pc.equal(paired.column("gateway"), gateway))

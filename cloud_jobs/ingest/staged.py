@@ -1,8 +1,8 @@
 """Staged files of a batch, and the conversion of their contents to rows.
 
-A worker unpacks the Arrow streams that another worker wrote (cloud_jobs.ingest.staging), file by
-file. The batch number is passed inside the workers' functions and not in a query plan, because
-Spark compiles code again for each different number in a plan.
+Workers unpack the Arrow streams that were written at staging (cloud_jobs.ingest.staging), file by
+file. The batch number is passed to the workers' functions and not in a query plan, because Spark
+compiles code again for each different number in a plan.
 """
 
 from __future__ import annotations
@@ -51,14 +51,13 @@ class Staged:
     def without(
         self, refusals: Sequence[Refusal] = (), gateways: frozenset[str] = frozenset()
     ) -> Staged:
-        """Return the staged files without the contents of refused files and of the given
-        gateways."""
+        """Return the staged files without the contents of refused files and of some gateways."""
         return replace(
             self, refusals=[*self.refusals, *refusals], left_out=self.left_out | gateways
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have a value in the column that `content` names.
+        """Select the files that have a value in the column with the name `content`.
 
         The column is `malformed`, `events` or `records`.
         """

@@ -1,7 +1,7 @@
 """Staging of a batch: each file is read and verified once, and becomes one row with Arrow streams.
 
-Python verifies the bytes, file by file. Spark has no built-in functions that enforce a zstd
-checksum, hash the lines and bound the memory. A worker processes one segment at a time, parses its
+The bytes are verified in Python, file by file, because Spark has no functions that check a zstd
+checksum, hash the lines and limit the memory. A worker processes one segment at a time, parses its
 lines together and stores them as columns. No later step parses the lines again.
 """
 
@@ -39,7 +39,7 @@ def stage(tables: Tables, name: str, files: DataFrame, source: str = "") -> bool
     Return False if the table exists because another run created it.
 
     Args:
-        tables: the tables below whose root the new table is created.
+        tables: the tables. The new table is created below their root.
         name: name of the new table.
         files: path, length and content of each file (landing.contents_of).
         source: the directory or URL that was listed. Folders of files are relative to it.
@@ -151,7 +151,7 @@ def _contents_part(
 
 
 def _within_days(milliseconds: int) -> int:
-    """Clamp a time to the days that are valid partitions, because a clock may show any year."""
+    """Limit a time to the days that are valid partitions, because a clock may show any year."""
     today = datetime.now(UTC).date()
     first, last = ((day - EPOCH).days for day in (DAY_MIN, today + timedelta(days=1)))
     return min(max(milliseconds, first * _DAY_MILLISECONDS), last * _DAY_MILLISECONDS)

@@ -1,4 +1,7 @@
-"""Totals of a batch, stored as its row of `batches`. The commit of this row completes the batch."""
+"""Totals of a batch, stored as one row of the table `batches`.
+
+The commit of this row completes the batch.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from cloud_jobs.tables.sql import Queryable
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counts of a batch that are available without a query of the tables."""
+    """Counts of a batch that are known without a query of the tables."""
 
     good_lines: int
     """Number of valid lines in the batch's trusted files."""
@@ -53,15 +56,15 @@ def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def segments_in(sums: Mapping[str, int]) -> int:
-    """Return the number of segments in all states, from the sums of `sums_of`."""
+    """Return the number of segments in all states, from the result of `sums_of`."""
     return sum(number for name, number in sums.items() if name.startswith("segments_"))
 
 
 def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
-    """Return the sums of all batches after `batch`, and the number of the last batch.
+    """Return the sums of all batches after `batch`.
 
-    The columns of the table `batches` are added up as in `sums_of`. The key `batch` has the number
-    of the last batch.
+    The columns of the table `batches` are added up as in `sums_of`. The result also contains the
+    number of the last batch, with the key `batch`.
     """
     sums = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in COUNTS)
     (found,) = tables.query(
@@ -73,7 +76,7 @@ def sums_after(tables: Queryable, batch: int) -> dict[str, int]:
 
 
 def row_of(tables: Tables, batch: int, counted: Counted) -> dict[str, Any]:
-    """Return the row of the table `batches` for a batch.
+    """Return a batch's row for the table `batches`.
 
     All other rows of the batch must be in the tables already.
     """

@@ -2,13 +2,13 @@
 
 The functions have no side effects. They compute new keys and refused files from the files of a
 batch, the rows of `gateway_keys` and the keys file. If the keys file names a gateway, only the keys
-listed there are valid. Any other gateway keeps the key of its first signed segment (trust on first
-use).
+listed there are valid. For any other gateway, the key of its first signed segment is valid (trust
+on first use).
 
-Unsigned segments are accepted provisionally as long as their gateway has no key. After the first
-key arrives, a segment is valid if it is signed, or if a valid segment names it as its predecessor.
-A header contains the hash of the previous segment, and a signature covers the header. All other
-segments are refused, including those that were accepted before (`withdrawal`).
+As long as a gateway has no key, its unsigned segments are accepted provisionally. After its first
+key arrives, a segment is valid if it is signed, or if a valid segment names it as its predecessor:
+a header contains the hash of the previous segment, and a signature covers the header. All other
+segments are refused, even if they were accepted before (`withdrawal`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Refusal:
 def folder_of(path: str, source: str) -> str:
     """Return the folder of a file relative to the source.
 
-    Both paths may be in Spark's form or in the form that a person writes.
+    Both arguments may be written as Spark or as a person writes them.
     """
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]
@@ -92,7 +92,7 @@ def new_keys(
     known: Iterable[GatewayKey],
     pinned: Mapping[str, Pinned],
 ) -> list[GatewayKey]:
-    """Return new rows for `gateway_keys`, and changed rows that replace existing ones."""
+    """Return the rows to write to `gateway_keys`: new rows, and existing rows with changes."""
     rows = _by_gateway(known)
     found: list[GatewayKey] = []
     for gateway, pin in pinned.items():
@@ -120,7 +120,7 @@ def new_keys(
 
 
 def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[GatewayKey]:
-    """Return the rows of a gateway's keys that must change to agree with the keys file."""
+    """Return the rows of a gateway's keys that the keys file changes, with their new values."""
     by_key = {row.public_key: row for row in before}
     after = [
         replace(
@@ -142,7 +142,7 @@ def refusals_of(
     known: Iterable[GatewayKey],
     vouched: Collection[Named] = (),
 ) -> list[Refusal]:
-    """Return the refused files and the reasons, according to the rows of the table `gateway_keys`.
+    """Return the files to refuse and the reasons, according to the table `gateway_keys`.
 
     `vouched` contains files that an ingested segment names as its predecessor.
     """
@@ -159,7 +159,7 @@ def unvouched(files: Iterable[SignedFile], named: Collection[Named]) -> list[Sig
     """Return the unsigned files that no valid segment names as its predecessor.
 
     `named` contains the predecessors that valid segments name. An unsigned file in `named` is
-    valid, so the predecessor that it names is valid too, and so on.
+    valid, so the predecessor that this file names is valid too, and so on.
     """
     known, found = set(named), []
     unsigned = [file for file in files if file.public_key is None]
@@ -209,9 +209,9 @@ def _unsigned(file: SignedFile) -> Refusal:
 
 
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
-    """Return the name of another gateway if one of the file's folders has that name.
+    """Return the name of another gateway if one of the file's folders has this name.
 
-    Return None if there is no such folder, or if a folder has the name of the file's own gateway.
+    Otherwise return None, and also if a folder has the name of the file's own gateway.
     """
     folders = file.folder.split("/")
     if file.gateway in folders:

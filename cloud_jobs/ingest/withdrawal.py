@@ -1,8 +1,8 @@
 """Withdrawal of unsigned segments when their gateway's first key arrives.
 
-Such segments were accepted provisionally. A segment to which no signed segment refers, directly or
-through other segments, may be forged and must not displace the gateway's own events. Its rows are
-removed from the tables before the batch with the key adds rows, and the segment is put into
+The segments were accepted provisionally. If no signed segment refers to one of them, directly or
+through other segments, it may be forged and must not displace the gateway's own events. Its rows
+are removed from the tables before the batch with the key adds rows, and the segment is put into
 quarantine. Each step is one idempotent commit. The state in `segments` is written last, so that
 after a crash the next run finds the same segments again.
 """
@@ -39,10 +39,11 @@ _OF_EVENTS: Final = (
 def withdraw(
     tables: Tables, known: Queryable, files: Sequence[SignedFile], batch: int
 ) -> list[str]:
-    """Withdraw the unsigned segments of gateways whose first key arrived with this batch.
+    """Withdraw unsigned segments of gateways whose first key arrived with this batch.
 
-    Return the names of the segments. `known` is queried for `segments` and `gateway_keys`. `files`
-    are the valid files of the batch.
+    Segments that a valid segment names as its predecessor are not withdrawn. Return the names of
+    the withdrawn segments. `known` is queried for `segments` and `gateway_keys`. `files` are the
+    valid files of the batch.
     """
     gateways = _with_new_keys(known, batch)
     lent = _lent(tables, files, batch, gateways) if gateways else []
@@ -59,8 +60,7 @@ def withdraw(
 
 
 def _with_new_keys(known: Queryable, batch: int) -> list[str]:
-    """Return the gateways whose first key arrived with this batch, and that have earlier
-    segments."""
+    """Return the gateways with earlier segments whose first key arrived with this batch."""
     gateways: list[str] = sorted(row["gateway"] for row in known.query(
         "SELECT gateway FROM {gateway_keys} GROUP BY gateway HAVING min(batch) = :batch",
         batch=batch,
@@ -78,8 +78,9 @@ def _with_new_keys(known: Queryable, batch: int) -> list[str]:
 def _lent(
     tables: Tables, files: Sequence[SignedFile], batch: int, gateways: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of ingested unsigned segments that no valid segment names as its
-    predecessor.
+    """Return the rows of ingested, unsigned segments that must be withdrawn.
+
+    No valid segment names them as its predecessor.
     """
     columns = ", ".join(SEGMENTS.fieldNames())
     rows = tables.query(

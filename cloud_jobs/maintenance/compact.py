@@ -46,8 +46,8 @@ _DAY: Final = re.compile(r"/day=([0-9]{4}-[0-9]{2}-[0-9]{2})/[^/]+$")
 def compact(tables: Tables, progress: Callable[[str], None]) -> dict[str, Any]:
     """Compact each table that has many small files. Return statistics for each table.
 
-    Call `progress` with a line of text for each table. The statistics are the number of partitions,
-    of removed and of added files, and the rewritten bytes.
+    The statistics are the numbers of partitions, removed files and added files, and the rewritten
+    bytes. `progress` is called with a line of text for each table.
     """
     done: dict[str, Any] = {}
     for name, order in ORDER.items():
@@ -97,7 +97,7 @@ def _day_in(path: str) -> str | None:
 
 
 def _small_files(rows: DataFrame, day: str | None) -> int:
-    """Return the number of small files of a partition that contain rows."""
+    """Return the number of small files in a partition. Files without rows are not counted."""
     mine = rows if day is None else rows.where(F.col("day") == day)
     files = mine.where(F.col("_metadata.file_size") < COMPACT_FILE_BYTES)
     return files.select("_metadata.file_path").distinct().count()

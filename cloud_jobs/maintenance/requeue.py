@@ -1,9 +1,9 @@
 """Retries of refused segments at the next ingestion.
 
 After an upgrade the job may accept a segment that it refused before, for example one of a newer
-format version. But the ingestion skips a file whose name and bytes were refused. Therefore the kind
-of the segment's rows in the table `quarantine` is changed to `requeued`, and the next ingestion
-examines the file again. A file that is refused again gets a new row.
+format version. But the ingestion skips a file that was refused before and has not changed.
+Therefore the column `kind` of the segment's rows in the table `quarantine` is set to `requeued`,
+and the next ingestion examines the file again. If the file is refused again, a new row is added.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from cloud_jobs.tables.merge import literal, quoted
 
 
 def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[str, Any]:
-    """Requeue refused segments: all, or only those with the reason or the gateway given.
+    """Requeue refused segments. If `reason` or `gateway` is given, requeue only those.
 
-    Return the number of segments by reason. Refused lines, events, payloads and readings are
-    checked again with their segment, so they are not requeued themselves.
+    Return the number of segments by reason. Refused lines, events, payloads and readings are not
+    requeued themselves, because they are checked again with their segment.
     """
     where = F.col("kind") == "segment"
     if reason is not None:

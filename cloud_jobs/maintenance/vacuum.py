@@ -22,8 +22,8 @@ def vacuum(
 ) -> dict[str, Any]:
     """Remove the files of each table that no recent version refers to.
 
-    Return the number of removed files by table. If `is_dry` is True, files are only counted. A
-    reader fails if it started on a version that was replaced more than `keep_days` ago.
+    Return the number of removed files by table. If `is_dry` is True, the files are counted but not
+    removed. A reader fails if it still reads a version that was replaced more than `keep_days` ago.
     """
     spark, done = tables.spark, {}
     for check in _CHECKS:
