@@ -39,11 +39,8 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """Limit the rows of each group to QUARANTINE_ROWS_MAX.
-
-    A group has one kind, gateway, broker start and segment. If rows are omitted, a row with their
-    number is added.
-    """
+    """Keep at most QUARANTINE_ROWS_MAX rows for each kind, gateway, broker start and segment.
+    If others are omitted, add a row with their number."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (

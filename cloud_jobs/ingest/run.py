@@ -44,9 +44,7 @@ def ingest_batches(
     is_alone: bool = False,
 ) -> Run:
     """Ingest all batches, or stop between two batches if `is_stopping` returns True.
-
-    `is_alone` is True if no other run can write to the tables.
-    """
+    `is_alone` is True if no other run can write to the tables."""
     pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)
     with small_effort(tables.spark):
         before = sums_after(tables, 0)
