@@ -55,7 +55,10 @@ def compact(root: str, progress: Progress) -> dict[str, Any]:
 
 
 def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> dict[str, Any]:
-    """Remove the files that no version of the tables has referred to for `keep_days` days."""
+    """Remove files to which no version of a table has referred for `keep_days` days.
+
+    If `is_dry` is True, the files are only counted.
+    """
     with _writing(root, progress) as spark:
         return vacuum_of(_there(spark, root), progress, keep_days=keep_days, is_dry=is_dry)
 
@@ -69,7 +72,7 @@ def requeue(
 
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
-    """Return the present gaps in the events and readings, for all gateways or for a given one.
+    """Return all gaps that exist now in events and readings, of one gateway or of all.
 
     The command only reads, so it can run at the same time as a writer.
     """

@@ -19,7 +19,7 @@ class TableCount:
 class GatewayRange:
     """Summary of the events of one gateway, over all starts of its broker.
 
-    All events have a sequence from `first_sequence` to `last_sequence`.
+    `first_sequence` and `last_sequence` are the lowest and the highest event number.
     """
 
     gateway: str
@@ -35,7 +35,7 @@ class GatewayRange:
 class Gap:
     """A gap in a gateway's events (see cloud_jobs.audit.gaps).
 
-    Both sequences are None if the gap is a break in the chain of segment hashes.
+    If the gap is a break in the chain of segment hashes, both event numbers are None.
     """
 
     gateway: str
@@ -48,7 +48,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStart:
-    """A board that reused the sequence numbers of an earlier start, and how often it did so."""
+    """A board that reused the sequence numbers of an earlier start, and the number of times."""
 
     gateway: str
     device: str
@@ -59,9 +59,9 @@ class RepeatedStart:
 class IngestReport:
     """The report of one ingest run.
 
-    Counts called new, duplicate and quarantined refer to this run; the others are totals of the
-    tables. `quarantine` and `gaps` describe the present state of the tables, not only this run's
-    additions.
+    Counts of new, duplicate and quarantined items refer to this run; all other counts are totals of
+    the tables. `quarantine` and `gaps` describe the tables as they are now, not only the additions
+    of this run.
     """
 
     source: str

@@ -44,7 +44,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
 def report_without_spark(
     engine: QueryEngine, settings: IngestSettings, run: Run, *, began: float
 ) -> IngestReport:
-    """Return the report of local tables, without Spark. May raise the exceptions READ_FAILURES."""
+    """Return the report of local tables without Spark. Can raise any exception in READ_FAILURES."""
     with InMemory() as memory:
         memory.add("segments", engine.table(f"SELECT {', '.join(_OF_SEGMENTS)} FROM segments"))
         found = _found_in(memory, engine, _refused(engine), _repeated_starts(engine))
@@ -52,7 +52,7 @@ def report_without_spark(
 
 
 def is_small_run(run: Run) -> bool:
-    """Return True if the driver can hold the rows of all segments in memory."""
+    """Return True if the table `segments` is small enough for the driver's memory."""
     return segments_in(run.before) + segments_in(run.news) <= SEGMENTS_HELD_MAX
 
 
@@ -91,7 +91,7 @@ def _report(settings: IngestSettings, run: Run, found: _Found, began: float) -> 
 
 @contextmanager
 def _segments_held(tables: Tables) -> Iterator[Tables]:
-    """Yield the tables, with `segments` cached for all queries of a report."""
+    """Cache the table `segments` with Spark for all queries of a report, and yield the tables."""
     rows = tables.read("segments").select(*_OF_SEGMENTS).persist()
     rows.createOrReplaceTempView(_VIEW)
     try:
@@ -127,7 +127,7 @@ class _Found(NamedTuple):
 
 
 def _of_few(tables: Tables) -> _Found:
-    """Read `segments` once with Spark, and query it in this process."""
+    """Read the table `segments` once with Spark, and run the report's queries on it in memory."""
     with side_by_side() as submit, InMemory() as memory:
         segments = submit(tables.read("segments").select(*_OF_SEGMENTS).toArrow)
         refused = submit(_refused, tables)
@@ -137,7 +137,7 @@ def _of_few(tables: Tables) -> _Found:
 
 
 def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
-    """Run the queries about `segments` on the rows that the run already holds in memory."""
+    """Run the report's queries on the rows of `segments` that the run already has in memory."""
     is_refusing = run.before["quarantined"] + run.news["quarantined"] > 0
     is_refusing |= bool(known.query("SELECT name FROM {segments} WHERE state = 'quarantined'"))
     with side_by_side() as submit:
@@ -151,7 +151,7 @@ def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Query the segments in `memory`, and combine the results with `refused` and `starts`."""
+    """Query the segments in `memory`, and add `refused` and `starts` to the results."""
     gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -167,7 +167,7 @@ def _truncations_of(tables: Queryable, gateways: list[str]) -> pa.Table:
 
 
 def _of_many(tables: Tables) -> _Found:
-    """Run all queries for the report with Spark, several of them concurrently."""
+    """Run all queries for the report with Spark. Several of them run concurrently."""
     with _segments_held(tables) as held, side_by_side() as submit:
         gaps = submit(_gaps, held)
         gateways = submit(_gateways, held, tables)
@@ -180,7 +180,7 @@ def _of_many(tables: Tables) -> _Found:
 
 
 def _refused(tables: Queryable) -> _Refused:
-    """Return how many refusals there are by kind and reason, and how many rows `quarantine` has."""
+    """Return the number of refusals by kind and reason, and the number of rows in `quarantine`."""
     found = tables.query(
         "SELECT kind, reason, sum(coalesce(refused, 1)) AS refused, count(*) AS number "
         "FROM {quarantine} GROUP BY kind, reason"
@@ -225,8 +225,8 @@ def _gaps(
 ) -> tuple[list[Gap], int]:
     """Return the first GAPS_SHOWN_MAX gaps and the total number of gaps.
 
-    `load_truncations` is called with the gateways that have missing sequences. It must load their
-    `log_truncated` events, which may explain the gaps.
+    The event `log_truncated` may explain a gap. `load_truncations` is called with the gateways that
+    have missing events, and must load their `log_truncated` events.
     """
     gaps, count = _gaps_with(asked, [])
     torn = sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps, and their number. `log_truncated` events of `torn` explain some."""
+    """Return the first gaps and the total number. Only gaps of gateways in `torn` are explained."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
@@ -275,8 +275,8 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 
 
 def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
-    """Return the summaries of the first gateways, and the number of all gateways. Events are
-    counted by segments, or in the table `events` for a gateway with overlapping segments."""
+    """Return the summaries of the first gateways, and the number of all gateways. If segments of
+    a gateway overlap, its events are counted in the table `events`, otherwise by segment."""
     rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [

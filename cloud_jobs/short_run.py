@@ -1,6 +1,7 @@
 """JVM options for short and for long Spark runs. A short run uses only the JVM's first compiler.
 
-A run that ingests a million events has finished before the second compiler saves time.
+The second compiler generates faster code, but it takes so long that a run with a million events
+ends before this pays off.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 
 
 def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
-    """Return Spark settings with the options for a new JVM.
+    """Return the Spark settings that pass our options to a new JVM.
 
-    The result is empty if the user has set JVM options: a JVM with two garbage collectors does not
-    start.
+    If the user has set JVM options, the result is empty, because both together might select two
+    garbage collectors. A JVM does not start with two.
     """
     if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}
@@ -37,8 +38,8 @@ def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
 def has_few_events(root: str) -> bool:
     """Return True if the tables in a local directory have at most EVENTS_SMALL_MAX events.
 
-    Return False for other locations, or if the tables cannot be read. A wrong False only makes a
-    run slower.
+    Return False for other locations, or if the tables cannot be read. If the result is wrong, the
+    run is only slower.
     """
     if local_directory(root) is None:
         return False
@@ -52,8 +53,8 @@ def has_few_events(root: str) -> bool:
 def is_short(settings: IngestSettings) -> bool:
     """Return True if a run has at most SHORT_RUN_BYTES_MAX to read from a local directory.
 
-    New files are recognised by their modification times. A wrong estimate only makes the run
-    slower. Return False if the source or the tables are not in a local directory.
+    Return False if the source or the tables are not in a local directory. New files are recognised
+    by their modification times. If the result is wrong, the run is only slower.
     """
     source, tables = local_directory(settings.source), local_directory(settings.tables)
     if source is None or tables is None:

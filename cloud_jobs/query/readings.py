@@ -69,7 +69,7 @@ def readings_of_day(root: str, chosen: Chosen, *, day: datetime.date, limit: int
     Args:
         root: directory or URL of the tables.
         chosen: filters for the readings.
-        day: the day of the measurement; a gateway may have delivered the reading later.
+        day: the day of the measurement. A reading may have been delivered later.
         limit: maximum number of rows.
 
     Raises QueryError if the tables do not exist or cannot be read.
@@ -120,7 +120,7 @@ def _timestamp(day: datetime.date) -> str:
 
 
 def _with_one_value(row: Row) -> Row:
-    """Return a row with a single column `value` instead of the columns for each type of value."""
+    """Return a row in which one column `value` replaces the columns for the types of values."""
     value = next((row[name] for name in _VALUES if row[name] is not None), None)
     others = {name: each for name, each in row.items() if name not in _VALUES}
     return {**others, "value": value}

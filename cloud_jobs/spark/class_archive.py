@@ -1,9 +1,10 @@
 """Archive of the classes that Spark loads, with which later JVMs start faster.
 
-Java calls this application class data sharing: a JVM maps the archive instead of loading each
-class. A JVM without an archive writes one when it exits. A JVM ignores an archive made with another
-Java or with other jars, but crashes if the archive is truncated. Therefore the file name contains
-the size, and the file is renamed only after its bytes are on disk.
+Java calls this application class data sharing. A JVM maps the archive into memory instead of
+loading each class. If there is no archive yet, a JVM writes one when it exits. A JVM ignores an
+archive that was written by another Java or with other jars, but crashes if the archive is
+truncated. Therefore the file name contains the size, and the file gets this name only after its
+bytes are on disk.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ def with_archive(
     own_jars: Path | None,
     progress: Callable[[str], None],
 ) -> Iterator[Mapping[str, str]]:
-    """Yield the settings for a Spark session, with a class archive if one can be used.
+    """Yield the settings for a Spark session. If possible, they make the JVM use a class archive.
 
-    An archive can be used only if this process starts the JVM, `settings` has our JVM options, and
-    the jars exist. Otherwise `settings` is yielded unchanged.
+    This is possible only if this process starts the JVM, if `settings` contains the JVM options of
+    `short_run`, and if all jars exist. Otherwise `settings` is yielded unchanged.
     """
     cache = cache_directory(cache_dir)
     jars = [(own_jars or cache / "jars") / name for name in needed.files]
@@ -58,7 +59,7 @@ def with_archive(
 
 
 def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
-    """Return the path of the archive for this Java, this PySpark and these jars.
+    """Return the path of the class archive for the installed Java and PySpark and the given jars.
 
     The path does not include the suffix `-SIZE.jsa`.
     """
@@ -75,10 +76,10 @@ def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
 def archived(
     settings: Mapping[str, str], archive: Path, progress: Callable[[str], None]
 ) -> Iterator[Mapping[str, str]]:
-    """Yield settings with which a JVM uses the archive.
+    """Yield settings with which a JVM uses the class archive.
 
-    If there is no archive yet, the settings make the JVM write one when it exits. In this case,
-    stop the JVM after the block and wait until the archive is complete.
+    If there is no archive yet, the settings make the JVM write one when it exits. After the block,
+    this function then stops the JVM and waits until the archive is complete.
     """
     _remove_unfinished(archive.parent)
     for path in archive.parent.glob(f"{archive.name}-*.jsa"):
@@ -115,7 +116,7 @@ def _complete(unfinished: Path, archive: Path) -> None:
 
 
 def _remove_unfinished(cache: Path) -> None:
-    """Remove unfinished archives from programs that were interrupted."""
+    """Remove unfinished archives of processes that no longer run."""
     for path in cache.glob("classes-*"):
         number = path.suffix.removeprefix(".")
         if number.isdigit() and not _is_running(int(number)):

@@ -1,8 +1,8 @@
 """Reduction of Spark's planning time for small batches.
 
-Optimisations that pay off for millions of rows cost a small batch seconds. Spark finishes a few
-thousand rows with an interpreted plan before it could generate and compile code. One partition is
-written before Spark could measure the sizes of several.
+Some optimisations save time with millions of rows, but cost seconds with a small batch. Spark
+processes a few thousand rows with an interpreted plan in less time than it needs to generate and
+compile code. It also writes one partition in less time than it needs to measure several.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ _SMALL: Final = {
 
 @contextmanager
 def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
-    """Reduce the time that Spark spends on planning within the block, if `is_small`."""
+    """Reduce the time that Spark spends on planning within the block.
+
+    If `is_small` is False, nothing is changed.
+    """
     if not is_small:
         yield
         return

@@ -8,9 +8,10 @@ from cloud_jobs.limits import VALUES_MAX
 
 
 def as_values(rows: DataFrame) -> DataFrame:
-    """Return rows as values that the driver holds, so that they are not computed again.
+    """Compute rows now, and return them as a DataFrame whose values the driver holds.
 
-    If there are more than VALUES_MAX, return `rows` unchanged.
+    The rows are then not computed again by later queries. If there are more than VALUES_MAX rows,
+    return `rows` unchanged.
     """
     found = rows.limit(VALUES_MAX + 1).toArrow()
     if found.num_rows > VALUES_MAX:

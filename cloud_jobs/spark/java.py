@@ -42,10 +42,10 @@ JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"
 
 
 def choose_java() -> bool:
-    """Return True if Spark will use a supported version of Java (from JAVA_HOME, otherwise PATH).
+    """Choose the Java that Spark will use. Return False if no supported version is installed.
 
-    If the default Java is not supported, set JAVA_HOME to a supported one that Debian has
-    installed.
+    Spark uses the Java in JAVA_HOME, or else the one in PATH. If this is not a supported version,
+    set JAVA_HOME to one that Debian has installed.
     """
     home = os.environ.get("JAVA_HOME")
     if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:

@@ -1,8 +1,8 @@
-"""Spark settings that the user made outside this program, and that this program must not override.
+"""Spark settings that the user made outside this program, and that it must not override.
 
-In local mode Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only when
-its JVM starts. Settings that this program passes would take their place, so it does not pass
-settings that the user has made there.
+In local mode, Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only
+when its JVM starts. Settings that this program passes to Spark would take precedence. Therefore it
+does not pass a setting that the user has made in one of these places.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyspark
 
 
 def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the Spark settings made in the environment variables and in spark-defaults.conf."""
+    """Return the Spark settings from the environment variables and from spark-defaults.conf."""
     variables = os.environ if environment is None else environment
     found = _in_file(_folder(variables) / "spark-defaults.conf")
     if "MASTER" in variables:
@@ -43,7 +43,7 @@ _STARTED_ELSEWHERE = (
 def is_untouched(environment: Mapping[str, str] | None = None) -> bool:
     """Return True if Spark will run in one local JVM and use the local file system by default.
 
-    No environment variable or configuration file may change this.
+    Environment variables and configuration files that may change this are checked.
     """
     variables = os.environ if environment is None else environment
     found = set_outside(variables)
@@ -64,7 +64,7 @@ def _folder(variables: Mapping[str, str]) -> Path:
 def _in_file(path: Path) -> dict[str, str]:
     """Return the settings in a properties file.
 
-    An unreadable file counts as empty: Spark reports it.
+    If the file cannot be read, return no settings, because Spark itself reports the error.
     """
     found: dict[str, str] = {}
     try:

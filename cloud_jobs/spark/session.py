@@ -108,7 +108,7 @@ def spark_session(
 
 @contextlib.contextmanager
 def _as_needed(spark: SparkSession) -> Iterator[None]:
-    """Apply the settings of the job within the block, then restore the previous values."""
+    """Apply the job's settings to a session. After the block, restore the previous values."""
     before = {name: spark.conf.get(name, None) for name in _RUNTIME}
     for name, value in _RUNTIME.items():
         spark.conf.set(name, value)
@@ -131,8 +131,7 @@ def _started(
     needed: Needed,
     own_jars: Path | None,
 ) -> SparkSession:
-    """Start a session: on a Spark Connect server, under spark-submit, or in a JVM of this
-    process."""
+    """Start a session: on a Spark Connect server, under spark-submit, or in a new local JVM."""
     if "SPARK_REMOTE" in os.environ:
         progress("connecting to Spark")
         return _connected()
@@ -143,7 +142,7 @@ def _started(
 
 
 def _connected() -> SparkSession:
-    """Connect to the server of SPARK_REMOTE, and upload this package for its Python workers."""
+    """Connect to the server in SPARK_REMOTE, and upload this package for the Python workers."""
     session = SparkSession.builder.getOrCreate()
     with tempfile.TemporaryDirectory() as directory:
         package, _ = distribution.write(Path(directory))
@@ -152,8 +151,7 @@ def _connected() -> SparkSession:
 
 
 def _submitted() -> SparkSession:
-    """Start the session that spark-submit has prepared. Raises IngestError if it has no Delta
-    Lake."""
+    """Start the session that spark-submit has prepared. Raises IngestError without Delta Lake."""
     builder = SparkSession.builder
     there = dict(SparkConf().getAll())
     # Delta's default of 50 tasks per table state is meant for larger logs than these.
@@ -175,9 +173,7 @@ def _submitted() -> SparkSession:
 
 
 def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for Delta Lake, added to the extensions that are configured already
-    (`there`).
-    """
+    """Return the settings for Delta Lake. They include the extensions configured in `there`."""
     others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
     added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
     return _DELTA | {_EXTENSIONS: ",".join(added)}
@@ -229,7 +225,7 @@ def _settings(
 ) -> dict[str, str]:
     """Return the settings for a JVM of this process.
 
-    Values set by the user (`outside`) are kept.
+    `outside` contains the user's own settings, which are not changed.
     """
     chosen = dict(_RUNTIME)
     if is_local(outside):
@@ -287,8 +283,7 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """Redirect file descriptor 2 to a log file while the JVM starts, because the JVM inherits
-    it."""
+    """Redirect file descriptor 2, which a new JVM inherits, to a log file within the block."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

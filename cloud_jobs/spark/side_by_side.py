@@ -16,17 +16,17 @@ T = TypeVar("T")
 
 
 class Submit(Protocol):
-    """Type of a function that runs another function in a thread."""
+    """Type of a function that runs another function in a thread and returns its future."""
 
     def __call__(self, do: Callable[..., T], /, *arguments: object) -> Future[T]:
-        """Run `do` with these arguments in another thread. Return its future without waiting."""
+        """Run `do` with the arguments in another thread. Return its future without waiting."""
 
 
 @contextmanager
 def side_by_side() -> Iterator[Submit]:
     """Yield a function that runs other functions concurrently, at most QUERIES_AT_A_TIME_MAX.
 
-    The end of the block waits for all functions and raises the first exception.
+    After the block, wait for all of them, and raise the first exception, if any.
     """
     futures: list[Future[object]] = []
 

@@ -90,10 +90,10 @@ class Tables:
         place.getFileSystem(context._jsc.hadoopConfiguration()).delete(place, True)
 
     def empty(self, name: str) -> None:
-        """Replace a table with an empty text file.
+        """Remove the files of a table by overwriting it with an empty text file.
 
-        Spark Connect needs this: its client has no file system, and Spark can only drop tables that
-        are in a catalog. Overwriting the table removes its files instead.
+        This is needed with Spark Connect. The client cannot access the file system, and Spark can
+        only drop tables that are in a catalog.
         """
         self.spark.conf.set(_FORMAT_CHECK_CONF, "false")
         try:
@@ -126,11 +126,11 @@ class Tables:
         step: str = "",
         columns: Sequence[str] | None = None,
     ) -> None:
-        """Append a batch's rows to a table. Repeated calls have no further effect.
+        """Append a batch's rows to a table. Repeating the call has no further effect.
 
-        If a `step` is given, the append has the same transaction as the `merge` with this step.
-        Then only the first of the two has an effect. `columns` are the columns to store, all by
-        default. The other columns of the new rows are null.
+        If `step` is given, the append has the same transaction as a `merge` with this step. Of the
+        two, only the first call has an effect. `columns` are the columns to store, all by default.
+        Columns that are not stored are null in the new rows.
         """
         application = f"{self.application}/{name}/{step}".rstrip("/")
         contract = rows.select(*(columns or self.schemas[name].fieldNames()))
@@ -146,7 +146,7 @@ class Tables:
     def add_rows(
         self, name: str, rows: Sequence[Mapping[str, Any]], *, batch: int, step: str = ""
     ) -> None:
-        """Append rows held by the driver to a table. See `append`."""
+        """Append rows that the driver holds to a table, in the same way as `append`."""
         self.append(name, self.frame(name, rows), batch=batch, step=step)
 
     def frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
@@ -162,9 +162,9 @@ class Tables:
     def has_written(self, name: str, batch: int) -> bool:
         """Return True if a batch's write to a table is committed.
 
-        The commit is the only trace of a write without rows. Batches are written in order, so only
-        the latest commits are examined. Commits that an operator makes (OPTIMIZE, VACUUM) are
-        skipped.
+        The table's history is examined, because a write without rows leaves no other trace. Batches
+        are written in order, so only the latest commits are examined. An operator's commits
+        (OPTIMIZE, VACUUM) are skipped.
         """
         path = quoted(self.path(name))
         found = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_LOOKED_AT_MAX}")
@@ -187,8 +187,8 @@ class Tables:
         """Merge a batch's rows (`new`) into a table (`old`). Repeated calls have no further effect.
 
         `rule` has the join condition, and the actions for matching and new rows. A MERGE reads its
-        rows twice, so Spark stores a copy of them first. This is skipped if `is_stable` is True:
-        each computation then returns the same rows.
+        rows twice, so Spark first stores a copy of them. If the rows are the same each time they
+        are computed (`is_stable`), this is not necessary.
         """
         contract = rows.select(*self.schemas[name].fieldNames())
 

@@ -12,7 +12,10 @@ from cloud_jobs.tables.sql import Values, quoted_text, rendered
 
 
 class InMemory:
-    """Tables in memory, queried like `Tables`, with SQL that both SQLite and Spark understand."""
+    """Tables in memory, which are queried like `Tables`.
+
+    The SQL must be understood by both SQLite and Spark.
+    """
 
     def __init__(self) -> None:
         # Threads use the connection one after the other. SQLite itself serialises them.

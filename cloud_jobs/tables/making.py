@@ -16,8 +16,9 @@ from cloud_jobs.tables.versions import PROPERTY, version_of, write_version
 def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> None:
     """Create the missing tables, and check the version and the columns of the others.
 
-    `renew` converts tables of an earlier version to the present one. It is repeated if a run dies
-    before the new version is written. Without `renew`, older tables are refused.
+    `renew` converts tables of an earlier version to the current one. If a run ends before it has
+    written the new version, the next run repeats the conversion. Without `renew`, older tables are
+    refused.
 
     Raises:
         IngestError: the tables have a version or columns that this job cannot use.
@@ -60,9 +61,10 @@ def _create(tables: Tables, name: str) -> None:
 
 
 def remake(tables: Tables) -> None:
-    """Empty all tables and give them the present columns. The caller must compute their rows again.
+    """Empty all tables and update their columns. The caller must compute the rows again.
 
-    The next writes must use another `application`. Otherwise Delta would skip them as repeated.
+    The caller's next writes must use another `application`. Otherwise Delta would skip them as
+    repetitions.
     """
     for name, schema in tables.schemas.items():
         writer = tables.spark.createDataFrame([], schema).write.format("delta")
@@ -71,8 +73,10 @@ def remake(tables: Tables) -> None:
 
 
 def _types_of(columns: StructType) -> list[tuple[str, DataType]]:
-    """Return the names and types of columns, without nullability: Delta stores every column as
-    nullable."""
+    """Return the names and types of columns.
+
+    Whether a column is nullable is ignored, because Delta stores every column as nullable.
+    """
     return [(field.name, field.dataType) for field in columns]
 
 

@@ -1,6 +1,7 @@
 """Builder of MERGE statements in SQL, with the methods of Delta's own builder.
 
-Delta's builder needs a plugin on a Spark Connect server; SQL does not (docs/decisions/0134).
+On a Spark Connect server, Delta's builder would need a plugin, but SQL does not
+(docs/decisions/0134).
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ Builder: TypeAlias = Merge
 
 @dataclass(frozen=True)
 class MergeRule:
-    """Condition for rows of `old` and `new` to match, and a function that adds the clauses."""
+    """Rule for a MERGE: the condition on which rows of `old` and `new` match, and its clauses.
+
+    A function adds the clauses to the statement.
+    """
 
     on: str
     clauses: Callable[[Builder], Builder]

@@ -21,7 +21,10 @@ LINE_CHARACTERS_MAX: Final = 300
 
 
 def address_of(root: str, name: str) -> str:
-    """Return a table's URL or path for `deltalake`, which writes Hadoop's scheme s3a as s3."""
+    """Return a table's URL or path in the form that `deltalake` expects.
+
+    The library uses the scheme s3 in place of Hadoop's s3a.
+    """
     directory = local_directory(root)
     if directory is not None:
         return str((directory / name).absolute())

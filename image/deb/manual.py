@@ -36,7 +36,7 @@ def main(share: Path) -> None:
 
 
 def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield a command and all its subcommands, each with the words that run it."""
+    """Yield a command and all its subcommands, each with the words to type, such as `users add`."""
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from commands_of(below, (*path, name))
@@ -72,7 +72,7 @@ def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
 
 
 def split(paragraphs: list[str]) -> tuple[list[str], list[str]]:
-    """Split the paragraphs of a help text into the description and the examples that follow it."""
+    """Split the paragraphs of a help text into the description and the examples after it."""
     for at, paragraph in enumerate(paragraphs):
         if paragraph in ("Example:", "Examples:"):
             return paragraphs[:at], paragraphs[at + 1 :]
@@ -126,7 +126,7 @@ def text_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text escaped for roff. Hyphens are written so that they can be copied."""
+    """Escape a text for roff. A reader can copy hyphens from the page as plain hyphens."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
 
 

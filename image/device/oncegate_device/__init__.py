@@ -1,10 +1,10 @@
 """Programs for the SD card itself: provisioning, updates, and the health check of a slot.
 
-They report each mistake in `gateway.toml` on the boot partition as one clear line, pass the
-gateway only a configuration that its own packages have checked, and report the true state of slots
-and updates. They run as root on the card, with the gateway's Python. The gateway does not import
-this package. This package imports only `gateway.configuration` with `gateway.process.declarations`
-and `firmware_bridge.protocols` (allowed keys), `gateway.broker.access` (the password file),
+The programs report each mistake in `gateway.toml` on the boot partition as one clear line. They
+pass a configuration to the gateway only after the gateway's own packages have checked it. They run
+as root on the card, with the gateway's Python. The gateway does not import this package. This
+package imports only `gateway.configuration` with `gateway.process.declarations` and
+`firmware_bridge.protocols` (allowed keys), `gateway.broker.access` (the password file),
 `gateway.process.files` (TOML) and `gateway.broker.wire` (the health check is an MQTT client).
 
 `wanted` parses `gateway.toml`, `settings` writes the settings to the data partition, `wiping`

@@ -133,7 +133,10 @@ def _text_of(file: Path) -> str:
 
 
 def words_of(last: Update | None, start: Start) -> tuple[str, str]:
-    """Return a sentence about the last update, and advice for the next step, possibly empty."""
+    """Return a sentence about the last update, and advice about the next step.
+
+    The advice may be an empty string.
+    """
     if last is None:
         return "No update is recorded", ""
     sentence, advice = _WORDS[last.state]
@@ -170,7 +173,8 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """Return the report of the last provisioning, or None if there was none.
 
-    If another machine on the network has the card's name, the report has a line about this.
+    If the card has another name on the network because its host name was taken, the report begins
+    with a line about this.
     """
     try:
         with (places.device / "provisioning.json").open("rb") as file:
@@ -202,13 +206,16 @@ def network_change_of(places: Places) -> dict[str, object]:
 
 
 def provisioning_lines_of(places: Places) -> list[str]:
-    """Return the current lines of the provisioning report."""
+    """Return the lines of the provisioning report, as they are now."""
     provisioning = _provisioning_of(places)
     return _conflict_of_names(places) if provisioning is None else list(provisioning["lines"])
 
 
 def _conflict_of_names(places: Places) -> list[str]:
-    """Return one line if another machine on the network has this card's name, otherwise none."""
+    """Return one line if another machine on the network has this card's host name.
+
+    Otherwise return an empty list.
+    """
     try:
         published = places.published_name.read_text().strip()
         own = (places.root / "proc/sys/kernel/hostname").read_text().strip()

@@ -1,8 +1,9 @@
 """Assigns the UART on the pin header to the console or to sensors (`[console] uart`).
 
-A marker file on the boot partition makes the boot script keep the kernel's console off the UART
-from the next start. A file on the data partition makes /usr/lib/oncegate-device/provision keep the
-login prompt off the UART immediately.
+If the UART is for sensors, there are two effects. A marker file on the boot partition makes the
+boot script start the kernel without a console on the UART, from the next start on. A file on the
+data partition makes /usr/lib/oncegate-device/provision stop the login prompt on the UART
+immediately.
 """
 
 import os
@@ -20,7 +21,7 @@ _MARK_TEXT = (
 
 
 def store(uart: str, places: Places) -> None:
-    """Store which of `console` and `sensors` uses the UART.
+    """Store what the UART is used for: `console` or `sensors`.
 
     The boot partition must be mounted writable.
     """

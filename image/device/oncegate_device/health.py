@@ -1,6 +1,6 @@
 """Health check of the gateway, which a slot on trial must pass before it is kept.
 
-The check opens a persistent session, which the broker confirms only after storing the session. It
+The check opens a persistent session, which the broker confirms only after storing it. The check
 then publishes a QoS 2 message, and must receive this message from the broker exactly once. Finally
 it requests `/readyz` from the web page's server, which must report that the broker responds.
 """
@@ -48,7 +48,7 @@ class NotHealthyError(Exception):
 
 
 def check(configuration_file: Path = CONFIGURATION) -> str:
-    """Check the gateway, and return a sentence about the successful result.
+    """Check the gateway. Return a sentence with the result if the gateway is healthy.
 
     Raises:
         NotHealthyError: if the broker or the web page does not work.
@@ -110,9 +110,10 @@ class _Client:
         self._socket.sendall(encode(packet, VERSION))
 
     def wait_for(self, is_wanted: Callable[[Packet], bool]) -> None:
-        """Read packets until a wanted packet arrives, unless it was already read earlier.
+        """Read packets until one arrives for which `is_wanted` returns True.
 
-        Raises NotHealthyError if the broker closes the connection.
+        If such a packet was already read, return immediately. Raises NotHealthyError if the broker
+        closes the connection.
         """
         if any(is_wanted(packet) for packet in self.seen):
             return

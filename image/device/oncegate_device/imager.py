@@ -25,7 +25,7 @@ _MEND = "delete the file and use gateway.toml, or flash again"
 
 
 class _Read(BaseModel):
-    """Base class for tables in cloud-init files. Unknown keys are ignored."""
+    """Base class for the parts of cloud-init files that are read. Unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -80,14 +80,17 @@ _Model = TypeVar("_Model", bound=_Read)
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Imager's settings as tables of gateway.toml, and notes about unsupported settings."""
+    """Settings from Raspberry Pi Imager, as tables of gateway.toml.
+
+    `notes` are sentences about settings that are not supported.
+    """
 
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 def is_there(boot: Path) -> bool:
-    """Return True if any of Imager's files exists, or if the removal of a file was interrupted."""
+    """Return True if one of Imager's files exists, or is still being removed after a power cut."""
     return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
 
 
@@ -129,8 +132,8 @@ def read(boot: Path) -> Set:
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
     """Return the text of a valid gateway.toml with the missing tables and keys added.
 
-    Comments are kept. A Wi-Fi network is added only as a whole, because the password in one file
-    is not valid for the network in the other.
+    Comments are kept. A table for Wi-Fi is added only if there is none, because the two files may
+    name different networks with different passwords.
 
     Raises:
         WantedError: if a value to be added is not valid.
@@ -213,9 +216,9 @@ def _with(text: str, given: dict[str, Any], missing: dict[str, dict[str, Any]]) 
 
 
 def _lines_with(text: str, missing: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the text with missing keys added after the header of their table.
+    """Yield the lines of `text` with the missing keys added.
 
-    New tables are added at the end.
+    The keys of an existing table are added below its header. New tables are added at the end.
     """
     left = dict(missing)
     for line in text.splitlines(keepends=True):

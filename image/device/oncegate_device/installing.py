@@ -1,7 +1,8 @@
 """The subcommand `update` installs a signed bundle in the slot that is not running.
 
-rauc verifies and writes the bundle. This module adds the record of updates, the backup of U-Boot's
-environment, and the check of the data format. The running slot is not changed.
+The program rauc verifies and writes the bundle. In addition, this module keeps the record of
+updates, backs up U-Boot's environment, and checks the format of the data. The running slot is not
+changed.
 """
 
 import configparser
@@ -77,7 +78,7 @@ def go_back(places: Places, *, writable: Writable = remounted) -> str:
 
 
 class _Installation:
-    """One installation of an update. `record` always equals the record on disk."""
+    """One installation of an update. The attribute `record` always equals the record on disk."""
 
     def __init__(self, start: Start, places: Places) -> None:
         self.start = start
@@ -132,7 +133,7 @@ class _Installation:
         card.publish(self.places, self.start)
 
     def _offered(self, source: str) -> rauc.Bundle:
-        """Return the manifest of a bundle after its signature was verified.
+        """Let rauc verify the signature of a bundle, and return the bundle's manifest.
 
         Raises FailedError if the bundle cannot be read or is not for this device.
         """
@@ -184,7 +185,7 @@ def _address_of(source: str) -> str:
 
 @contextlib.contextmanager
 def _alone(places: Places) -> Iterator[None]:
-    """Hold the lock for updates, and ignore Ctrl-C and a lost terminal, within this context.
+    """Hold the lock for updates within the block, and ignore Ctrl-C and a lost terminal.
 
     Raises RefusedError if another update is running.
     """
@@ -205,7 +206,10 @@ def _alone(places: Places) -> Iterator[None]:
 
 
 def _refuse_on_trial(start: Start) -> None:
-    """Raise RefusedError during a trial, because the update would overwrite the fallback slot."""
+    """Raise RefusedError if the running slot is on trial.
+
+    The update would overwrite the other slot, which is needed if the trial fails.
+    """
     if u_boot.is_on_trial(start.slot):
         raise RefusedError(
             f"slot {start.slot} is still on trial, and slot {start.other} is the way back: wait "
@@ -216,8 +220,8 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    Raises RefusedError if the operator has not accepted this, or if the new version could not read
-    the data.
+    In this case the operator must have accepted it (`is_accepted`); otherwise RefusedError is
+    raised. RefusedError is also raised if the new version could not read the present data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

@@ -39,7 +39,7 @@ class Places:
 
     @property
     def run(self) -> Path:
-        """The runtime directory, which is lost at power-off and readable by all users."""
+        """The runtime directory. All users can read it, and its contents are lost at power-off."""
         return self.root / "run/oncegate-device"
 
     @property
@@ -108,7 +108,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def remounted(place: Path) -> Iterator[None]:
-    """Remount the file system at `place` writable within this context, and read-only after it."""
+    """Remount the file system at `place` as writable. After the block, make it read-only again."""
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     try:
         yield

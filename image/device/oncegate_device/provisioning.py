@@ -28,9 +28,9 @@ REPORT = "gateway-report.txt"
 def provision(
     places: Places, *, writable: Writable = remounted, own: Own = shutil.chown
 ) -> list[str]:
-    """Apply gateway.toml, and describe the result in lines for console, journal and report.
+    """Apply gateway.toml. Return lines about the result for console, journal and report.
 
-    `writable` makes the boot partition writable for a while. `own` sets the owner of a file.
+    `writable` makes the boot partition writable within a block. `own` sets the owner of a file.
 
     Raises:
         WantedError: if the file is not valid. The previous settings stay in force, and the report
@@ -65,7 +65,7 @@ def provision(
 
 
 def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None:
-    """Check the file's sensors against the sensors that were added on the web page.
+    """Check that the file's sensors do not conflict with sensors that were added on the web page.
 
     The gateway would not start if two sensors had the same name or the same port.
 
@@ -88,7 +88,7 @@ def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None
 
 
 def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
-    """Return the text of gateway.toml with Imager's settings added, and lines for the report.
+    """Add Imager's settings to the text of gateway.toml, and return it with lines for the report.
 
     Raises:
         WantedError: if one of the files is not valid.

@@ -39,7 +39,7 @@ class Bundle:
 
 
 def prepare_for(source: str) -> None:
-    """Load the kernel module that rauc needs to stream a bundle, if `source` is a URL."""
+    """If `source` is a URL, load the kernel module that rauc needs to read a bundle from it."""
     if "://" in source:
         subprocess.run(["modprobe", "nbd"], check=False)
 

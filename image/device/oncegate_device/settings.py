@@ -42,7 +42,10 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
 
 
 def stored_environment_of(configuration: Path) -> dict[str, str]:
-    """Return the environment variables that are stored for the uploader in this folder."""
+    """Return the stored environment variables of the uploader.
+
+    `configuration` is the folder that contains their file.
+    """
     with contextlib.suppress(FileNotFoundError):
         lines = (configuration / "upload.env").read_text().splitlines()
         return {

@@ -10,9 +10,9 @@ from oncegate_device.start import KEPT_TRIES
 
 
 def is_on_trial(slot: str) -> bool:
-    """Return True if U-Boot counts the remaining tries of a slot.
+    """Return True if a slot is on trial, which means that U-Boot counts its remaining tries.
 
-    Return False if it does not, or if its environment cannot be read.
+    Return False if it is not, or if U-Boot's environment cannot be read.
     """
     name = f"BOOT_{slot}_LEFT"
     asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)
@@ -40,7 +40,7 @@ def secure(boot: Path) -> None:
 def _is_whole(environment: bytes) -> bool:
     """Return True if U-Boot's environment is undamaged.
 
-    An undamaged environment starts with the CRC-32 of all bytes after the CRC-32.
+    The first four bytes are the CRC-32 of the other bytes.
     """
     return zlib.crc32(environment[4:]) == int.from_bytes(environment[:4], "little")
 

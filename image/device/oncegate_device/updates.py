@@ -5,11 +5,11 @@
     installing ──> installed ──> trial ──> kept
         │  └─> failed    │         ├─> unhealthy   the gateway was not healthy in time
         │                └─────────┴─> returned    the other slot was started
-        └─> interrupted                            the power failed during the writing
+        └─> interrupted                            the power failed while the slot was written
 
 The module `installing` sets `installing`, `failed` and `installed`. The health check of a slot on
-trial sets `kept` and `unhealthy`. The other states are set at the start that detects them. U-Boot's
-counter decides whether a slot is on trial, even if the record differs.
+trial sets `kept` and `unhealthy`. All other states are set at the next start, when they are
+detected. U-Boot's counter decides whether a slot is on trial, even if the record differs.
 """
 
 import json
@@ -78,7 +78,7 @@ class Record:
 def begun(record: Record, now: Moment, update: Update) -> Record:
     """Return the record with the state `installing`, before the update overwrites its slot.
 
-    The contents of the slot count as lost from now on.
+    From now on, the record has no release in this slot.
     """
     last = _at(replace(update, state=State.INSTALLING), now)
     return replace(record.with_slot(update.slot, None), last=last, note="")
@@ -87,7 +87,8 @@ def begun(record: Record, now: Moment, update: Update) -> Record:
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
     """Return the record with the state `failed` for the update, and the reason `detail`.
 
-    An earlier update that waits for a restart is still tried, and the reason mentions it.
+    If an earlier update waits for a restart, the device still starts it, and the reason mentions
+    this.
     """
     last = record.last
     if last is not None and last.state is State.INSTALLED:
@@ -106,7 +107,7 @@ def installed(record: Record, now: Moment, release: Release | None) -> Record:
 def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) -> Record:
     """Return the record after a boot of the slot in `start`.
 
-    `is_trial` is True if U-Boot counts the slot's tries, or None if this is unknown.
+    `is_trial` is True if the slot is on trial, or None if this is unknown.
     """
     record = record.with_slot(start.slot, start.release)
     last = record.last
@@ -175,9 +176,9 @@ def line_of(text: str) -> str:
 
 
 def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """Return a copy of the record with a new last update: the release of the running slot.
+    """Return a copy of the record, with the release in the running slot as the last update.
 
-    `state` is the state of this update.
+    `state` is the new state of this update, and `detail` a sentence about a failure.
     """
     last, version = record.last, start.release.version if start.release else None
     is_same = last is not None and last.slot == start.slot and last.version == version
@@ -189,7 +190,7 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 
 
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """Return the new state of an update whose slot was not booted, and the reason.
+    """Return the new state of the last update, and the reason, if its slot is not the running one.
 
     Returns None if the state stays the same.
     """
@@ -211,7 +212,10 @@ def _at(update: Update, now: Moment) -> Update:
 
 
 def _record_in(value: object) -> Record:
-    """Parse a record from JSON. Raises ValueError, TypeError or KeyError if it is not valid."""
+    """Convert a record from JSON values.
+
+    Raises ValueError, TypeError or KeyError if it is not valid.
+    """
     fields = _fields_of(value)
     slots = _fields_of(fields["slots"])
     last = fields["last"]

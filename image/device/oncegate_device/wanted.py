@@ -161,7 +161,9 @@ class Wanted:
 
 
 def read(text: str, name: str) -> Wanted:
-    """Parse and validate the text of the provisioning file. `name` is its name in messages.
+    """Parse and validate the text of the provisioning file.
+
+    `name` is the file's name in error messages.
 
     Raises:
         WantedError: if the file has mistakes. The error has one line for each mistake.
@@ -208,7 +210,8 @@ def _notes_about_wifi(wifi: Wifi | None, written: Any) -> tuple[str, ...]:
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
     """Validate the sections that are not part of the gateway's configuration.
 
-    Returns the sections and one line for each mistake. With a mistake, all sections are empty.
+    Returns the sections, and one line for each mistake. If there is a mistake, all sections are
+    empty.
     """
     try:
         return DeviceFile.model_validate(tables), []

@@ -1,7 +1,7 @@
 """Removes secrets from the provisioning file after they are stored on the data partition.
 
-The card's controller may keep old copies of overwritten sectors. A person who mounts the card
-cannot read them, but a person who reads the chips directly may.
+The card's controller may keep old copies of overwritten sectors. Mounting the card does not show
+these copies, but reading its chips directly may.
 """
 
 import os
@@ -66,7 +66,7 @@ def remove(path: Path) -> None:
 
 
 def section_of(line: str) -> str | None:
-    """Return the name of the table whose header is this line of TOML, or None."""
+    """Return the name of a TOML table if the line is its header, otherwise None."""
     header = _HEADER.match(line)
     return header[1] if header else None
 
