@@ -133,7 +133,7 @@ class _Installation:
         card.publish(self.places, self.start)
 
     def _offered(self, source: str) -> rauc.Bundle:
-        """Let rauc verify the signature of a bundle, and return the bundle's manifest.
+        """Return the manifest of a bundle, after rauc has verified the bundle's signature.
 
         Raises FailedError if the bundle cannot be read or is not for this device.
         """
