@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gateway.process.bundle_address import ADDRESS_CHARACTERS_MAX, is_bundle_address
 from oncegate_device import card, rauc, u_boot, updates
 from oncegate_device.places import Places, Writable, remounted, write
 from oncegate_device.start import (
@@ -171,14 +170,17 @@ def _address_of(source: str) -> str:
 
     Raises RefusedError if `source` is neither an existing file nor an https:// address.
     """
-    if len(source) > ADDRESS_CHARACTERS_MAX or not source.isprintable():
+    # Programs that run at every boot import this module, and must be fast.
+    from gateway.process import bundle_address  # noqa: PLC0415
+
+    if len(source) > bundle_address.ADDRESS_CHARACTERS_MAX or not source.isprintable():
         raise RefusedError(f"that is neither a file's name nor an address: {EXPECTED}")
     if "://" not in source:
         file = Path(source).resolve()
         if not file.is_file():
             raise RefusedError(f"{source}: there is no such file: {EXPECTED}")
         return str(file)
-    if not is_bundle_address(source):
+    if not bundle_address.is_bundle_address(source):
         raise RefusedError(f"{source}: {EXPECTED}")
     return source
 

@@ -7,7 +7,7 @@ root when its address is valid. `carry_out` runs as root, and reads only that fi
 import json
 import sys
 
-from gateway.process.bundle_address import ADDRESS_ALLOWED, is_bundle_address
+from gateway.process import bundle_address
 from oncegate_device import card
 from oncegate_device.installing import FailedError, RefusedError, go_back, install
 from oncegate_device.network import Systemctl, systemctl
@@ -28,8 +28,11 @@ def check(places: Places, run: Systemctl = systemctl) -> None:
     request = take(places.requests / INSTALL)
     if request is not None:
         source = (object_in(request) or {}).get("source")
-        if not isinstance(source, str) or not is_bundle_address(source):
-            refuse(f"The address of the bundle cannot be used: give {ADDRESS_ALLOWED}", places)
+        if not isinstance(source, str) or not bundle_address.is_bundle_address(source):
+            refuse(
+                f"The address of the bundle cannot be used: give {bundle_address.ADDRESS_ALLOWED}",
+                places,
+            )
             return
         asked = {"do": INSTALL, "source": source}
     if asked:

@@ -53,7 +53,7 @@ async def test_an_unknown_command_is_answered_with_those_that_there_are(start: S
     answer = await ask(broker, {"command": "no_such_command"})
     assert answer["error"]["code"] == "unknown_command"
     assert (
-        "authenticate, ban, bans, change_network, clear_retained, configuration, drop, events"
+        "ban, bans, change_network, clear_retained, configuration, drop, events, exported"
         in answer["error"]["message"]
     )
 
