@@ -91,11 +91,11 @@ async def test_a_declared_type_is_stronger_than_a_remembered_one(
         settings_of(data, subscriber.port, port_on(terminal, "key_value"))
     ) as room:
         await room.wait_for_port("sensor", "open")
-        await terminal.write(b"t=ERR\n")
+        await terminal.write(b"t=warm\n")
         await subscriber.arrival_of(1)
     declared = port_on(terminal, "key_value", types={"t": "number"})
     async with running_bridge(settings_of(data, subscriber.port, declared)) as room:
         await room.wait_for_port("sensor", "open")
         await terminal.write(b"t=21.5\n")
         await subscriber.arrival_of(2)
-    assert values_of(subscriber) == {"t": ["ERR", 21.5]}
+    assert values_of(subscriber) == {"t": ["warm", 21.5]}
