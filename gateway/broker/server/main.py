@@ -80,7 +80,7 @@ async def serve(
 
 
 class RunningBroker:
-    """A running broker with all its parts. Starts and stops the parts."""
+    """A running broker. Starts and stops all its parts."""
 
     def __init__(
         self,
@@ -215,10 +215,10 @@ class RunningBroker:
         )
 
     def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle an exception that a callback of the event loop raised.
+        """Handle an exception that was raised in a callback of the event loop.
 
-        A network error only ends one connection. Any other exception is a bug and stops the broker:
-        if it continued, it could acknowledge data that a restart would not find.
+        A network error only ends one connection. Any other exception is a bug and stops the broker,
+        because a broker that continued could acknowledge data that is lost in a restart.
         """
         error = context.get("exception")
         if error is not None and descriptors.ran_out(error):

@@ -1,9 +1,9 @@
-"""Expiry of authentication for users of tokens, certificates and proxies, which have no list.
+"""Expiry of authentication for users that no list contains: users of tokens and certificates.
 
-No source reports when such a user is removed. Therefore the last login determines when the user
-counts as removed: a stored session continues to receive messages for `sessions_outlive_proof` after
-its user's authentication expired. After that, the session receives nothing until its client logs in
-again. A user with an open connection counts as authenticated.
+The broker cannot find out when such a user is removed. Therefore the last login decides: after a
+user's authentication has expired, the user's stored sessions continue to receive messages for
+`sessions_outlive_proof`. After that, a session receives nothing until its client logs in again. A
+user with an open connection counts as authenticated.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,10 @@ class ProofEnds:
     """Stores when the authentication of each user expires."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
-        """Set the dependencies. `ends` contains the expiry times that the last run stored."""
+        """Set the dependencies.
+
+        `ends` contains the expiry times by user name that the last run of the broker stored.
+        """
         self._broker = broker
         self._time = broker.state.time
         self.ends: dict[str, int | None] = dict(ends)
@@ -45,14 +48,15 @@ class ProofEnds:
     ) -> None:
         """Apply the current lists of users and the configured limit.
 
-        If the user of a stored session has no expiry time, the authentication counts as expiring
-        now. An earlier version wrote the session, or a power cut lost the expiry time.
+        If the user of a stored session has no expiry time, because an earlier version wrote the
+        session or a power cut lost the time, the user's authentication is assumed to expire now.
 
         Args:
-            listed: users in the password file. None if no other users can exist, or if clients are
-                not authenticated. All expiry times are then deleted.
+            listed: users in the password file. None if all users can be listed, or if clients are
+                not authenticated. In both cases, all expiry times are deleted.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
-            has_database: True if a user may be in a database, which is queried.
+            has_database: True if users may also be in a database. The database is queried
+                regularly, so its users have no expiry time.
             gone: users known to be removed.
         """
         self._outlived_ms = None
@@ -84,10 +88,10 @@ class ProofEnds:
         self.ends[username] = end_ms if before is None else max(before, end_ms)
 
     def over(self, now: float) -> frozenset[str]:
-        """Return the users whose authentication expired longer ago than allowed.
+        """Return the users who have not logged in for too long since their authentication expired.
 
-        Their records are deleted. The check runs once per `LOOK_SECONDS`. Between checks the result
-        is empty.
+        Delete the expiry times of these users. The check runs once per `LOOK_SECONDS`. Between
+        checks the result is empty. A user with an open connection is never in the result.
         """
         if self._outlived_ms is None or now < self._looks_at:
             return frozenset()

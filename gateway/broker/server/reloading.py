@@ -42,7 +42,7 @@ ReadConfiguration = Callable[[], Configuration]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that a reload applies, which has already been read and validated."""
+    """Everything that a reload is about to apply, already read and validated."""
 
     configuration: Configuration
     """The new configuration, in which settings that need a restart still have their old values."""
@@ -120,7 +120,7 @@ class Reloader:
         return answer
 
     def _prepared(self, wanted: Configuration) -> Prepared:
-        """Read and check everything, and bind new listeners, without changing the running broker.
+        """Read and check all files, and bind new listeners, without changing the running broker.
 
         Raises ConfigurationError or AccessFileError if a file is invalid or an address cannot be
         bound.
@@ -146,9 +146,10 @@ class Reloader:
     def _authenticator_of(
         self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
     ) -> Authenticator | None:
-        """Return an authenticator for changed sources of users, or None if no source has changed.
+        """Return a new authenticator if a source of users has changed, otherwise return None.
 
-        A source whose settings and files are unchanged is reused with its cache.
+        The new authenticator reuses each source whose settings and files are unchanged, with its
+        cache.
         """
         before, after = self.configuration.access, configuration.access
         other = self._with_other_files(source_files) | {
@@ -170,7 +171,7 @@ class Reloader:
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
-        """Return the names of the sources of users whose files changed since the last load."""
+        """Return the names of user sources (such as `jwt`) with files that changed since a load."""
         before = self._source_files
         names = {*before, *source_files}
         return {name for name in names if before.get(name) != source_files.get(name)}

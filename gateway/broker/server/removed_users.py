@@ -1,10 +1,10 @@
-"""Tracking of users that were removed from their source, and of their stored sessions.
+"""Tracking of users that were removed from their source (the password file or a database).
 
-The sessions of a removed user receive nothing, and pending wills are not published, until a source
-authenticates the user again. If the password file is the only source, its list of users is
-sufficient. The users of certificates, tokens and databases cannot be listed, so a session's user
-may be one of them. With such sources, a user that is missing from the password file counts as
-removed only if the file contained the user before.
+The stored sessions of a removed user receive nothing, and the user's pending wills are not
+published, until a source authenticates the user again. If the password file is the only source, its
+list of users is sufficient. Users who log in with certificates, with tokens or through a database
+cannot be listed. If such a source is configured, a user who is missing from the password file may
+be one of them, and counts as removed only if the file contained the user before.
 
 The names of known and removed users are stored on disk, because the password file may change while
 the broker is stopped. The certificates with which clients of stored sessions logged in are stored
@@ -71,7 +71,7 @@ class RemovedUsers:
                 session.certificate = certificate
 
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
-        """Apply the users of the password file.
+        """Update the known and removed users after the password file was loaded.
 
         `file` is None if no password file is configured.
         """
@@ -108,7 +108,7 @@ class RemovedUsers:
             self._write(kept)
 
     def tick(self) -> None:
-        """Delete the records of users that logged in again, and retry failed writes.
+        """Delete the records of users who have logged in again, and retry failed writes.
 
         Called once a second.
         """
@@ -140,7 +140,7 @@ class RemovedUsers:
         self._broker.know_users(self._users, kept.removed)
 
     def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
-        """Return the contents to store: users, expiry times, and the certificates of sessions."""
+        """Return what to store on disk: users, expiry times, and the certificates of sessions."""
         return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:

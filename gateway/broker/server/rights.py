@@ -65,7 +65,8 @@ def bridge_user_of(configuration: Configuration) -> str | None:
 def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
     """Return the names of all users, or None if the users cannot be listed.
 
-    A list is impossible if a certificate or a source other than the password file may name users.
+    Users cannot be listed if certificates, or sources other than the password file, authenticate
+    users.
     """
     others = {*configuration.access.sources} - {"password_file"}
     return None if users is None or others or _proves_users(configuration) else users.usernames
@@ -77,7 +78,7 @@ def _proves_users(configuration: Configuration) -> bool:
 
 
 def _is_open(listener: Listener) -> bool:
-    """Return True if a listener allows everything by default, without a rules file."""
+    """Return True if clients of a listener may do everything when there is no rules file."""
     return not listener.is_reached_from_network or listener.is_open_to_network
 
 
@@ -98,7 +99,7 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
 
 
 def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
-    """Yield an example topic, a filter and a description for each kind of bridge message."""
+    """Yield an example topic, a topic filter and a description for each type of bridge message."""
     for port in configuration.serial:
         yield f"sensors/{_device_of(port)}/value", "sensors/#", "readings"
     for each in _states_of(configuration):
@@ -109,7 +110,7 @@ def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, 
 
 
 def _states_of(configuration: Configuration) -> list[str]:
-    """Return filters for the topics to which the bridge publishes states.
+    """Return topic filters for the topics to which the bridge publishes states.
 
     The states are those of the gateway, its ports and its devices.
     """

@@ -113,7 +113,7 @@ def opened_of(store: Store, configuration: Configuration) -> Opened:
 def broker_of(
     configuration: Configuration, opened: Opened, boot: bytes, authenticator: Authenticator
 ) -> Broker:
-    """Return the broker core with the recovered state.
+    """Return the broker core for the recovered state.
 
     `boot` is the random identifier of this run, 8 bytes.
     """
@@ -143,11 +143,11 @@ def apply_rules(broker: Broker, rules: FileRules | None) -> None:
 
 
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
-    """Assign the bridge's sessions to the bridge's user, since they may be older than all users.
+    """Assign sessions of the bridge that have no user to the bridge's user.
 
-    A client with a user name is not allowed to resume a session without a user name. Unless the
-    sessions are assigned, the bridge's messages in flight would wait until an operator deletes the
-    session.
+    Such sessions exist if users were configured later. A client with a user name must not resume a
+    session without one. Without this assignment, the bridge's messages in flight would wait until
+    an operator deletes the session.
     """
     user = bridge_user_of(configuration)
     if user is None:
@@ -159,7 +159,7 @@ def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> No
 
 
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
-    """Return the values of the status that stay the same while the process runs.
+    """Return the values in the status that stay the same while the process runs.
 
     `boot` is the random identifier of this run.
     """

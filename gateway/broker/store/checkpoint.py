@@ -1,15 +1,15 @@
-"""Checkpoint: the net change of a part of the journal, written to the tables in steps.
+"""A checkpoint writes the net change of a part of the journal to the tables, in steps.
 
-Steps run in a transaction that is opened with a batch and committed after it. A row may be newer
-than this part of the journal, but never newer than the whole journal: the batch contains all
-records up to now. Once the part counts as covered, the tables must contain everything that later
-records refer to. This order makes a power cut between two steps harmless:
+Steps run in a transaction that is opened with a batch and committed after the batch. A row may be
+newer than this part of the journal, but never newer than the whole journal, because the batch
+contains all records up to now. When the checkpoint is complete, the tables must contain everything
+that later records refer to. This order of the steps makes a power cut between them harmless:
 
 1. messages before the rows that refer to them; queue rows before the session's row, which states
    where the queue begins and ends (as of the end of this part);
-2. deletions by key, then upserts: a packet identifier may have been freed and used again;
-3. deletions of messages last, and only of messages that no other row refers to;
-4. the number of the last covered batch, in the last step.
+2. deletions by key before upserts, because a packet identifier may have been freed and reused;
+3. deletions of messages, and only of messages that no row refers to any more;
+4. in the last step, the number of the last batch whose changes are in the tables.
 """
 
 import sqlite3
@@ -130,8 +130,8 @@ class Checkpoint:
     def _is_needed(self, delivery: Delivery) -> bool:
         """Return True if a replay from this checkpoint needs the contents of a message.
 
-        This includes a message that an ended session passed to another member of its group, since
-        its new queue entry is in the journal after this checkpoint.
+        This includes a message that an ended session passed to another member of its shared
+        subscription. The member's queue entry is in the journal after this checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True
@@ -192,10 +192,10 @@ class Checkpoint:
         )
 
     def _trim(self, session: Session) -> Iterator[bool]:
-        """Delete queue rows of deliveries that were started before this checkpoint began.
+        """Delete queue rows for deliveries that were started before this checkpoint began.
 
-        Queue rows of later deliveries are kept until the next checkpoint writes their rows in
-        `outbound`. Until then, the queue row keeps the message from being deleted.
+        A delivery that was started later keeps its queue row until the next checkpoint writes its
+        row in `outbound`. Until then, the queue row prevents deletion of the message.
         """
         while rows := self.connection.execute(
             "SELECT session, position FROM queue WHERE session = ? AND position < ?"
@@ -223,7 +223,7 @@ class Checkpoint:
         yield False
 
     def _sweep(self, first: int) -> Iterator[bool]:
-        """Delete unreferenced messages, from `first` on, that an interrupted checkpoint left."""
+        """Delete unreferenced messages that an interrupted checkpoint left, starting at `first`."""
         while True:
             numbers = self.connection.execute(
                 "SELECT number FROM messages WHERE number >= ? AND number < ?"

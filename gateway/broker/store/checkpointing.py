@@ -1,8 +1,8 @@
-"""Scheduling of checkpoints: when one begins, which steps it takes, and which records it covers.
+"""Scheduling of checkpoints: when a checkpoint begins, which steps run, which records it covers.
 
-Steps run on the caller's thread, together with batches. Two calls block and therefore run in a
-thread of their own: the COMMIT of rows, which no batch waits for, and `finish`, which also has its
-own database connection.
+Steps run on the caller's thread, together with batches. Two calls block and therefore run in
+separate threads: the COMMIT of rows, which no batch waits for, and `finish`, which also uses a
+separate database connection.
 """
 
 import os
@@ -39,7 +39,7 @@ short."""
 
 
 class CheckpointSchedule:
-    """Schedule of checkpoints, at most one of which is in progress."""
+    """Starts checkpoints and runs their steps. At most one checkpoint is in progress."""
 
     def __init__(self, files: Files, covered: int, now: float, *, sweep: bool) -> None:
         """Prepare the schedule for a store that has just been opened.
@@ -84,14 +84,14 @@ class CheckpointSchedule:
 
     @property
     def wants_rows(self) -> bool:
-        """True if a checkpoint has rows to write and no rows are being committed."""
+        """True if a checkpoint has rows to write and no written rows wait for their commit."""
         return self._checkpoint is not None and not self._rows_wait and not self._has_rows
 
     @property
     def lacks_room(self) -> bool:
         """True if a checkpoint waits for `resume` because the disk was too full for its rows.
 
-        Meanwhile the journal grows, and no part of the journal is dropped.
+        While it waits, the journal grows and none of its files can be deleted.
         """
         return self._checkpoint is not None and self._rows_wait
 
@@ -115,7 +115,7 @@ class CheckpointSchedule:
     # `rows_committed`
 
     def begin_rows(self) -> None:
-        """Open a transaction for checkpoint rows if a checkpoint has rows to write."""
+        """If a checkpoint has rows to write, open a transaction for them."""
         self._takes_rows = self.wants_rows
         if self._takes_rows:
             self._has_rows = True
@@ -124,8 +124,8 @@ class CheckpointSchedule:
     def step(self, *, serving: bool = False) -> None:
         """Write checkpoint rows into the open transaction until the step's time limit.
 
-        Does nothing if no transaction was opened with the current batch. `serving` selects the
-        shorter limit, for when clients are connected.
+        Do nothing if no transaction was opened with the current batch. `serving` selects the
+        shorter time limit that applies while clients are connected.
         """
         checkpoint = self._checkpoint
         if checkpoint is None or not self._takes_rows:
@@ -141,15 +141,15 @@ class CheckpointSchedule:
 
     @property
     def has_rows(self) -> bool:
-        """True while there are rows to commit or rows that are being committed."""
+        """True while written rows wait to be committed or are being committed."""
         return self._has_rows
 
     def commit_rows(self) -> None:
         """Commit the written rows, or roll them back if the disk is full.
 
-        This call blocks, so it runs in its own thread. Until `rows_committed`, `begin_rows` and
-        `step` do nothing. The batch that was sealed together with the rows must be durable first,
-        because rows must not be newer than the journal.
+        This call blocks, so it runs in its own thread. `begin_rows` and `step` do nothing until
+        `rows_committed` has been called. The batch that was sealed together with the rows must be
+        durable first, because rows must not be newer than the journal.
 
         Raises:
             sqlite3.Error: if the state on disk is uncertain, so that the process has to end.

@@ -1,7 +1,7 @@
-"""The gateway time in the tables: one row of the table `meta`, written with each checkpoint.
+"""The gateway time, stored as one row of the table `meta` with each checkpoint.
 
-The row states the gateway time as of the batch in which the checkpoint began. At startup, the later
-batches in the journal advance the time.
+The row contains the gateway time of the batch with which the checkpoint began. At startup, the
+later batches in the journal advance that time.
 """
 
 import json

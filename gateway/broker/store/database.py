@@ -37,17 +37,18 @@ class DataDirectoryInUse(RuntimeError):
 
 
 class StoreUnavailable(OSError):
-    """Error raised when the database cannot be used now, although it is not damaged."""
+    """Error raised when the database is not damaged but cannot be used now."""
 
 
 class UnreadableDatabase(RuntimeError):
-    """Error raised when the disk does not return a page of the database."""
+    """Error raised when the disk cannot read a page of the database."""
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
-    """Raise StoreUnavailable if an error means a full, read-only or locked disk rather than damage.
+    """Raise StoreUnavailable if an error is not caused by damage, but by a full or read-only disk.
 
-    Moving the database aside for such an error would lose its contents.
+    A database that is locked by another program also counts as unavailable. The database must not
+    be moved aside for such an error, because its contents would be lost.
     """
     if is_damage(error):
         return
@@ -58,7 +59,7 @@ def refuse_if_unavailable(path: Path, error: BaseException) -> None:
 
 
 def lock(data_dir: Path) -> ProcessLock:
-    """Lock the data directory for this process, until the lock is closed.
+    """Lock the data directory for this process until the returned lock is closed.
 
     Raises:
         DataDirectoryInUse: another broker holds the lock.
@@ -85,7 +86,7 @@ def lock(data_dir: Path) -> ProcessLock:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a connection for writing, in WAL mode, with explicit transactions and fsyncs.
+    """Open a connection for writing, in WAL mode, with explicit transactions and explicit fsyncs.
 
     A COMMIT becomes durable only when the WAL is synced. No client waits for this sync, because
     until then the journal contains all changes.
@@ -118,13 +119,13 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def rewrite_wal(path: Path) -> None:
-    """Write the WAL's contents again, from the page cache to the disk. Raises OSError on failure.
+    """Write the WAL's contents from the page cache to the disk again. Raises OSError on failure.
 
     After a failed fsync, Linux marks the pages as clean. Reads then return the new contents,
     although they never reach the disk. At startup, the tables in the WAL would seem durable, and
-    the part of the journal that they cover would be deleted. A power cut would then lose both.
-    Writing the same bytes again marks the pages as changed. A power cut during the write does no
-    harm, since old and new bytes are equal.
+    the part of the journal that they cover would be deleted. A power cut would then lose the rows
+    in both. Writing the same bytes again marks the pages as changed. A power cut during the write
+    does no harm, since old and new bytes are equal.
     """
     wal = path.with_name(path.name + "-wal")
     try:
@@ -143,7 +144,7 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _read_wal(descriptor: int, at: int) -> bytes:
-    """Read the next bytes of a WAL at the offset `at`, or none if the disk cannot read them.
+    """Read the next bytes of a WAL at the offset `at`, or b"" if the disk cannot read them.
 
     SQLite validates the bytes later.
     """
@@ -158,7 +159,7 @@ def _read_wal(descriptor: int, at: int) -> bytes:
 def empty_wal(connection: sqlite3.Connection) -> None:
     """Copy the WAL of earlier runs into the database file, sync it, and start a new WAL.
 
-    Nothing is ever appended to a WAL of unknown durability. The old WAL is kept if another process
+    This prevents appending to a WAL that may not be durable. The old WAL is kept if another process
     reads it or the disk is too full. This is harmless because `rewrite_wal` made it durable.
     """
     try:
@@ -169,9 +170,9 @@ def empty_wal(connection: sqlite3.Connection) -> None:
 
 
 def damage_of(path: Path, *, thorough: bool) -> str | None:
-    """Return a description of the damage found in a database file, or None.
+    """Return a description of the damage in a database file, or None if there is none.
 
-    `thorough` reads every page, as after an unclean stop. Otherwise only the schema is read.
+    If `thorough` is True, as after an unclean stop, every page is read, otherwise only the schema.
     Unreadable data counts as damage only after repeated attempts.
 
     Raises:
@@ -189,7 +190,7 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
 
 
 def _damage_of(path: Path, *, thorough: bool) -> str | None:
-    """Check the database in one attempt. Return a description of the damage, or None.
+    """Check the database in a single attempt. Return a description of the damage, or None.
 
     Raises StoreUnavailable if the database cannot be opened although it is not damaged, and
     UnreadableDatabase if a page cannot be read.
@@ -247,9 +248,9 @@ def _new_damaged_folder(data_dir: Path) -> Path:
 
 
 def finish_salvage(path: Path) -> bool:
-    """Finish an interrupted salvage: move the salvaged database to the place of the damaged one.
+    """Finish an interrupted salvage: move the salvaged database to the damaged database's path.
 
-    Return False if there is no salvaged database.
+    Return False if there is nothing to finish.
     """
     salvaged = path.with_name(SALVAGED_NAME)
     if path.exists() or not salvaged.exists():

@@ -39,7 +39,10 @@ class OtherFormat(OSError):
 
 
 def newer(file: Path, found: str, understood: str) -> OtherFormat:
-    """Return the error for a file whose format `found` is later than the `understood` formats."""
+    """Return the error for a file in the newer format `found`.
+
+    `understood` names the supported formats.
+    """
     return OtherFormat(
         f"{file} has format {found}, this version of Oncegate understands {understood}: start the "
         "newer version again; nothing was changed"
@@ -68,7 +71,7 @@ def format_of(connection: sqlite3.Connection) -> str | None:
 def refuse_newer_database(path: Path) -> None:
     """Raise OtherFormat if a later version wrote the database.
 
-    An unreadable database is accepted here, because it is handled as damaged later.
+    No error is raised for an unreadable database, because it is treated as damaged later.
     """
     if not path.exists() or not path.stat().st_size:
         return
@@ -83,7 +86,7 @@ def refuse_newer_database(path: Path) -> None:
 
 
 def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise OtherFormat if a database must be migrated first, which an audit cannot do."""
+    """Raise OtherFormat if a database has an older format that only the broker can migrate."""
     found = format_of(connection)
     if found is not None and found in {str(each) for each in range(1, JOURNAL_IS_FILES)}:
         raise OtherFormat(

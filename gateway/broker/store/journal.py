@@ -1,7 +1,7 @@
 """The journal on disk. A commit takes one write and one fdatasync.
 
 All files have the same length and are written from front to end. A file is reused once its events
-are in the tables and exported, so that the journal needs no new space and changes no metadata.
+are in the tables and exported. Reuse saves the allocation of disk space and changes of metadata.
 """
 
 import os
@@ -98,7 +98,7 @@ class Journal:
 
     @property
     def position(self) -> tuple[int, int]:
-        """The number in the name of the newest file, and the end of its newest frame."""
+        """The number in the newest file's name, and the offset at which its newest frame ends."""
         return self._number, self._files[-1].size_bytes if self._files else 0
 
     # -- a batch
@@ -106,7 +106,7 @@ class Journal:
     def has_room(self, blob_bytes: int) -> bool:
         """Return True if the newest file has room for a blob of this size in bytes.
 
-        A file that was created as the reserve for a full disk may be longer than other files.
+        The newest file may be longer than usual if it was the reserve for a full disk.
         """
         end = self._at + FRAME.size + blob_bytes
         return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
@@ -131,7 +131,8 @@ class Journal:
 
         Raises:
             NoRoom: the disk is full and the reserve is used up. A part of the blob may be in the
-                file. This is harmless: the call may be retried, and the next append overwrites it.
+                file, which is harmless because the next append overwrites it. The call may be
+                retried.
             OSError: any other error, after which nothing more may be appended.
         """
         try:
@@ -151,7 +152,7 @@ class Journal:
             self._start_file(first_sequence, blob, source)
 
     def _close_full_file(self) -> None:
-        """Close the newest file, because the next blob is appended to another file."""
+        """Close the newest file before the next blob is appended to a new file."""
         if self._descriptor < 0:
             return
         if self._is_torn:
@@ -164,9 +165,9 @@ class Journal:
         self._descriptor = -1
 
     def _start_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write header and first frame into the file `source`, then rename it to its journal name.
+        """Write header and first frame into the file `source`, then rename it as a journal file.
 
-        After NoRoom, the next call writes both again.
+        If NoRoom is raised, the next call writes header and frame again.
         """
         salt = secrets.token_bytes(SALT_BYTES)
         path = self.folder / f"{self._number + 1:0{NUMBER_DIGITS}d}.ogj"
@@ -209,7 +210,7 @@ class Journal:
         self._at = end
 
     def _make_room(self) -> None:
-        """Fill the newest file with zeros where the next frames will be, if the disk has space."""
+        """Fill the newest file with zeros for the next frames, if the disk has space."""
         length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
         # Block by block, because the kernel buffers and counts a large write only as a whole.
         while self._length < length:

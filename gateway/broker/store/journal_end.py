@@ -1,14 +1,14 @@
-"""Record of the journal's end, which shows at startup whether the end of the journal is missing.
+"""Record of where the journal ends, to detect at startup that the end is missing.
 
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
 shorter, complete journal. The broker writes the record after each commit, once the packets are
-released, without an fsync for it. If the process is killed, the record is exact or one commit old.
-After a power cut the record may be older. It then promises fewer events than were durable, but
-never more. So a batch that was being written is never reported as missing. The record is synced
-when a new journal file begins, with each checkpoint, and when the store closes::
+released, without an fsync. If the process is killed, the record is up to date or one commit old.
+After a power cut the record may be older. It then states fewer events than were durable, but never
+more. So a batch that was being written is never reported as missing. The record is synced when a
+new journal file begins, with each checkpoint, and when the store closes::
 
-    magic "OGR2" | store 8 | next sequence u64 | next message u64
-        | number of the newest file u64 | its end u64 | CRC 4
+    magic "OGR2" | store 8 | next sequence u64 | next message u64 | number of the newest file u64 |
+    end of that file u64 | CRC 4
 
 The record is overwritten in place. It fits into one sector, and after a power cut a sector has
 either the old or the new contents.
@@ -36,7 +36,7 @@ RECORD_BYTES = _RECORD.size + layout.CRC.size
 
 @dataclass(frozen=True)
 class JournalEnd:
-    """The recorded end of the journal. A journal that ends earlier has lost durable events."""
+    """The recorded end of the journal. If the journal ends before it, durable events were lost."""
 
     store: str
     next_sequence: int
@@ -50,10 +50,11 @@ class JournalEnd:
 
 
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
-    """Return the recorded end, and a sentence for the log if the record is damaged.
+    """Return the recorded end of the journal, and a log message if the record is damaged.
 
-    The recorded end is None if there is no valid record. A record of format 1 is ignored. Raises
-    OSError for errors other than an unreadable block.
+    The recorded end is None if there is no valid record, and the log message is None if there is no
+    damage. A record of format 1 is ignored. Raises OSError for errors other than an unreadable
+    block.
     """
     path = data_dir / RECORD_NAME
     try:
@@ -92,7 +93,7 @@ class EndRecord:
     def begin(self, end: JournalEnd) -> None:
         """Open the record's file and write `end` durably.
 
-        On a full disk the broker runs without a record. Raises OSError for other errors.
+        If the disk is full, the broker runs without this record. Raises OSError for other errors.
         """
         self._store = bytes.fromhex(end.store)
         self._file_number = end.file_number
@@ -112,8 +113,8 @@ class EndRecord:
     def note(self, next_sequence: int, next_message: int, file_number: int, end_bytes: int) -> None:
         """Record the position up to which the journal is durable. Raises OSError on failure.
 
-        If there is no record, this does nothing. A full disk is ignored, because the older record
-        only promises fewer events.
+        Do nothing if the broker runs without a record. A full disk is ignored, because the older
+        record only states fewer events.
         """
         if self._descriptor < 0:
             return

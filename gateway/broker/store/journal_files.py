@@ -1,4 +1,4 @@
-"""Reading of the journal's files, for the broker's start, the uploader and the audit.
+"""Reading of the journal's files, as used at the broker's start, by the uploader and by the audit.
 
 A file consists of a header and one frame per batch (docs/formats/journal.md). The header contains a
 random salt, which changes each time the file is used for new events. A frame is valid only with
@@ -42,7 +42,7 @@ BLOB_BYTES_MIN = layout.BLOB_HEADER_1.size + layout.CRC.size
 
 @dataclass
 class JournalFile:
-    """A file of the journal, with the contents of its header."""
+    """A file of the journal, with the values from its header."""
 
     path: Path
     first_sequence: int
@@ -85,9 +85,9 @@ class JournalFile:
 def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]:
     """Read the header of a file.
 
-    Return the file's salt and first sequence number, or None in place of both if they are damaged.
-    Also return True if the disk returned the whole header. Raises OtherFormat if a later version
-    wrote the file.
+    Return a pair. First: the file's salt and first sequence number, or None if the header is
+    damaged. Second: True if the disk could read the whole header. Raises OtherFormat if a later
+    version wrote the file.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -108,7 +108,7 @@ def _is_sound(head: bytes) -> bool:
 
 
 def header_of(salt: bytes, first_sequence: int) -> bytes:
-    """Return the header of a file whose first event has the number `first_sequence`."""
+    """Return the header of a file whose first event has the sequence number `first_sequence`."""
     header = _HEADER.pack(HEADER_MAGIC, salt, first_sequence)
     return header + layout.CRC.pack(crc32(header))
 
@@ -144,7 +144,7 @@ def count_of(blob: bytes) -> int:
 
 
 def boot_of(blob: bytes) -> str:
-    """Return the id of the boot (the broker's start) that wrote a blob, as hexadecimal digits."""
+    """Return the identifier of the broker run that wrote a blob, as hexadecimal digits."""
     return bytes(layout.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
 
 
@@ -156,7 +156,7 @@ def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
 
     Args:
         folder: folder of the files.
-        attempts: maximum number of attempts to read an unreadable block.
+        attempts: maximum number of attempts to read a block of the disk.
     """
     return placed_files(folder, attempts)[0]
 
@@ -164,7 +164,7 @@ def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
 def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], list[Path]]:
     """Return the journal's files in order, and the paths of files whose position is unknown.
 
-    The position of a file is unknown if neither its header nor a blob can be read.
+    The position of a file in the order is unknown if neither its header nor a blob can be read.
     """
     files: list[JournalFile] = []
     unplaced: list[Path] = []

@@ -88,15 +88,17 @@ class Certificates:
     def is_outdated(self) -> bool:
         """Return True if the certificate files must be loaded again.
 
-        This is so if they have changed on disk, or if the latest files could not be used. It is not
-        enough that the certificate had already expired when the broker started.
+        This is the case if the files have changed on disk, or if the latest files could not be
+        used. A certificate that had already expired when the broker started is not reloaded for
+        that reason alone.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 
     def use(self, loaded: Loaded) -> None:
-        """Use loaded files for new connections.
+        """Use newly loaded certificate files for new connections.
 
-        Close connections whose client certificate is not valid according to the new files.
+        Close existing connections whose client certificate the new files no longer accept, because
+        it was revoked or its authority was removed.
         """
         withdrawn = self.loaded.authorities - loaded.authorities
         self.loaded = loaded
@@ -117,7 +119,8 @@ class Certificates:
     def end_expired(self, now: float) -> float:
         """Close connections whose client certificate has expired.
 
-        Return when the next client certificate expires, in seconds since 1970, or infinity.
+        Return the time at which the next client certificate expires, in seconds since 1970. Return
+        infinity if no connection has such a certificate.
         """
         soonest = float("inf")
         for protocol, peer in list(self.peers.items()):
@@ -129,14 +132,14 @@ class Certificates:
         return soonest
 
     def adopt(self, other: "Certificates") -> None:
-        """Use the certificate that another listener has loaded for new connections."""
+        """For new connections, use the certificate that another listener has loaded."""
         self.files = other.files
         self._tried = other.used_state
         self.settling = None
         self.use(other.loaded)
 
     def show(self, now: float) -> None:
-        """Update the certificate's fields in the status entries of the listener."""
+        """Update the object `certificate` in the listener's status entries."""
         loaded = self.loaded
         for entry in self.shown:
             entry["certificate"] = {
@@ -160,7 +163,7 @@ class CertificateWatch:
         self._warned_at = float("-inf")
 
     def start(self) -> None:
-        """Start to watch the certificate files."""
+        """Start watching the certificate files."""
         self.stop()
         if self.all:
             self._warn()
@@ -172,16 +175,22 @@ class CertificateWatch:
             self._timer.cancel()
 
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Load the certificates in `asked` whose files have changed. Pass the result to `use`.
+        """Load those of the certificates in `asked` whose files must be loaded again.
+
+        Pass the result to `use`.
 
         Raises:
-            CertificateError: a certificate cannot be used. In this case, keep all certificates.
+            CertificateError: a certificate cannot be used. In this case, keep using all old
+                certificates.
         """
         now = self._clock()
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
-        """Use the loaded certificates. Return True if at least one certificate has changed."""
+        """Use the certificates that `candidates` loaded.
+
+        Return True if at least one of them has changed.
+        """
         differs = False
         for certificates, loaded in candidates:
             differs |= not _is_same(certificates.loaded, loaded)
@@ -193,10 +202,11 @@ class CertificateWatch:
         self._timer = self._loop.call_later(seconds, self.look)
 
     def look(self) -> None:
-        """Check the certificate files, and load changed files.
+        """Check whether the certificate files have changed, and load changed files.
 
-        Changed files are loaded once two consecutive checks find the same state. Connections with
-        expired client certificates are closed.
+        A changed file is loaded once two consecutive checks find it in the same state, so that a
+        file that is still being written is not loaded. Connections with expired client certificates
+        are closed.
         """
         settling = False
         for each in self.all:

@@ -1,7 +1,7 @@
-"""First check of a new connection: limits that depend only on its address and its listener.
+"""First check of a new connection: limits per client address and per listener.
 
-The check happens before TLS and before the broker core is involved. An accepted connection is
-passed on to the next layer.
+This check precedes TLS, and the broker core is not involved yet. An accepted connection is passed
+on to the next layer.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ class GateLimits:
 
         Args:
             statistics: counters for rejected connections.
-            addresses: limits by address, or None if connections come from this machine, or from a
-                proxy whose own address does not count.
-            bucket: limit of new connections per second at this listener, or None if unlimited.
-            listener: name of the listener in messages.
-            has_descriptor: returns False if there is no file descriptor for another connection.
+            addresses: limits per client address. None if all connections come from this machine or
+                through a proxy, because the proxy's own address must not be limited.
+            bucket: limit on new connections per second to this listener, or None if unlimited.
+            listener: name of the listener in log messages.
+            has_descriptor: returns False if no file descriptor is left for another connection.
         """
         self.statistics = statistics
         self.addresses = addresses
@@ -54,15 +54,15 @@ class GateLimits:
 
 
 class Gate(asyncio.Protocol):
-    """Rejects a new connection, or passes it on to its first layer.
+    """Rejects a new connection, or passes it on to its first protocol layer.
 
     The first layer is the PROXY header, TLS, or the MQTT protocol.
     """
 
     def __init__(self, keeping: GateLimits, make: Make) -> None:
-        """Set the limits for new connections (`keeping`), and the function that creates protocols.
+        """Set the limits for new connections (`keeping`) and a function (`make`).
 
-        `make` is called to create the protocol of an accepted connection.
+        `make` creates the protocol objects of an accepted connection.
         """
         self._keeping = keeping
         self._make = make

@@ -1,8 +1,9 @@
 """The opening handshake of MQTT over WebSocket (RFC 6455 section 4.2, MQTT 5.0 section 6).
 
 Requests are rejected if they are not a WebSocket handshake, have another path, lack the subprotocol
-`mqtt`, or come from a web page of another origin. The origin is checked because a browser lets any
-web page connect to this machine, and only reports the page's site in the header `Origin`.
+`mqtt`, or come from a web page of another origin. The origin must be checked because a browser lets
+a page of any website connect to this machine. Only the header `Origin` shows from which website the
+page was loaded.
 """
 
 import ipaddress
@@ -160,10 +161,10 @@ def _refusal_of(request: bytes) -> tuple[int, str] | None:
 def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
     """Return True if a web page from `origin` may connect to `host`.
 
-    A listed origin may always connect. Any other origin needs the same host as the request (on any
-    port), and the host must be an IP address or a name of this machine. All loopback names are
-    equivalent. Any other name proves nothing, because the owner of the name can make it resolve to
-    this machine after the page was loaded.
+    An origin in `origins` may always connect. For any other origin, the page's host must be the
+    host of the request (the ports may differ), and it must be an IP address or this machine's name.
+    All loopback names and addresses are equivalent. Other host names are not trusted, because the
+    owner of such a name can make it resolve to this machine after the page was loaded.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True

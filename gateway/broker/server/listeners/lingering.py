@@ -36,7 +36,7 @@ class LingeringClose(asyncio.Protocol):
 
 
 def linger_on(transport: asyncio.Transport) -> None:
-    """Send buffered data, shut down sending, and discard input until the peer closes."""
+    """Send buffered data and shut down sending, then discard input until the peer closes."""
     transport.set_protocol(LingeringClose(transport, transport.get_protocol()))
     try:
         transport.write_eof()

@@ -1,4 +1,4 @@
-"""The open listeners, from the start and after changes by a reload.
+"""The open listeners: opened when the broker starts, and changed by reloads.
 
 A change has two steps. The first step does everything that can fail, such as loading certificates
 and binding sockets, and changes nothing. The second step cannot fail. An unchanged listener keeps
@@ -61,7 +61,7 @@ class Open:
 
 @dataclass
 class Change:
-    """The planned changes of the listeners at a reload, which are not applied yet."""
+    """The changes to the listeners that a reload has prepared but not yet applied."""
 
     kept: list[tuple[Open, Listener]] = field(default_factory=list)
     opened: list[Open] = field(default_factory=list)
@@ -74,13 +74,13 @@ class Change:
     """Certificates of listeners with the same configured files, whose contents have changed."""
 
     def give_up(self) -> None:
-        """Undo the preparation of a change: close the newly bound sockets."""
+        """Give up a prepared change: close the sockets that were bound for it."""
         for each in self.opened:
             each.bound.close()
 
 
 class OpenListeners:
-    """The open listeners of a broker. `shown` contains their entries in the status."""
+    """The open listeners of a broker. `shown` contains the listeners' entries in the status."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop
@@ -94,7 +94,7 @@ class OpenListeners:
         self.shown: list[dict[str, Any]] = []
 
     def prepare(self, listeners: Sequence[Listener]) -> Change:
-        """Prepare a change to the given listeners: do everything that can fail, and change nothing.
+        """Prepare to switch to the given listeners. Nothing that is in use is changed.
 
         Raises:
             OSError: a listener's address cannot be used.
@@ -152,7 +152,7 @@ class OpenListeners:
         return ended
 
     async def _serve(self, opened: Sequence[Open]) -> None:
-        """Accept connections at new listeners, including those that the kernel has queued."""
+        """Accept connections on new listeners, including connections that the kernel has queued."""
         loop = asyncio.get_running_loop()
         for each in opened:
             if each.is_closed:
@@ -165,7 +165,7 @@ class OpenListeners:
                 logger.info("listening for %s", _in_words(shown))
 
     async def start(self, listeners: Sequence[Listener]) -> None:
-        """Open the given listeners at the start of the broker.
+        """Open the given listeners when the broker starts.
 
         Raises:
             OSError: a listener's address cannot be used.
@@ -197,7 +197,7 @@ class OpenListeners:
         return certificates
 
     def _revoke(self) -> None:
-        """Stop the delivery to stored sessions whose client certificates are revoked."""
+        """Stop deliveries to stored sessions whose clients' certificates are revoked."""
         revoked = [each.loaded.revoked for each in self.certificates.all]
         count = self._event_loop.broker.revoke_certificates(names_of(revoked))
         if count:

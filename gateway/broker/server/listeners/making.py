@@ -1,4 +1,4 @@
-"""Construction of the protocol objects for a listener's connections."""
+"""Construction of the protocol objects that handle a listener's connections."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ def tls_files_of(listener: Listener) -> TlsFiles:
 
 
 def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
-    """Return the names of the client certificates that are revoked at the given listeners.
+    """Return the names of all client certificates in the given listeners' revocation lists.
 
     Raises:
         CertificateError: a revocation list cannot be used.
@@ -52,8 +52,8 @@ def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
 def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
     """Return the admission policy of a listener.
 
-    The listener's configured limits are stored in `share`, which contains the limits and counters
-    that the clients of the listener have in common.
+    Store the listener's configured limits in `share`, the limits and counters that all clients of
+    the listener share.
     """
     share.connections_max = listener.max_connections or NO_LIMIT
     share.client_packet_rate = listener.max_packet_rate or 0

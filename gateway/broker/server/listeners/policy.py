@@ -4,7 +4,7 @@ from gateway.broker.core.sessions.share import Share
 
 
 class AdmissionPolicy:
-    """The rules for the connections that a listener accepts, and limits on their number."""
+    """Rules by which a listener accepts connections, and limits on the number of connections."""
 
     def __init__(
         self,

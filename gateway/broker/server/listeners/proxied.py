@@ -1,7 +1,7 @@
-"""A connection through a proxy: first the PROXY header arrives, then TLS or MQTT data.
+"""A connection through a proxy, which sends a PROXY header before the TLS or MQTT data.
 
-The connection is counted, and its CONNECT timeout starts, when the proxy connects. After the header
-the connection is passed on to the next layer, and this module is no longer involved.
+The connection counts, and its timeout for CONNECT starts, as soon as the proxy connects. After the
+header the connection is passed on to the next layer, and this module is no longer involved.
 """
 
 import asyncio
@@ -34,8 +34,9 @@ class ProxiedProtocol(asyncio.Protocol):
         Args:
             protocol: the MQTT protocol of the connection.
             following: the layer that receives the data after the header.
-            addresses: limits that are checked when the header has given the client's address.
-            takes_users: accept the user name from a client certificate that the proxy has verified.
+            addresses: limits per client address, checked once the header has been received.
+            takes_users: True to accept the user name in a client certificate that the proxy has
+                verified.
         """
         self._protocol = protocol
         self._following = following
@@ -45,7 +46,7 @@ class ProxiedProtocol(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the transport of the connection from the proxy, and create the MQTT connection."""
+        """Store the transport of the proxy's connection, and create the MQTT connection."""
         self._transport = cast(asyncio.Transport, transport)
         self._following.connection_made(transport)
 

@@ -18,9 +18,10 @@ A header of version 1 is a line of at most 107 bytes::
     PROXY TCP4 192.0.2.7 10.0.0.1 40000 1883
      (or TCP6, or UNKNOWN with anything)
 
-Source: proxy-protocol.txt of HAProxy, sections 2.1 and 2.2. Other fields are skipped, as the
-specification allows. Any process that can connect to such a listener can claim any address.
-Therefore the listener must use a loopback address, or a firewall must admit only the proxy.
+Source: HAProxy's proxy-protocol.txt, sections 2.1 and 2.2. Other fields are skipped, as the
+specification allows. Any process that can connect to a listener that expects PROXY headers can
+claim any address. Therefore the listener must use a loopback address, or a firewall must admit only
+the proxy.
 """
 
 import ipaddress

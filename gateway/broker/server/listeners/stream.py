@@ -1,7 +1,7 @@
-"""MQTT on a byte stream, TCP or a Unix socket: transfers bytes and enforces limits.
+"""MQTT over TCP or a Unix socket: transfers bytes and enforces limits.
 
-PROXY headers and WebSocket frames are handled in separate modules. On a connection without either
-of them, received data reaches the event loop in a single call.
+PROXY headers and WebSocket frames are handled in separate modules. Without them, the data of one
+read is passed to the broker's event loop in a single call.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ CLOSE_SECONDS = 5.0
 
 
 class MqttProtocol(asyncio.Protocol, Channel):
-    """A client's connection, both as a protocol of asyncio and as a channel of the event loop."""
+    """A client's connection: an asyncio protocol, and a channel of the broker's event loop."""
 
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         """The counters of the client's address and the key of this connection, or None."""
 
     def counts_at(self, addresses: AddressLimits, key: str) -> None:
-        """Count this connection for its address until it is closed.
+        """Count this connection towards the limit of its client address until it is closed.
 
         `key` comes from `AddressLimits.enter`.
         """
@@ -49,7 +49,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.connection.counts_at(share, asyncio.get_running_loop().time())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Store the transport of a client that connected, and create its MQTT connection."""
+        """Store the transport of a newly connected client, and create the MQTT connection."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(self._event_loop.limits.max_write_buffer_bytes)
         self.is_encrypted = isinstance(transport, TlsTransport)
@@ -94,7 +94,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.update_reading()
 
     def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
-        """Report a violation outside of MQTT packets, and close the connection."""
+        """Report a protocol violation that is not in an MQTT packet, and close the connection."""
         self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
@@ -135,8 +135,8 @@ class MqttProtocol(asyncio.Protocol, Channel):
     def end(self) -> None:
         """Close the connection after all data is sent.
 
-        Received data is discarded for a short time, because a TCP reset would destroy data that the
-        client has not read yet.
+        Meanwhile received data is read and discarded. Otherwise the close would cause a TCP reset,
+        and the client would lose data that it has not read yet.
         """
         transport = self.transport
         if self._is_ending or transport.is_closing():
@@ -152,7 +152,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.cut_later(seconds)
 
     def take_outgoing(self) -> bytes:
-        """Return the packets that may be sent now, joined, and count their bytes as sent."""
+        """Return all packets that may be sent now as one byte string. Count the bytes as sent."""
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)
         return data

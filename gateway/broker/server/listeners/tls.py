@@ -1,8 +1,8 @@
-"""TLS between the socket and the MQTT protocol, after a PROXY header if there is one.
+"""TLS between the socket and the MQTT protocol. A PROXY header, if any, precedes TLS.
 
-The data of one read is decrypted together and passed on in one call. If decryption takes too long,
-for example because a client sends endless empty records, the remaining data waits for the next
-iteration of the event loop.
+All data from one read of the socket is decrypted together and passed on in one call. If decryption
+takes too long, for example because a client sends endless empty records, the remaining data waits
+for the next iteration of the event loop.
 
 OpenSSL's output is written to the socket's buffer immediately. The MQTT protocol object sets the
 limits of this buffer.
@@ -39,7 +39,7 @@ _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
 
 
 class TlsLayer(TlsTransport[MqttProtocol]):
-    """One TLS connection. Until the handshake is complete, it can be closed but not written to."""
+    """One TLS connection, which cannot be written to until the handshake is complete."""
 
     def __init__(
         self, protocol: MqttProtocol, certificates: Certificates, turns: HandshakeTurns
@@ -185,7 +185,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     def _read_into(self, parts: list[bytes]) -> ssl.SSLError | None:
         """Decrypt complete records and append their contents to `parts`.
 
-        Return the error that ended reading, or None if the client closed TLS.
+        Return the error that ended reading, or None if the client has closed the TLS session.
         """
         assert self._tls is not None
         try:

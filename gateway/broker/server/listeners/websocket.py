@@ -1,8 +1,8 @@
 """MQTT over WebSocket (MQTT 3.1.1 and 5.0 section 6): packets in binary frames.
 
 Frame boundaries are independent of packets: the contents of all frames form one stream of bytes
-[MQTT-6.0.0-2]. Parts of a frame are passed on as they arrive, so no frame is buffered. All data of
-one read reaches the broker core in one call. wsproto decodes the frames.
+[MQTT-6.0.0-2]. Parts of a frame are passed on as they arrive, so no frame is buffered. All data
+from one read of the socket reaches the broker core in one call. wsproto decodes the frames.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class FrameLimit(Extension):
 
 
 class WebSocketProtocol(MqttProtocol):
-    """A connection that starts with an HTTP request and continues with WebSocket frames."""
+    """A client's connection: first an HTTP request, then WebSocket frames."""
 
     def __init__(self, event_loop: EventLoop, policy: AdmissionPolicy) -> None:
         super().__init__(event_loop, policy)

@@ -1,4 +1,4 @@
-"""Warnings about clients in the last hour: dropped messages, denials, shared client identifiers."""
+"""Warnings about clients in the last hour: dropped and denied messages, shared identifiers."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -111,7 +111,7 @@ def warning_of_shared(shared: Shared) -> StatusWarning:
 
 
 def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
-    """Return the counts of dropped or denied messages in the last hour as status objects.
+    """Return status objects that count the messages dropped or denied in the last hour.
 
     `rule` is the access rule that would allow a denied PUBLISH or SUBSCRIBE.
     """

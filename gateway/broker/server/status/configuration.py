@@ -18,7 +18,7 @@ VALUE_CHARACTERS_MAX: Final = 100
 def shown_configuration(
     configuration: Configuration, needs_restart: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the answer to the command `configuration`, as in docs/formats/control-socket.md."""
+    """Return the response to the command `configuration`, as in docs/formats/control-socket.md."""
     found = [
         {
             "section": section,
@@ -39,7 +39,7 @@ def shown_configuration(
 
 
 def _section_in(heading: str) -> str:
-    """Return the name of a section without brackets, numbers and tenant.
+    """Return the name of a configuration section without brackets, index and tenant.
 
     For example, return `mqtt` for `[mqtt]` and for `[tenants.acme.mqtt]`.
     """

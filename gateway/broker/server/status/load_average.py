@@ -1,8 +1,8 @@
 """Load averages over 1, 5 and 15 minutes, calculated as in Mosquitto.
 
-Each is an exponentially weighted average of a counter's rate per minute. At every update, `average
-= rate + e * (average - rate)` with `e = exp(-elapsed / window)`. `rate` is the increase of the
-counter since the last update, scaled to a minute.
+Each load average is an exponentially weighted average of a counter's rate per minute. At every
+update, `average = rate + e * (average - rate)` with `e = exp(-elapsed / window)`. `rate` is the
+increase of the counter since the last update, scaled to a minute.
 """
 
 from math import exp

@@ -63,10 +63,10 @@ def session_detail_of(session: Session, event_loop: EventLoop) -> dict[str, Any]
 
 
 def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
-    """Return when a client's last packet arrived or its connection ended, or None if unknown.
+    """Return when a client was last seen: its last packet or the end of its connection.
 
-    The time is in milliseconds since 1970, converted with the current wall clock. If the broker was
-    stopped for an unknown time since then, the result may be too late by that time.
+    The time is in milliseconds since 1970, or None if unknown. It is calculated from the current
+    wall clock, so it may be too late by any unknown time for which the broker was stopped since.
     """
     if session.connection is not None:
         return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)

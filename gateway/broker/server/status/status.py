@@ -28,7 +28,7 @@ class Identity:
 
 
 class Status:
-    """Builds the status from totals over all sessions and from other counters."""
+    """Builds the broker's status from totals over all sessions and from other counters."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Status:
         """Returns the number of actions performed at the status page, by command."""
 
     async def current(self) -> dict[str, Any]:
-        """Return the complete status, with totals from a new pass over all sessions."""
+        """Return the complete status, with totals that are newly computed over all sessions."""
         return self.of(await self._totals.current())
 
     def of(self, totals: Totals) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Publication of the `$SYS` topics: every `sys_interval`, and immediately to new subscribers.
+"""Publication of `$SYS` topics: once per `sys_interval`, and immediately to new subscribers.
 
-Nothing is published while there are no subscribers. Load averages are always updated: an average
-that starts with its first subscriber would be wrong for a quarter of an hour.
+Nothing is published while there are no subscribers. Load averages are updated even then, because an
+average that started with the first subscriber would be wrong for a quarter of an hour.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class SystemTopics:
             self._timer = None
 
     def answer(self) -> None:
-        """Send the current values of `$SYS` topics to new subscribers."""
+        """Send the current values of the `$SYS` topics to new subscribers."""
         if self._interval_seconds is None:
             self._broker.effects.system_subscriptions.clear()
         else:

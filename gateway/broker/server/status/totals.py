@@ -1,7 +1,8 @@
 """The sums over all sessions for the status and the `$SYS` topics.
 
-They are computed in steps: one pass over 100,000 sessions without interruption would delay all
-clients by a tenth of a second. A change between two steps may or may not be included in the sums.
+They are computed in steps, because a pass over 100,000 sessions without interruption would delay
+all clients by a tenth of a second. A change between two steps may or may not be included in the
+sums.
 """
 
 import asyncio
@@ -74,7 +75,7 @@ class Walk:
 
 
 class SessionTotals:
-    """Computes totals over all sessions for several callers, who may share a pass."""
+    """Computes totals over all sessions. Several callers may share one pass."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -87,7 +88,7 @@ class SessionTotals:
         """Callbacks that need newer totals, and receive the totals of the next pass."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
-        """Call `receive`, now or later, with totals over all sessions.
+        """Call `receive` with totals over all sessions: now, or when a pass is complete.
 
         The totals are at most `age_seconds_max` seconds old.
         """
@@ -101,7 +102,7 @@ class SessionTotals:
             self._begin([receive])
 
     async def current(self) -> Totals:
-        """Return totals over all sessions, from a pass that begins now or later."""
+        """Wait for a pass that begins now or later, and return its totals over all sessions."""
         asked: asyncio.Future[Totals] = self._loop.create_future()
 
         def receive(totals: Totals) -> None:

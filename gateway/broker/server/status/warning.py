@@ -1,4 +1,4 @@
-"""A warning in the status, and the text with which a warning names a client."""
+"""The data of a warning in the status, and the text by which a warning names a client."""
 
 from dataclasses import dataclass
 from typing import Final

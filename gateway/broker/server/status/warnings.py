@@ -40,11 +40,12 @@ def warnings_of(
 
     Args:
         event_loop: the running broker.
-        damage: description of damaged data that was found at the start, or None.
+        damage: description of damaged data that was found when the broker started, or None.
         listeners: the status entries of the listeners, with their certificates.
         needs_restart: configuration keys whose new values need a restart.
         totals: sums over all sessions.
-        bound_by_files: why fewer connections than `max_connections` are possible, or None.
+        bound_by_files: why the limit on open files allows fewer connections than `max_connections`,
+            or None.
     """
     statistics = event_loop.broker.statistics
     return [
