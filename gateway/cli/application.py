@@ -125,7 +125,7 @@ def oncegate(
 
 
 def execute(arguments: Sequence[str]) -> int | Prepared:
-    """Run a subcommand and return its exit code. A service is only prepared and returned.
+    """Run a subcommand and return its exit code. If it runs a service, return the prepared service.
 
     Raises CommandFailed or OSError if the command fails, and ModuleNotFoundError if it needs a
     Python package that is not installed.
@@ -145,7 +145,7 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
 
 
 def _explain(error: typer.TyperException) -> None:
-    """Print one line about a mistyped command, or nothing if the help was shown."""
+    """Print one line about a mistyped command. If typer has shown the help, print nothing."""
     message = line_of(error.format_message())
     if message:
         # A usage error refers to the subcommand in which it occurred.

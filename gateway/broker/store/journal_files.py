@@ -55,7 +55,7 @@ class JournalFile:
     """False if the disk did not return the header, which may still be intact."""
 
     def read(self, attempts: int = 1) -> Contents | None:
-        """Return the contents, or None if the file was deleted or reused since it was listed."""
+        """Return the file's contents, or None if it was deleted or reused since it was listed."""
         try:
             contents = read_whole(self.path, attempts)
             head, is_readable = _head_of(self.path, attempts)
@@ -190,7 +190,7 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
 
 
 def store_of(file: JournalFile) -> str | None:
-    """Return the id of the store named in a file's first valid blob, or None if none is valid."""
+    """Return the store id in a file's first valid blob, or None if no blob is valid."""
     contents = file.read()
     for _, blob in frames(b"" if contents is None else contents.data, HEADER_BYTES, file.salt):
         if has_valid_crc(blob):
@@ -199,7 +199,7 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return True if the first batch of a file names one of the store ids in `stores`.
+    """Return True if a file's first batch contains one of the store ids in `stores`.
 
     The checksum of the batch is not verified.
     """
@@ -215,7 +215,7 @@ def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
 def frames(
     data: bytes, at: int, salt: bytes | None, *, behind_damage: bool = True
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the position and the blob of each valid frame, starting at `at`.
+    """Yield the position and the blob of each valid frame in `data` from position `at` on.
 
     Args:
         data: contents of the file, or of a part of it.

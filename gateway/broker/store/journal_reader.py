@@ -1,4 +1,4 @@
-"""Reading of the journal by another process, in order and in pages, while the broker may run."""
+"""Reading of the journal by another process, page by page. The broker may be running meanwhile."""
 
 import errno
 import logging
@@ -33,7 +33,7 @@ a start."""
 
 
 class JournalReader:
-    """Reader of blobs in a data directory, which works even while a broker writes there."""
+    """Reads the journal's blobs in a data directory, even while a broker writes there."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER_NAME
@@ -50,7 +50,7 @@ class JournalReader:
         """Number of consecutive calls that failed because the disk did not return a block."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return about `bytes_max` bytes of durable blobs with events after `sequence`, in order.
+        """Return the next durable blobs with events after `sequence`, about `bytes_max` bytes.
 
         The list is empty while there is no journal, or while the journal cannot be read.
         """
@@ -98,9 +98,9 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Return the blobs of a file from the one that contains `sequence` on, and sync the file.
+        """Sync a file, and return its blobs from the one with the event `sequence` on.
 
-        The list is empty if the file was deleted or reused meanwhile.
+        Return an empty list if the file was deleted or reused meanwhile.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

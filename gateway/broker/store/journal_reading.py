@@ -1,7 +1,7 @@
-"""Reading of the journal at startup, from the checkpoint to the end, with reports of damage.
+"""Reading of the journal at startup, from the checkpoint to the end. Damage is reported.
 
-Unreadable data is retried, then reported. It is never mistaken for the end of the journal, because
-acknowledged batches may follow an unreadable block.
+Reading is retried if data is unreadable, then the damage is reported. Unreadable data is never
+treated as the end of the journal, because acknowledged batches may follow it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -34,10 +34,12 @@ class JournalReading:
     Args:
         folder: folder of the journal.
         checkpoint: the first sequence number that the tables do not cover.
-        passed_over: ranges that earlier starts could not read and skipped. They are never applied,
-            even if they become readable again, because later batches were recorded without them.
+        passed_over: ranges of sequence numbers that earlier starts skipped because they were
+            unreadable. Their events are never applied, even if they become readable again, because
+            later batches were recorded without them.
         stores: ids of the stores whose batches are accepted. If empty, any store is accepted.
-        known_end: the recorded minimum end of the journal, read before the files.
+        known_end: the recorded end of the journal, read before the files. The journal's actual end
+            must not be earlier.
     """
 
     def __init__(
@@ -84,11 +86,11 @@ class JournalReading:
 
     @property
     def known_file(self) -> int:
-        """The number in the newest file's name according to the end record, or 0 if unknown."""
+        """The newest file's number according to the end record, or 0 if there is no end record."""
         return 0 if self.known_end is None else self.known_end.file_number
 
     def _leave_out_foreign(self, stores: Collection[str]) -> None:
-        """Ignore journal files of another gateway's broker, and of an earlier database."""
+        """Ignore journal files written by another gateway's broker or for an earlier database."""
         for file in list(self.files):
             try:
                 store = None if may_be_of(file, stores) else store_of(file)
@@ -101,10 +103,11 @@ class JournalReading:
                 )
 
     def blobs(self) -> Iterator[Blob]:
-        """Yield the blobs since `checkpoint`, and earlier blobs in the same file.
+        """Yield the blobs since `checkpoint`, after any earlier blobs in the same file.
 
-        An incomplete newest blob was being written during a power cut. It was not acknowledged, and
-        is skipped. Raises OSError, and OtherFormat for a blob of a later version.
+        If the newest blob is incomplete, a power cut interrupted its writing. It was not
+        acknowledged, and is skipped. Raises OSError if reading fails, and OtherFormat for a blob of
+        a later version.
         """
         first = 0
         for index, file in enumerate(self.files):
@@ -147,9 +150,9 @@ class JournalReading:
             yield blob
 
     def _place_before(self, file: JournalFile, at: int) -> str:
-        """Return a phrase for a message that locates damage before the offset `at` of a file.
+        """Return a phrase for a log message that states where data is damaged.
 
-        The damage is between the newest blob so far and the blob at this offset.
+        The damage is between the newest blob read so far and the blob at the offset `at` of `file`.
         """
         if self.end is not None and self.end[0] is file:
             return f"{at - self.end[2]} bytes of {file.path.name}"
@@ -166,11 +169,11 @@ class JournalReading:
         self._reason = ""
 
     def look_for_end(self, next_sequence: int, next_message: int) -> None:
-        """Report the events missing between the end that was found and the recorded end.
+        """Report the events that are missing between the end found and the recorded end.
 
         Args:
             next_sequence: the sequence number after the last event that was found.
-            next_message: the message number after that of the newest message that was found.
+            next_message: the number after the highest message number that was found.
         """
         known = self.known_end
         if known is None or self._is_passed_over(next_sequence, self.known_to - 1):
@@ -191,7 +194,7 @@ class JournalReading:
         )
 
     def _is_passed_over(self, first: int, last: int) -> bool:
-        """Return True if earlier starts have skipped this whole range of sequence numbers."""
+        """Return True if earlier starts skipped all sequence numbers from `first` to `last`."""
         for gap_first, gap_last in self._passed_over:
             if gap_first <= first <= gap_last:
                 first = gap_last + 1

@@ -1,4 +1,4 @@
-"""Counts of the messages that were lost with damaged data, as one sentence per session."""
+"""Counts of the messages that were lost with damaged data, as sentences for the log."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ class Loss:
 
     @property
     def total(self) -> int:
-        """Number of all lost messages of the session."""
+        """Total number of messages that the session has lost."""
         return self.count + self.skipped + self.received
 
     def sentence(self) -> str:
-        """Return a sentence for the log: the client, the number of lost messages, the reason."""
+        """Return a log sentence with the client, the number of lost messages and the reason."""
         name = (
             f"client {self.client_id[:CLIENT_ID_SHOWN]!r}"
             if self.client_id
@@ -54,10 +54,9 @@ def _messages(count: int) -> str:
 
 
 def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[str]:
-    """Return sentences about the lost messages, for the log.
+    """Return log sentences that describe the lost messages.
 
-    The sessions with the largest losses get a sentence each. Other sentences summarise the
-    remaining losses.
+    The sessions with the largest losses get a sentence each. The remaining losses are summed up.
     """
     losses = _of_unknown_sessions(connection, recovered)
     for number, loss in _of_known_sessions(connection, recovered.state).items():
@@ -82,11 +81,11 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _lost_with_the_end(recovered: Recovered) -> str:
-    """Return a sentence about the messages lost with the end of the journal.
+    """Return a log sentence with the number of messages lost with the end of the journal.
 
-    Each lost message takes at least one lost event, which limits the count. QoS 2 messages that
-    wait for PUBREL may be lost too: if the lost events include the PUBREL, its publisher will not
-    repeat it.
+    The number is an upper limit, because each lost message accounts for at least one lost event. It
+    includes QoS 2 messages that are waiting for a PUBREL. If the PUBREL is among the lost events,
+    the publisher will not repeat it.
     """
     journal, sessions = recovered.journal, recovered.state.numbers.values()
     held = sum(len(session.inbound) for session in sessions)
@@ -102,7 +101,7 @@ def _lost_with_the_end(recovered: Recovered) -> str:
 
 
 def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
-    """Return the losses of sessions whose own data is lost.
+    """Return the losses of sessions whose own rows and records are lost.
 
     Only messages in the journal or the tables still show that these sessions existed.
     """
@@ -132,7 +131,7 @@ def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -
 
 
 def _of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
-    """Return the losses of existing sessions, which are messages that their queues lack."""
+    """Return the losses of existing sessions: the messages that are missing from their queues."""
     losses: dict[int, Loss] = {}
     for session in state.numbers.values():
         count = _missing_in(connection, session)

@@ -1,4 +1,4 @@
-"""Reading from a disk that fails: retries, and reports of the unreadable bytes.
+"""Reading from a failing disk, with retries and reports of unreadable bytes.
 
 A system call may read fewer bytes than requested without an error. The functions here continue
 until they have all bytes or reach the end of the file.
@@ -75,7 +75,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
 
 
 def _block_starts(at: int, count: int) -> list[int]:
-    """Return the starts of the blocks in `count` bytes at offset `at`, relative to `at`."""
+    """Return where each disk block begins in `count` bytes from offset `at`, relative to `at`."""
     return [0, *range(BLOCK_BYTES - at % BLOCK_BYTES, count, BLOCK_BYTES)] if count else []
 
 

@@ -1,8 +1,8 @@
-"""Migration of a database from an earlier format. Anything that is lost is reported.
+"""Migration of a database from an earlier format, with a report of anything that is lost.
 
-Up to format 3 the journal was a table. First its rows are written to files. Then, in one synced
-transaction, the tables get new columns and the journal's table is dropped. After a power cut the
-next start repeats or completes the migration.
+Up to format 3, the journal was a table of the database. Its rows are first written to files. Then
+one synced transaction adds columns to the other tables and drops the journal's table. After a power
+cut the next start repeats or completes the migration.
 """
 
 import os
@@ -39,14 +39,15 @@ LEFT_TABLE = "journal_not_applied"
 
 
 def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:
-    """Migrate a database to the current format. Return sentences for the report of the start.
+    """Migrate a database to the current format. Return sentences that report any losses.
 
     Args:
         connection: connection for writing, in autocommit mode.
         data_dir: directory for the journal's files, or None if there is no journal yet.
 
     Raises:
-        OSError, sqlite3.Error: nothing is lost, and the next start repeats the migration.
+        OSError, sqlite3.Error: the migration failed. Nothing is lost, and the next start repeats
+            the migration.
     """
     found = format_of(connection)
     reports: list[str] = []
@@ -86,7 +87,7 @@ def _has_journal(connection: sqlite3.Connection) -> bool:
 def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
     """Write the rows of the journal's table to files.
 
-    Return what the caller must do with the table: "drop", "leave" (rename it) or "keep".
+    Return what the caller must do with the table: "drop" it, "leave" (rename) it, or "keep" it.
     """
     blobs = _blobs(connection, is_first=is_first)
     first = next(blobs, None)
@@ -112,7 +113,7 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 
 
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield sequence number and blob of each row. Damaged blobs are yielded unchanged."""
+    """Yield sequence number and blob from each row. Damaged blobs are not converted."""
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
     ):
@@ -145,7 +146,7 @@ def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
 
 
 def _add_columns_of_5_0(connection: sqlite3.Connection) -> None:
-    """Add the columns that format 1 lacks. Existing sessions are of MQTT 3.1.1 and never expire."""
+    """Add the columns that format 1 lacks. All existing sessions use MQTT 3.1.1, never expiring."""
     connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
     connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))
     for column in ("delay INTEGER NOT NULL DEFAULT 0", "expiry INTEGER NOT NULL DEFAULT -1"):
@@ -171,7 +172,7 @@ _LAYOUTS = layout.LAYOUTS | {
 def _of_5_0(blob: bytes) -> bytes:
     """Convert a blob of format 1 to the records of format 2.
 
-    A damaged blob is returned unchanged. The damage is found when the blob is read.
+    A damaged blob is returned unchanged. Its damage is detected and reported when it is read later.
     """
     if not has_valid_crc(blob):
         return blob

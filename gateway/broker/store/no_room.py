@@ -1,4 +1,4 @@
-"""Errors of a full disk, which allow a retry. After other errors of a disk, no retry is safe."""
+"""Errors that mean a full disk, after which a retry is safe, unlike after other disk errors."""
 
 import sqlite3
 
@@ -17,12 +17,12 @@ class NoRoom(OSError):
 
 
 def no_room_of(error: OSError) -> NoRoom:
-    """Return NoRoom, after which a retry is allowed, for the OSError of a full disk."""
+    """Return a NoRoom exception for an OSError that means a full disk."""
     return NoRoom(error.errno, error.strerror, error.filename)
 
 
 def lacks_room(error: BaseException | None) -> bool:
-    """Return True if an error or one of its causes means that the disk is full."""
+    """Return True if an error, or one of its causes, means that the disk is full."""
     while error is not None:
         if isinstance(error, sqlite3.Error) and rows_lack_room(error):
             return True
@@ -33,7 +33,7 @@ def lacks_room(error: BaseException | None) -> bool:
 
 
 def rows_lack_room(error: sqlite3.Error) -> bool:
-    """Return True if SQLite failed because of a lack of disk space or file descriptors."""
+    """Return True if SQLite failed for lack of disk space or file descriptors."""
     code = getattr(error, "sqlite_errorcode", None)
     # SQLite gives no cause when it cannot open a file.
     return code in _NO_ROOM_FOR_ROWS or (

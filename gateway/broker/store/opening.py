@@ -1,6 +1,6 @@
 """Opening of the store: repair the database, rebuild the state, and continue the journal.
 
-Nothing is changed if the data is from a later version or the disk cannot be used.
+Nothing is changed if a later version wrote the data or the disk cannot be used.
 """
 
 import os
@@ -32,7 +32,7 @@ have used some of them. A session takes more than 14 bytes in the journal, and a
 
 @dataclass
 class Opened:
-    """Result of opening the store, for the log, the status page and the session log."""
+    """The result of opening the store, for the log, the status page and the session log."""
 
     recovered: Recovered
     recovery: StartKind
@@ -79,9 +79,9 @@ class StoreOpening:
         self._others: list[sqlite3.Connection | IO[bytes]] = []
 
     def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
-        """Open the database, repair it if necessary, and rebuild the state.
+        """Open the database, repair it if necessary, and rebuild the broker's state.
 
-        `unclean` means that the last run did not stop cleanly. Raises sqlite3.Error and OSError if
+        `unclean` is True if the last run did not stop cleanly. Raises sqlite3.Error and OSError if
         a file cannot be used, and OtherFormat if another version wrote the data.
         """
         formats.refuse_newer_database(self.path)
@@ -139,7 +139,7 @@ class StoreOpening:
             return self._load(logged_filters, now)
 
     def _load(self, logged_filters: list[str], now: float) -> tuple[Recovered, bytes]:
-        """Connect and load everything. Return the recovered state and the store's id."""
+        """Open the database and load everything. Return the recovered state and the store's id."""
         self._writer = database.connect(self.path)
         try:
             database.empty_wal(self._writer)
@@ -172,8 +172,8 @@ class StoreOpening:
     def _make_wal_room(self) -> None:
         """Allocate disk blocks to the WAL before checkpoints need them on a full disk.
 
-        SQLite treats zeros after its frames as the end of the WAL. It does not shorten the file
-        before the database is closed.
+        SQLite treats zeros after its frames as the end of the WAL, and does not shorten the file
+        while the database is open.
         """
         try:
             with self.path.with_name(self.path.name + "-wal").open("r+b") as wal:
@@ -184,9 +184,9 @@ class StoreOpening:
                 raise
 
     def _replace(self, found: str) -> str:
-        """Salvage the rows of a damaged database, and move the database aside.
+        """Salvage the rows of a damaged database into a new one, and move the damaged one aside.
 
-        `found` describes the damage. Return a sentence for the log.
+        `found` is a description of the damage. Return a sentence for the log.
         """
         # The rows are saved before the file is moved: a power cut in between loses nothing.
         salvaged = self.path.with_name(database.SALVAGED_NAME)
@@ -206,8 +206,8 @@ class StoreOpening:
     def _go_on_without(self, recovered: Recovered) -> None:
         """Record which events are unreadable, so that they are never applied after newer events.
 
-        If the end of the journal is unreadable, also skip the sequence numbers that it may have
-        used: at most one per byte, because an event takes at least one byte.
+        If the end of the journal is unreadable, also skip all sequence numbers that it may have
+        used. They are at most as many as its bytes, because an event takes at least one byte.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:

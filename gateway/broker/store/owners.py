@@ -1,7 +1,8 @@
-"""Sessions without a known user. Data formats 1 and 2 did not record the users of sessions.
+"""Sessions whose user is unknown, because data formats 1 and 2 did not record users.
 
 The first user whose client resumes such a session becomes its owner. A session that was opened
-later without a user belongs to clients without a user, and only they can resume it.
+without a user in a later format belongs to clients without a user, and only such clients can resume
+it.
 """
 
 import sqlite3
@@ -17,13 +18,14 @@ ALL: Final = "all"
 
 
 def mark(state: State, value: str | None) -> None:
-    """Mark sessions whose owner is unknown.
+    """Mark the sessions whose owner is unknown, according to a row in the table `meta`.
 
     The first user who resumes such a session becomes its owner.
 
     Args:
-        state: state with all sessions loaded.
-        value: value of the row in `meta`, or None if there is no such row.
+        state: the broker's state, with all sessions loaded.
+        value: `ALL` if all sessions without a user are affected, or the number of the first session
+            that is not. None if the row does not exist.
 
     Raises:
         ValueError: if the value is neither an integer nor `ALL`.
@@ -37,7 +39,7 @@ def mark(state: State, value: str | None) -> None:
 
 
 def settle(connection: sqlite3.Connection, state: State) -> None:
-    """Replace the value `ALL` in the row of `meta` by the number of the next session.
+    """Replace the value `ALL` in the row in `meta` with the number of the next session.
 
     Sessions from this number on have a known owner. Raises sqlite3.Error on failure.
     """

@@ -1,4 +1,4 @@
-"""Pages of queued messages: the next messages for a client, loaded from disk in bounded pieces."""
+"""Loading of queued messages from disk in pages, so that each load takes a bounded time."""
 
 import sqlite3
 
@@ -25,9 +25,9 @@ def load_page(
     """Load a part of a session's queue from the tables.
 
     Returns:
-        The deliveries, and the number of queue positions that they cover. This is the whole
-        requested range, or a shorter range if the payloads reach `payload_bytes_max`. The message
-        that reaches the limit is included, so that each page makes progress.
+        The deliveries, and the number of queue positions that they cover. The range is shorter than
+        requested if the payloads reach `payload_bytes_max`. The message that reaches the limit is
+        still included, so that no page is empty.
     """
     deliveries: list[Delivery] = []
     payload_bytes = 0

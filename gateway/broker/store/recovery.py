@@ -1,7 +1,8 @@
 """Recovery of the state: load the tables, then replay the journal after the checkpoint.
 
 Only what the core needs immediately is loaded: sessions, subscriptions, packet identifiers,
-retained messages and wills. Queued and in-flight messages stay on disk until they are to be sent.
+retained messages and wills. Queued and in-flight messages stay on disk until they are due to be
+sent.
 """
 
 import sqlite3
@@ -31,7 +32,7 @@ STORES_BEFORE = "stores_before"
 
 @dataclass
 class Recovered:
-    """The recovered state, the journal that was read for it, and any damage and losses."""
+    """The recovered state, the journal from which it was rebuilt, and any damage and losses."""
 
     state: State
     journal: JournalReading
@@ -56,7 +57,7 @@ class Recovered:
 
 
 def gaps_in(text: str) -> list[Gap]:
-    """Parse the ranges in a row of `meta`: "100-119 140-140". Raises ValueError if invalid."""
+    """Parse ranges such as "100-119 140-140" in a row of `meta`. Raises ValueError if invalid."""
     pairs = (each.split("-") for each in text.split())
     return [(int(first), int(last)) for first, last in pairs]
 
@@ -70,9 +71,10 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Return the state as of the last committed batch, or before the batch of `end_sequence`.
+    """Rebuild the state as of the last committed batch.
 
-    `with_unsynced` includes records that were written later but not committed.
+    If `end_sequence` is given, stop before the batch with that sequence number. If `with_unsynced`
+    is True, include records that were written after the last commit but not committed.
     """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
@@ -142,7 +144,7 @@ def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str,
 
 
 def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]) -> None:
-    """Complete the state after the replay: set owners, resend order, messages, and queue sizes."""
+    """Complete the state after the replay: owners, resend order, messages, and queue sizes."""
     owners.mark(state, meta.get(owners.KEY))
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
@@ -159,5 +161,5 @@ def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
-    """Return a sort key: PUBRELs by PUBREC [MQTT-4.6.0-4], then PUBLISHes by queue position."""
+    """Return a sort key: PUBRELs in order of PUBREC [MQTT-4.6.0-4], then PUBLISHes by position."""
     return -delivery.state, delivery.pubrec or delivery.position

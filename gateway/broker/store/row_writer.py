@@ -1,4 +1,4 @@
-"""Writes a checkpoint's rows, and writes them again if the disk was too full for a transaction."""
+"""Writing of a checkpoint's rows, with a retry of transactions for which the disk was too full."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 
 class RowWriter:
-    """Statements of one transaction at a time, kept until the transaction is committed."""
+    """Executes a transaction's statements, and stores them until the transaction is committed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -29,7 +29,7 @@ class RowWriter:
         """Statements and rows of the open transaction, in order."""
 
     def write(self, statement: str, rows: list[Row]) -> None:
-        """Execute a statement for each row. If the disk is full, only store them for later."""
+        """Execute a statement for each row. If the disk is full, store the rows for a retry."""
         self._uncommitted.append((statement, rows))
         if self.lacks_room:
             return  # the caller's generator must still reach its next `yield`
@@ -43,7 +43,7 @@ class RowWriter:
     def write_in_chunks(
         self, statement: str, rows: Iterable[Row], chunk_rows: int = CHUNK_ROWS
     ) -> Iterator[bool]:
-        """Execute a statement for each row, and yield False after every `chunk_rows` rows."""
+        """Execute a statement for each row. Yield False after each chunk of `chunk_rows` rows."""
         iterator = iter(rows)
         while chunk := list(islice(iterator, chunk_rows)):
             self.write(statement, chunk)
@@ -60,14 +60,15 @@ class RowWriter:
             self.write("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)
 
     def committed(self) -> None:
-        """Forget the rows of the transaction that was committed, which are in the WAL now."""
+        """Forget the rows of the committed transaction, since they are in the WAL now."""
         self._uncommitted.clear()
 
     def write_again(self) -> None:
         """Write the rows of the last transaction again, after it was rolled back.
 
-        The statements do not depend on existing rows, and no other process writes. So repeating
-        them in the same order gives the same rows, even if the state has changed since.
+        The statements do not depend on existing rows, and no other process writes. Therefore,
+        repeating the statements in the same order produces the same rows, even if the state has
+        changed since.
         """
         self.lacks_room = False
         lost, self._uncommitted = self._uncommitted, []

@@ -36,7 +36,7 @@ def message_of(
 
 
 def queue_row(delivery: Delivery) -> Row:
-    """Return the row in `queue` of a delivery that is queued."""
+    """Return the row for a queued delivery in the table `queue`."""
     message = delivery.message
     return (
         delivery.session.number,
@@ -48,9 +48,10 @@ def queue_row(delivery: Delivery) -> Row:
 
 
 def outbound_row(delivery: Delivery) -> Row:
-    """Return the row in `outbound` of a delivery that is in flight.
+    """Return the row for a delivery in flight in the table `outbound`.
 
-    The column `state` is SENT, or RECEIVED plus the delivery's place in the order of the PUBRECs.
+    The column `state` contains SENT, or RECEIVED plus the rank of the delivery in the order in
+    which PUBRECs arrived.
     """
     return (
         delivery.session.number,
@@ -79,7 +80,7 @@ def will_row(number: int, client_id: str, will: Will) -> Row:
 
 
 def session_row(session: Session) -> Row:
-    """Return a session's row in `sessions`, with its queue as of the start of the checkpoint."""
+    """Return a session's row in `sessions`, with the queue as it was when the checkpoint began."""
     return (
         session.number,
         session.client_id,

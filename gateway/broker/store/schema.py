@@ -1,7 +1,7 @@
 """The database tables, created and migrated by sqlite-utils (docs/formats/journal.md).
 
-Existing definitions are never changed. A migration added at the end updates databases of earlier
-versions, and increments the format in `formats`.
+Existing definitions are never changed. To change the schema, add a migration at the end, which
+updates databases of earlier versions, and increment the format in `formats`.
 
 A table whose key is not a single integer is WITHOUT ROWID, so that it has one B-tree instead of
 two. This module is imported only when tables must be created or changed, because sqlite-utils takes
@@ -24,19 +24,19 @@ def m001_journal_and_state(db: Database) -> None:
 
 @migrations()
 def m002_owners(db: Database) -> None:
-    """Add the user of a session, which is NULL for a client without a user."""
+    """Add the column for a session's user. NULL means a client without a user."""
     db.execute("ALTER TABLE sessions ADD COLUMN username TEXT")
 
 
 @migrations()
 def m003_owners_of_retained_messages(db: Database) -> None:
-    """Add the user to whose quota a retained message counts. NULL means unknown."""
+    """Add the column for the user to whose quota a retained message counts, or NULL if unknown."""
     db.execute("ALTER TABLE retained ADD COLUMN owner TEXT")
 
 
 @migrations()
 def m004_sources_of_retained_messages(db: Database) -> None:
-    """Add the publisher of a retained message. NULL means unknown."""
+    """Add the column for the publisher of a retained message. NULL means unknown."""
     db.execute("ALTER TABLE retained ADD COLUMN source TEXT")
 
 

@@ -1,4 +1,4 @@
-"""Files with allocated blocks beside the journal: the next file, and a reserve for a full disk."""
+"""Preallocated files for the journal: the spare next file, and a reserve for a full disk."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ class SpareFiles:
         """Minimum length of the reserve file in bytes, or 0 if no reserve is configured."""
 
     def with_room(self, size_bytes: int) -> Path | None:
-        """Return the first of the spare and the reserve file that has `size_bytes`, or None."""
+        """Return the spare file or else the reserve file, if it has `size_bytes`, or None."""
         for path in (self.spare, self._reserve):
             if path.exists() and path.stat().st_size >= size_bytes:
                 return path
@@ -64,9 +64,9 @@ class SpareFiles:
         return True
 
     def keep_or_delete(self, path: Path, file_bytes: int) -> None:
-        """Delete a journal file, unless it can be kept as the spare file or the reserve.
+        """Keep a journal file as the spare file or the reserve, or delete it if neither is needed.
 
-        If every file were deleted, other programs could use up the freed disk space.
+        Files are kept because other programs could use up the disk space that deletion frees.
 
         Args:
             path: the file, which has no events that are still needed.

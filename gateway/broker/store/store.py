@@ -1,4 +1,4 @@
-"""The store's interface: opening, commits of batches, checkpoints, and loading of queued messages.
+"""The store's interface: opening, committing batches, checkpoints, and loading queued messages.
 
 Everything except `fsync_commit`, `commit_rows` and `finish_checkpoint` runs on the caller's thread,
 in bounded slices of time. The caller must not use the journal while a batch is being committed, nor
@@ -49,7 +49,7 @@ class Store:
     # -- opening
 
     def open(self, logged_filters: list[str], now: float) -> Opened:
-        """Open the database, repair it if necessary, and rebuild the state.
+        """Open the database, repair it if necessary, and rebuild the broker's state.
 
         If the disk is full, the journal's reserve is deleted first, so that stored messages can be
         delivered.
@@ -119,16 +119,16 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the batch's blob, if any, and open a transaction if checkpoint rows are due."""
+        """Set the next batch's blob, if any. Open a transaction if checkpoint rows are due."""
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
         self._checkpoints.begin_rows()
 
     def write_ahead(self) -> None:
-        """Write the current batch without fsync, so that a killed process does not lose it.
+        """Write the current batch without fsync, so that it is not lost if the process is killed.
 
-        `fsync_commit` makes it durable later, in another file or in the reserve if necessary.
+        `fsync_commit` makes the batch durable later, if necessary in another file or the reserve.
         """
         if self._pending is not None:
             self.journal.write_ahead(self._pending[1])
@@ -141,12 +141,12 @@ class Store:
         """Write a part of the batch that is being collected, even while another batch is committed.
 
         Raises:
-            OSError: the disk fails. A full disk is not an error, see `Unsynced.write`.
+            OSError: the disk fails. A full disk raises no error, see `Unsynced.write`.
         """
         self._files.unsynced.write(batch_number, part)
 
     def fsync_commit(self) -> float:
-        """Make the batch durable, and return how many seconds this took. This call blocks.
+        """Make the batch durable, and return the duration in seconds. This call blocks.
 
         Raises:
             NoRoom: if the disk is full. The batch is still pending, so call again.
@@ -162,9 +162,9 @@ class Store:
         return time.monotonic() - began
 
     def note_end(self) -> None:
-        """Record the end of the newest commit, after its packets were released. Raises OSError.
+        """Record the journal's end after a commit, once its packets are released. Raises OSError.
 
-        If the process is killed earlier, the record still has the end of the previous commit.
+        If the process is killed earlier, the record still contains the end after the commit before.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -178,7 +178,7 @@ class Store:
 
     @property
     def checkpointing(self) -> bool:
-        """True if a checkpoint has rows to write and no rows are being committed."""
+        """True if a checkpoint has rows to write and no written rows wait for their commit."""
         return self._checkpoints.wants_rows
 
     @property
@@ -188,7 +188,7 @@ class Store:
 
     @property
     def written_to(self) -> int:
-        """First sequence number that written rows do not cover. The rows may not be durable yet."""
+        """First sequence number that the written rows do not cover. They may not be durable yet."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
@@ -205,19 +205,19 @@ class Store:
 
     @property
     def has_rows(self) -> bool:
-        """True while there are rows to commit or rows that are being committed."""
+        """True while written rows wait to be committed or are being committed."""
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows, after the batch of the same `begin` is durable. This call blocks.
+        """Commit checkpoint rows, once the batch of the same `begin` is durable. This call blocks.
 
         Raises:
-            sqlite3.Error: if the state on disk is uncertain, so that the process has to end.
+            sqlite3.Error: the state on disk is uncertain, so the process has to end.
         """
         self._checkpoints.commit_rows()
 
     def rows_committed(self) -> set[Session] | None:
-        """Process the result of `commit_rows`: see `CheckpointSchedule.rows_committed`."""
+        """Process the result of `commit_rows`, as `CheckpointSchedule.rows_committed` describes."""
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
@@ -241,7 +241,7 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, first and last sequence number of each file only the log needs."""
+        """Return path, size, first and last sequence number of files that the tables cover."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
@@ -249,17 +249,17 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files of exported events that the tables cover. Return True if there were any."""
+        """Delete files whose events are all exported and in the tables. Return False if none."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Delete the oldest files that the tables cover until only `bytes_max` bytes remain.
+        """Delete the oldest files whose events are in the tables, until `bytes_max` bytes remain.
 
         Returns:
-            The first and last sequence number of deleted events not yet exported, or None.
+            The first and last sequence number of deleted events not yet exported, or None if none.
         """
         dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
         if dropped is None:
@@ -277,7 +277,7 @@ class Store:
         contents: list[int],
         payload_bytes_max: int | None = None,
     ) -> tuple[dict[int, Message], list[Delivery], int]:
-        """Load the messages numbered in `contents`, and a page of a queue (`pages.load_page`)."""
+        """Load the messages with the numbers in `contents`, and a page of a queue."""
         reader = self._files.reader
         messages = load_contents(reader, contents)
         end = first_position + count
@@ -287,7 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. `clean` means that everything was committed, so no repair is needed."""
+        """Close the store. `clean` is True if everything was committed, so no repair is needed."""
         self._files.close()
         self.journal.close()
         if clean:

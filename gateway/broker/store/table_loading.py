@@ -1,4 +1,4 @@
-"""Loading of the tables into the state: all but queued messages, which are loaded in pages."""
+"""Loading of the tables into the broker's state. Queued messages are loaded later, in pages."""
 
 import sqlite3
 
@@ -12,7 +12,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def load_tables(connection: sqlite3.Connection, state: State, replay: Replay, now: float) -> None:
-    """Fill an empty state from the tables, and give `replay` the messages that it may refer to."""
+    """Fill an empty state from the tables. Pass messages that the replay may need to `replay`."""
     _load_sessions(connection, state)
     _load_subscriptions(connection, state)
     _load_messages(connection, state, replay, now)
@@ -94,8 +94,8 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
 def _load_queues(state: State) -> None:
     """Set the position and length of each session's queue on disk.
 
-    Rows at the front may be missing if a delivery was completed before the checkpoint wrote its
-    row. The journal after the checkpoint then removes these positions from the queue.
+    The first rows of a queue may be missing, because their deliveries were completed before the
+    checkpoint wrote them. Later records in the journal then remove their positions from the queue.
     """
     for session in state.sessions.values():
         session.stored_first = session.first_position

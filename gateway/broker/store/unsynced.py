@@ -1,15 +1,16 @@
-"""Files for records that no client waits for. They are written before they are synced.
+"""Files for records that no client waits for. Records are written immediately but synced later.
 
-Such records share a later fsync, up to `lazy_commit_delay` later. Written data survives if the
-process is killed, so the broker writes new records here at each tick. The journal itself allows
-only one unfinished frame. Two files alternate, so that the next batch can be collected while one is
-being committed. The files are never synced, and each batch overwrites the last batch but one::
+The records share an fsync, which follows within `lazy_commit_delay`. Written data survives if the
+process is killed, so the broker writes new records here at each tick. They cannot be written to the
+journal, which allows only one unfinished frame. Two files alternate, so that the next batch can be
+collected while one is being committed. The files are never synced, and each batch overwrites the
+last batch but one::
 
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 
 At startup, the parts that continue the journal's end are committed to the journal before anything
-else, up to the first missing part. After a power cut, they are whatever the file system happened to
-write of the last second.
+else, up to the first missing part. After a power cut, the files contain whatever parts of the last
+second the file system happened to write.
 """
 
 import os
@@ -49,7 +50,7 @@ class _File:
 
 
 class Unsynced:
-    """Writer of the two files for records that are not synced. Use it in one thread only."""
+    """Writer of the two files for unsynced records. Use it in one thread only."""
 
     def __init__(self, folder: Path, boot_before: str) -> None:
         self._salt = secrets.token_bytes(SALT_BYTES)
@@ -62,8 +63,9 @@ class Unsynced:
     def write(self, batch: int, part: bytes) -> None:
         """Write a part of the batch with number `batch`. The parts must be written in order.
 
-        On a full disk, neither this part nor later parts of the batch are written. A killed process
-        then loses records that no client was waiting for. Raises OSError for other errors.
+        On a full disk, neither this part nor later parts of the batch are written. If the process
+        is then killed, it loses records that no client was waiting for. Raises OSError for other
+        errors.
         """
         file = self._files[batch % 2]
         if file.batch != batch:
@@ -112,7 +114,7 @@ def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]
     Args:
         folder: folder of the journal.
         next_sequence: the sequence number after the journal's newest blob.
-        boot: id of the boot that wrote the newest blob, or "" if there is no blob.
+        boot: id of the broker run that wrote the newest blob, or "" if there is no blob.
     """
     found = [parts for name in FILE_NAMES if (parts := _parts_in(folder / name, boot))]
     blobs: list[bytes] = []

@@ -31,7 +31,7 @@ def pubcomp(packet_id: int) -> bytes:
 
 
 def acknowledgement(kind: int, packet_id: int, reason_code: int, version: int) -> bytes:
-    """Return an acknowledgement with a reason code, which MQTT 3 does not have. [MQTT5-3.4.2.1]
+    """Return an acknowledgement. A reason code is included in MQTT 5.0 only. [MQTT5-3.4.2.1]
 
     `kind` is the packet type, such as PUBREC.
     """

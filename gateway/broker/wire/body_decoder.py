@@ -54,7 +54,7 @@ from gateway.broker.wire.subscription_decoder import decode_subscribe, decode_un
 
 
 def decode_body(kind: int, reader: Reader, version: int, from_client: bool) -> Packet:
-    """Decode the body at the reader's position. The caller has checked the packet's first byte."""
+    """Decode the body at the reader's position. The caller must have checked the first byte."""
     packet: Packet
     if kind == PINGREQ:
         packet = Pingreq()

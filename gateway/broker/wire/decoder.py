@@ -1,13 +1,13 @@
-"""The decoder, which converts received bytes, in pieces of any size, to packets in order.
+"""The decoder, which converts received bytes to packets. Bytes may arrive in pieces of any size.
 
-The decoder returns every complete, valid packet. At the first violation, it returns the packets
-before the violation and sets `error` to a Malformed. No input raises an exception. Time is linear
-in the number of bytes, however small the pieces are. Memory depends on the bytes received, never on
-a declared length. The decoder checks only rules that need nothing but the packet itself.
+The decoder returns all complete, valid packets in order. At the first violation, it returns the
+packets before the violation and sets `error` to a Malformed. No input raises an exception. Time is
+linear in the number of bytes, however small the pieces are. Memory depends on the bytes received,
+never on a declared length. The decoder checks only rules that need nothing but the packet itself.
 
-However the bytes are split, the same rules are checked in the same order: first byte, remaining
-length, packet size, then the fields from left to right. So the result does not depend on how the
-network divides the bytes.
+The result does not depend on how the network divides the bytes, because the same rules are always
+checked in the same order: first byte, remaining length, packet size, then the fields from left to
+right.
 """
 
 from typing import Literal
@@ -31,10 +31,9 @@ class Decoder:
 
     `max_packet_size_bytes` limits the whole packet including its fixed header. Before CONNECT,
     CONNECT_PACKET_BYTES_MAX applies too. `version` is the protocol level. A server starts with 0
-    and then accepts only a CONNECT, which sets the version. `side` is the side that owns the
-    decoder: a server decodes packets that clients send. `allows_control_characters` applies to the
-    topic of a PUBLISH. The caller checks other names. `error` is None until the peer's first
-    mistake.
+    and then accepts only a CONNECT, which sets the version. `side` is the side that uses the
+    decoder, so a server's decoder accepts packets that clients send. `allows_control_characters`
+    applies to the topic name in a PUBLISH only. `error` is None until the peer's first mistake.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Decoder:
         self._partial_size_bytes = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Return the packets that these bytes complete. Sets `error` at the first violation."""
+        """Return the packets that the bytes complete. Set `error` at the first violation."""
         packets: list[Packet] = []
         if self.error is not None:
             return packets
@@ -89,7 +88,7 @@ class Decoder:
         return len(self._partial)
 
     def let_go(self) -> None:
-        """Discard the buffered bytes of a packet that will not be completed."""
+        """Discard the buffered bytes of an incomplete packet whose rest will not arrive."""
         self._partial = bytearray()
         self._partial_size_bytes = 0
 
@@ -164,8 +163,8 @@ class Decoder:
     ) -> None:
         """Decode a packet whose remaining length is encoded in more bytes than necessary.
 
-        MQTT 3 allows such an encoding. However, the frame of a Publish may be forwarded unchanged,
-        and must have a minimal header. So the packet is decoded with a minimal header.
+        MQTT 3 allows this encoding. However, the bytes of a PUBLISH may be forwarded unchanged, and
+        must then have the shortest header. So the header is shortened before the packet is decoded.
         """
         header = BYTE[data[position]] + variable_byte_integer(stop - start)
         self._read_packets(header + data[start:stop], 0, packets)
@@ -202,7 +201,7 @@ class Decoder:
         return size_bytes
 
     def _waits(self, first: int, size_bytes: int) -> bool:
-        """Return True for a CONNECT that is too large and whose protocol level has not arrived yet.
+        """Return True for a CONNECT that is too large if its protocol level has not arrived yet.
 
         The error response depends on the level, so the decoder waits for it. Raises Malformed for
         any other packet that is too large.
@@ -212,7 +211,7 @@ class Decoder:
         raise self._too_large(first, size_bytes)
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
-        """Add bytes to the buffered packet. Return the number of bytes used from `data`."""
+        """Complete the buffered packet with bytes from `data`. Return the number of bytes used."""
         taken = 0
         while self._partial_size_bytes == 0:
             if taken == len(data):

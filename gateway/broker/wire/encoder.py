@@ -1,7 +1,7 @@
 """Encoding of packets. `version` is the protocol level of the peer: 3, 4 or 5.
 
 Fields that MQTT 3 does not have (properties, reason codes of acknowledgements) are omitted for an
-MQTT 3 peer. A packet that cannot be encoded at all is a bug, and fails an assertion.
+MQTT 3 peer. If a packet cannot be encoded, this is a bug and an assertion fails.
 """
 
 from typing import Final
@@ -64,7 +64,7 @@ def publish_frame(  # noqa: PLR0917 - hot: keywords cost
 ) -> bytes:
     """Encode a PUBLISH from its parts.
 
-    `topic_field` is the encoded topic: a u16 length and UTF-8, as in Publish.
+    `topic_field` is the encoded topic (u16 length, then UTF-8), like the field of Publish.
     """
     field = encode_properties(properties) if version == MQTT_5_0 else b""
     return raw_publish_frame(topic_field, payload, qos, retain, dup, packet_id, field)
@@ -108,7 +108,7 @@ def raw_publish_frame(  # noqa: PLR0917 - hot: keywords cost
 def encode(packet: Packet, version: int) -> bytes:  # noqa: PLR0911 - one for each packet
     """Encode any packet for a peer with protocol level `version`.
 
-    A Connect is encoded for its own protocol level instead.
+    A Connect contains its protocol level, and `version` is ignored.
     """
     if isinstance(packet, Publish):
         return _publish(packet, version)

@@ -116,7 +116,7 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
 def long_remaining_length(
     data: bytes, position: int, end: int, version: int, from_client: bool
 ) -> tuple[int, int]:
-    """Return the remaining length of the packet at `position`, and the offset after the length.
+    """Return the remaining length of the packet at `position`, and the offset after that field.
 
     The offset is -1 if the length is incomplete in data[:end]. Raises Malformed if the length is
     invalid.

@@ -1,4 +1,4 @@
-"""The packet types and protocol levels of MQTT, by name."""
+"""The packet types and protocol levels of MQTT, as named constants."""
 
 from typing import Final
 

@@ -1,9 +1,9 @@
 """The exception for bytes that violate the standard, raised where a rule is checked.
 
 ``Malformed`` is raised only inside this package, so that nested parsers can stop immediately. The
-Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, which counters and
-the session log use. ``detail`` is a sentence for people, and ``reason_code`` the MQTT 5.0 code to
-send.
+Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, the names in counters
+and the session log. ``detail`` is a sentence for people, and ``reason_code`` is the MQTT 5.0 code
+to send.
 """
 
 from typing import Final
@@ -67,10 +67,10 @@ REASONS: Final = (
 
 
 class Malformed(Exception):
-    """An error in a peer's bytes: they violate the standard.
+    """Error raised if a peer's bytes violate the standard.
 
-    `protocol_level` is set if the error occurs before CONNECT was accepted and the level is known,
-    because the response depends on the level. Otherwise it is 0.
+    If the error occurs before CONNECT was accepted, `protocol_level` is the CONNECT's level if
+    known, because the response depends on it. Otherwise it is 0.
     """
 
     def __init__(

@@ -44,9 +44,9 @@ def properties_field_of(
 ) -> bytes:
     """Encode the properties of an outgoing PUBLISH, with their length.
 
-    `expiry_seconds` is the remaining time, at most EXPIRY_SECONDS_MAX, or NEVER if the message does
-    not expire. `forwarded` is the result of `forwarded_of`. `identifiers` are the subscription
-    identifiers. `alias` is the topic alias, or 0 for none.
+    `expiry_seconds` is the time until the message expires, at most EXPIRY_SECONDS_MAX, or NEVER if
+    it does not expire. `forwarded` is the result of `forwarded_of`. `identifiers` are the
+    subscription identifiers. `alias` is the topic alias, or 0 for none.
     """
     body = forwarded
     if expiry_seconds != NEVER:

@@ -1,4 +1,4 @@
-"""The properties of MQTT 5.0, with one attribute for each. An absent property is None.
+"""The properties of MQTT 5.0, one attribute each. The attribute of an absent property is None.
 
 A packet without properties has ``properties=None``. The decoder never creates an empty Properties.
 The modules property_decoder.py and property_encoder.py decode and encode properties.
@@ -37,7 +37,7 @@ SHARED_SUBSCRIPTION_AVAILABLE: Final = 42
 
 
 class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
-    """The properties of one packet. Create an empty object, then set its attributes."""
+    """The properties of one packet. First create an empty object, then set its attributes."""
 
     payload_format_indicator: int | None = None  # 0: bytes, 1: UTF-8
     message_expiry_interval_seconds: int | None = None

@@ -1,4 +1,4 @@
-"""The properties allowed in each packet and direction, as bit sets in which bit N is property N.
+"""The properties allowed in each packet and direction, as bit sets. Bit N is property N.
 
 Source: [MQTT5-2.2.2.2] table 2-4, and the sections about each packet.
 """
@@ -136,7 +136,7 @@ _FROM_SERVER: Final = {
 
 
 def allowed_properties(kind: int, from_client: bool) -> int:
-    """Return the properties allowed in a packet type from a client or a server, as a bit set."""
+    """Return, as a bit set, the properties allowed in a packet type from a client or a server."""
     direction = _FROM_CLIENT if from_client else _FROM_SERVER
     return _FROM_EITHER.get(kind, 0) | direction.get(kind, 0)
 

@@ -3,8 +3,8 @@
     0011 | DUP | QoS u2 | RETAIN | remaining length |
     topic name string | packet identifier u16 (QoS 1, 2) | properties (5.0) | payload
 
-Most received bytes belong to PUBLISH packets, so a well-formed one is decoded without a Reader, to
-save time.
+Most received bytes belong to PUBLISH packets. To save time, a well-formed PUBLISH is decoded
+without a Reader.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ def decode_publish(  # noqa: PLR0917 - hot: keywords cost
     from_client: bool,
     allows_control_characters: bool,
 ) -> Publish:
-    """Decode the PUBLISH data[position:stop], with its topic at `start`, or raise Malformed."""
+    """Decode the PUBLISH in data[position:stop]. Its topic begins at `start`."""
     first = data[position]
     qos = first >> 1 & 3
     if qos == 3 or (qos == 0 and first & 0x08):

@@ -1,4 +1,4 @@
-"""The reason codes (MQTT 5.0) and return codes (MQTT 3) allowed in each packet and direction."""
+"""The reason codes (MQTT 5.0) and return codes (MQTT 3) allowed in each packet, by sender."""
 
 from typing import Final
 

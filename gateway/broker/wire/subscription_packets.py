@@ -64,7 +64,7 @@ class Subscribe(Packet):
 class Suback(Packet):
     """A SUBACK packet with one reason code for each subscription.
 
-    MQTT 3.1.1 has only one code for a failure, 0x80.
+    In MQTT 3.1.1, the only failure code is 0x80.
     """
 
     kind: int = SUBACK

@@ -1,8 +1,9 @@
 """Cache of validated topics, by their encoded bytes.
 
 Sensors publish to the same topics again and again, and decoding and checking a topic costs more
-than the rest of a small PUBLISH. The process therefore caches a bounded number of topics. A full
-cache is simply cleared. This is cheap, since each topic is cached again with its next message.
+than the rest of a small PUBLISH. The process therefore caches a limited number of topics. When the
+cache is full, it is cleared. This is cheap, because each topic is cached again with its next
+message.
 """
 
 from typing import Final
@@ -20,7 +21,7 @@ from gateway.broker.wire.topics import has_control_character, validate_topic_nam
 
 
 class TopicCache:
-    """Cache of topics. `known` maps a topic field (length u16, UTF-8) to the topic as a string.
+    """Cache of topics. `known` maps an encoded topic (length u16, UTF-8) to the topic as a string.
 
     Other modules must not change `known`.
     """
@@ -30,7 +31,7 @@ class TopicCache:
         self.size_bytes = 0
 
     def learn(self, field: bytes, allows_control_characters: bool) -> str:
-        """Decode, check and cache a topic field that is not in the cache.
+        """Decode, check and cache an encoded topic that is not in the cache yet.
 
         Raises Malformed if the topic is invalid. Topics with control characters are never cached,
         because some connections do not allow them.

@@ -1,6 +1,6 @@
 """Validation and matching of topic names and topic filters.
 
-`matches` is meant for single comparisons. The broker looks up subscriptions in a tree instead.
+`matches` compares one filter with one name. The broker itself searches subscriptions in a tree.
 """
 
 import re

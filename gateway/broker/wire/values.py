@@ -1,4 +1,4 @@
-"""Base classes of all packets, with value equality and a text form without secrets."""
+"""Base class of all packets: equality by value, and a text form without secrets."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ def _shown(name: str, value: object) -> str:
 
 @mypyc_attr(acyclic=True)
 class Value:  # noqa: PLW1641 - mutable, so not to be hashed
-    """Base class of values, which are equal if they have the same class and equal fields."""
+    """Base class of objects that are equal if they have the same class and equal fields."""
 
     def fields(self) -> list[tuple[str, object]]:
         raise NotImplementedError

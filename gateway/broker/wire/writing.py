@@ -1,7 +1,7 @@
 """Encoding of the fields of a packet.
 
-A value that does not fit into its field is a bug and fails an assertion. The caller must observe
-the sizes of the standard.
+The caller must observe the standard's maximum sizes. If a value does not fit into its field, this
+is a bug and an assertion fails.
 """
 
 from typing import Final

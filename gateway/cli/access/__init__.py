@@ -1,1 +1,1 @@
-"""Commands for users, tokens of programs, access rules and certificates."""
+"""Commands for users, API tokens, access rules and certificates."""

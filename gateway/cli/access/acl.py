@@ -1,4 +1,4 @@
-"""`oncegate acl`: tests and lists access rules, and converts rules of Mosquitto."""
+"""`oncegate acl`: tests and lists access rules, and converts Mosquitto's access rules."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -141,7 +141,7 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
-    """Return the rules in `file`, or the rules that the broker would use if `file` is None.
+    """Return the rules in `file`. If `file` is None, return the rules that the broker would use.
 
     Return None if everything is allowed. Raises CommandFailed if the rules are invalid.
     """

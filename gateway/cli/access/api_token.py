@@ -125,7 +125,7 @@ def remove(
 def _report(action: str, name: str, config: Path | None, tenant: str | None) -> None:
     """Ask the broker to log a change of the tokens as an event.
 
-    Print a note if no broker of this gateway runs.
+    Print a note if the gateway's broker cannot be reached.
     """
     from gateway.cli.control.client import ask
 

@@ -9,7 +9,7 @@ Contents of the folder::
     authority/              the authority's key, and its list of issued certificates
 
 Existing files are never overwritten, and a file gets its name only when it is complete. Keys are
-ECDSA P-256, whose signatures are cheap for small machines on both sides. Only the owner can read a
+ECDSA P-256, because small machines can sign and verify with them quickly. Only the owner can read a
 key file.
 """
 
@@ -78,7 +78,7 @@ commonName = supplied
 
 
 class AuthorityError(Exception):
-    """Error for a certificate that cannot be created. The message gives the reason and the fix."""
+    """Error raised if a certificate cannot be created. The message gives the reason and the fix."""
 
 
 class Authority:
@@ -92,7 +92,7 @@ class Authority:
 
     @property
     def server(self) -> tuple[Path, Path]:
-        """Paths of the gateway's certificate and its private key."""
+        """The paths of the gateway's certificate and private key."""
         return self.folder / "server.pem", self.folder / "server.key"
 
     def client(self, name: str) -> tuple[Path, Path]:
@@ -107,7 +107,8 @@ class Authority:
     def make(self, name: str) -> bool:
         """Create the authority if it does not exist. Return True if it was created.
 
-        `name` is the common name of its certificate. Raises AuthorityError if creating it fails.
+        `name` becomes the common name in the authority's certificate. Raises AuthorityError on
+        failure.
         """
         if self.ca.exists():
             if not (self._own / "ca.key").exists():
@@ -137,8 +138,8 @@ class Authority:
     def issue_server(self, names: Iterable[str], days: int) -> bool:
         """Create the gateway's certificate if it does not exist. Return True if it was created.
 
-        `names` are host names and addresses of the gateway; the first is the common name. The
-        certificate is valid for `days`.
+        `names` are host names and addresses of the gateway. The first becomes the common name in
+        the certificate. The certificate is valid for `days`.
         """
         wanted = list(names)
         alternatives = "subjectAltName = " + ", ".join(map(_alternative_of, wanted))

@@ -88,7 +88,10 @@ def passwd(
 
 
 def _do(change: Callable[[], None]) -> None:
-    """Call `change` to change the password file. Raises CommandFailed if the change fails."""
+    """Call the function `change`, which edits the password file.
+
+    Raises CommandFailed if the change fails.
+    """
     from gateway.broker.access.passwords.lines import PasswordFileError, UsernameRefused
 
     try:
@@ -100,7 +103,7 @@ def _do(change: Callable[[], None]) -> None:
 
 
 def _import(file: Path, source: Path) -> None:
-    """Add the users of another password file, and print which were added, kept and refused."""
+    """Add the users in another password file. Print which users were added, kept and refused."""
     from gateway.broker.access.passwords.file import import_users
 
     imported = import_users(file, source)

@@ -113,7 +113,7 @@ def revoke(
 
 
 def _explain(authority: "Authority", host: str, clients: list[str]) -> None:
-    """Print the lines that the configuration needs, and a command to test the connection."""
+    """Print the lines to add to the configuration, and a command that tests the connection."""
     certificate, key = authority.server
     lines = ["", "# In gateway.toml:", "[[listeners]]", 'bind = "0.0.0.0"']
     if not clients:

@@ -1,4 +1,4 @@
-"""Password and TLS files with which our programs log in at a broker."""
+"""Password and TLS files with which the gateway's programs log in to a broker."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,8 +25,8 @@ def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
 def password_of(path: Path | None, named_by: str) -> str | None:
     """Return the first line of a password file without its line end, or None if `path` is None.
 
-    `named_by` is the key or option that names the file, for messages. Raises CommandFailed if the
-    file cannot be used.
+    `named_by` is the key or option that sets the file, for error messages. Raises CommandFailed if
+    the file cannot be used.
     """
     if path is None:
         return None

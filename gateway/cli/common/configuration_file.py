@@ -1,7 +1,7 @@
-"""Location of the configuration file.
+"""Search for the configuration file.
 
-The option `--config` comes first, then ONCEGATE_CONFIG, then /etc/oncegate/gateway.toml if it
-exists. Without any file, every key has its default value.
+The option `--config` has priority, then the variable ONCEGATE_CONFIG, then
+/etc/oncegate/gateway.toml if it exists. Without a file, every key has its default value.
 """
 
 import os
@@ -29,8 +29,8 @@ def read_configuration(
 ) -> Configuration:
     """Read the configuration of the gateway, or of a tenant.
 
-    `overrides` replace values of the file. They are named as in `load`, with `__` instead of the
-    dot, like `gateway__data_dir`. Raises ConfigurationError if the configuration is invalid.
+    `overrides` replace values from the file. Their names are the keys with `__` instead of the dot,
+    such as `gateway__data_dir`. Raises ConfigurationError if the configuration is invalid.
     """
     named = {name.replace("__", "."): value for name, value in overrides.items()}
     return load(file_of(config), os.environ, named, _protocols(), tenant)

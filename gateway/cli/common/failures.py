@@ -1,4 +1,4 @@
-"""Exit codes of all subcommands, and the exception for failures that a person has to fix."""
+"""Exit codes of all subcommands, and the exception for failures that the user has to fix."""
 
 import sys
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ EXIT_CODES_TEXT = (
 
 
 class CommandFailed(Exception):
-    """The command failed. `lines` are printed, and say what happened and how to fix it."""
+    """Error raised if a command fails. The printed `lines` explain the failure and its fix."""
 
     def __init__(self, lines: str | Sequence[str], *, exit_code: int = EXIT_FAILED) -> None:
         self.lines = (lines,) if isinstance(lines, str) else tuple(lines)

@@ -1,4 +1,4 @@
-"""Options that several subcommands share, and functions that read the selected configuration."""
+"""Options shared by several subcommands, and functions that read the selected configuration."""
 
 import functools
 import inspect
@@ -95,10 +95,10 @@ class TablesOptions:
 
 
 def with_sets(command: Callable[..., Result]) -> Callable[..., Result]:
-    """Decorate a subcommand whose parameters are sets of options, like `GatewayOptions`.
+    """Decorate a subcommand so that a parameter can be a set of options, like `GatewayOptions`.
 
-    Each field of a set becomes one option. Typer itself reads the function's signature and does not
-    support grouped options.
+    Each field of the set becomes one option. Typer does not support this itself: it takes the
+    options from the function's parameters.
     """
     sets: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []
@@ -131,7 +131,7 @@ def with_sets(command: Callable[..., Result]) -> Callable[..., Result]:
 def configuration_of(
     config: Path | None, *, tenant: str | None = None, **overrides: object
 ) -> "Configuration":
-    """Read the configuration at the start of a subcommand, for the gateway or a tenant.
+    """Read the configuration of the gateway or a tenant for a subcommand.
 
     `overrides` are as in `read_configuration`. Raises CommandFailed with one line for each mistake.
     """

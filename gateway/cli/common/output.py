@@ -1,4 +1,4 @@
-"""Results on stdout: formatted for people, or one JSON object for programs.
+"""Results of commands on stdout: formatted for people, or as one JSON object for programs.
 
 docs/commands.md documents the keys of each object.
 """
@@ -31,7 +31,7 @@ def show(
     *,
     as_json: bool,
 ) -> None:
-    """Print `document` as one line of JSON, or the table or text that `drawn` returns for it."""
+    """Print `document` as one line of JSON, or print the text that `drawn` returns for people."""
     if as_json:
         import json
 

@@ -151,7 +151,7 @@ def _banned_lines(answer: dict[str, Any], consequences: list[str]) -> str:
 
 
 def _consequences(configuration: "Configuration", kind: str, value: str) -> list[str]:
-    """Return a sentence for each of the gateway's own clients (bridge, uplink) that a ban stops."""
+    """Return a warning for each of the gateway's own clients (bridge, uplink) that a ban blocks."""
     from gateway.process.control.own_clients import STOPPED_BY_BAN
 
     bridge, uplink = configuration.bridge, configuration.uplink
@@ -166,14 +166,15 @@ def _consequences(configuration: "Configuration", kind: str, value: str) -> list
 
 
 def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
-    """Return True if a ban applies to one of the gateway's own clients, bridge or uplink.
+    """Return True if a ban applies to a client of the gateway itself, the bridge or the uplink.
 
     Args:
-        kind: kind of the ban: `client`, `user` or `address`.
+        kind: what is banned: `client`, `user` or `address`.
         value: the banned client id, user or address.
-        client_id: the client's id, without the dash and 8 digits that may follow it.
+        client_id: the client's id, without the dash and 8 digits that may be appended.
         username: the client's user name at the broker, or None.
-        host: address of the broker. The client connects to it from the same address.
+        host: address of the broker. The client runs on the same machine and connects from this
+            address.
     """
     from gateway.process.control.own_clients import is_in_network
 
