@@ -71,10 +71,9 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Rebuild the state as of the last committed batch.
+    """Rebuild the state as of the last committed batch, or before the batch of `end_sequence`.
 
-    If `end_sequence` is given, stop before the batch with that sequence number. If `with_unsynced`
-    is True, include records that were written after the last commit but not committed.
+    If `with_unsynced` is True, records that were written later but not committed are included.
     """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
