@@ -1,4 +1,4 @@
-"""Public names for hook modules: `docs/hooks.md` documents them."""
+"""The names that hook modules may import. `docs/hooks.md` documents these names."""
 
 from gateway.broker.core.events import (
     Connected,

@@ -1,7 +1,7 @@
 """Entry point of the command line. Runs a subcommand and reports a failure in one line.
 
-A service is prepared in a child process. Reading the command line and checking the configuration
-takes 15 MB of memory, which the service does not need afterwards (docs/decisions/0075-*.md).
+The command line and configuration of a service are processed in a child process. This takes 15 MB
+of memory, which the service then does not need (docs/decisions/0075-*.md).
 """
 
 import os
@@ -43,7 +43,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(step: Callable[[], Outcome]) -> Outcome | int:
-    """Call `step` and return its result. If it fails, print the reason and return the exit code."""
+    """Call `step` and return its result. If `step` fails, print why and return the exit code."""
     exit_code = EXIT_FAILED
     try:
         return step()

@@ -1,9 +1,10 @@
 """The operator's configuration, validated before use.
 
 This package turns a TOML file, the environment and the command line into one immutable
-`Configuration`. Its values are in range and already converted (seconds, bytes, paths). Each mistake
-is reported in one line with the file, the key, the value and the allowed values. The meaning of a
-value is defined by the package that uses it. `docs/configuration.md` explains every key.
+`Configuration`. The values in it are in range and already converted (to seconds, bytes or paths).
+Each mistake is reported in one line with the file, the key, the value and the allowed values. The
+meaning of a value is defined by the package that uses it. `docs/configuration.md` explains every
+key.
 """
 
 from gateway.configuration.identity import gateway_id, log_identity

@@ -1,7 +1,7 @@
 """Field types for network addresses, paths, topic filters and URLs.
 
-Each type is used as the annotation of a field, like the types in `quantities`. Only paths are
-converted. For an invalid value, the error lists the allowed forms.
+Each type is used as the annotation of a field, like the types in `quantities`. Values are checked,
+but only paths are converted. The error for an invalid value lists the allowed forms.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
 
 def _any_case(text: str) -> str:
-    """Return a case-insensitive regular expression for `text`. JSON Schema has no flag for this."""
+    """Return a regular expression that ignores case, as JSON Schema has no flag for this."""
     return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in text)
 
 
@@ -51,7 +51,7 @@ def is_loopback(bind: str) -> bool:
 def host_and_port_of(address: str) -> tuple[str, int]:
     """Split `127.0.0.1:1883` or `[::1]:1883` into host and port.
 
-    Raises ValueError if the address has another form, or the port is above 65535.
+    Raises ValueError if the address has another form or the port is above 65535.
     """
     match = _ADDRESS.fullmatch(address)
     if match is None or int(match[2]) > 65535:
@@ -63,8 +63,8 @@ def host_and_port_of(address: str) -> tuple[str, int]:
 class BindAddress(Quantity):
     """An address to listen on: an IPv4 or IPv6 address, or `localhost`.
 
-    Other names are not allowed, because the address of a name can change. Otherwise clients from
-    other networks could reach the gateway after such a change.
+    Other host names are not allowed, because a name's address can change. After a change, clients
+    from other networks could reach the gateway.
     """
 
     def value_of(self, written: object) -> str:
@@ -84,7 +84,7 @@ class BindAddress(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Network(Quantity):
-    """An IP address or a network, like `192.0.2.7`, `192.0.2.0/24` or `2001:db8::/64`."""
+    """An IP address or an IP network, such as `192.0.2.7`, `192.0.2.0/24` or `2001:db8::/64`."""
 
     def value_of(self, written: object) -> str:
         try:
@@ -131,7 +131,7 @@ class HostName(Quantity):
 class FilePath(Quantity):
     """The path of a file.
 
-    A relative path is resolved against the directory where the command was started.
+    A relative path is resolved against the directory in which the command was started.
     """
 
     def value_of(self, written: object) -> Path:
@@ -147,7 +147,7 @@ class FilePath(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class SocketPath(FilePath):
-    """The path of a Unix socket, short enough for the kernel."""
+    """The path of a Unix socket, which must be within the kernel's length limit."""
 
     def value_of(self, written: object) -> Path:
         allowed = f"a path of at most {_SOCKET_PATH_BYTES_MAX} bytes, as Unix sockets have them"
@@ -167,7 +167,7 @@ class SocketPath(FilePath):
 class SocketDirectory(FilePath):
     """The directory of the control sockets.
 
-    The path of each socket in this directory must be short enough for the kernel.
+    The path of each socket in this directory must be within the kernel's length limit.
     """
 
     def value_of(self, written: object) -> Path:
@@ -183,7 +183,7 @@ class SocketDirectory(FilePath):
 
 @dataclass(frozen=True, slots=True)
 class Origin(Quantity):
-    """A web origin that may connect (as browsers send it, RFC 6454), or `*` for all origins."""
+    """A web origin that may connect, in the form that browsers send (RFC 6454), or `*` for all."""
 
     def value_of(self, written: object) -> str:
         if written != "*" and not (isinstance(written, str) and _ORIGIN.fullmatch(written)):

@@ -1,7 +1,8 @@
-"""Validation of the configuration. Pydantic checks each table, then sections check related values.
+"""Validation of the configuration. Pydantic checks each value, then sections check related values.
 
-The models are generated from the section classes, so each key is defined once. No other module of
-this package imports pydantic, so a process that only uses a configuration does not load it.
+The pydantic models are generated from the section classes, so each key is defined only once. No
+other module of this package imports pydantic, so a process that only uses a configuration does not
+load it.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -64,13 +65,14 @@ def configuration_of(
 
     Args:
         tables: the sections by name, as in the file.
-        source_of: returns where a key was set, such as the file's path, for messages.
-        protocols: the values of `framing`, with the keys that each adds to its table.
+        source_of: returns where a key was set, for example the file's path, for use in messages.
+        protocols: the allowed values of `framing`, each with the keys that it adds to the table.
         unknown: sections that could not be read completely. Their values are not checked further.
         tenant: the tenant of this configuration, or None for the gateway itself.
 
     Raises:
-        ConfigurationError: if the configuration is invalid. It has one line for each mistake.
+        ConfigurationError: the configuration is invalid. The exception has one line for each
+            mistake.
     """
     assert protocols or not tables.get("serial"), (
         "a program that accepts [[serial]] gives protocols"
@@ -98,7 +100,7 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return the tables without those that contain a mistake. `places` has the mistakes' locations.
+    """Return the tables that contain no mistake. `places` contains the locations of all mistakes.
 
     A section that occurs once is removed. In a list of tables, only the tables with mistakes are
     removed.
@@ -157,9 +159,9 @@ def _framing_of(written: object, info: ValidationInfo) -> str:
 
 
 def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSettings | None:
-    """Return the protocol's settings, or None if `framing` is wrong.
+    """Return the protocol's settings, or None if `framing` is unknown.
 
-    A wrong `framing` is reported separately.
+    An unknown `framing` is reported separately.
     """
     protocols, port = _protocols_in(info), info.data
     if "framing" not in port:

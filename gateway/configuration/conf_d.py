@@ -1,7 +1,7 @@
 """Files in the folder `conf.d/` next to the configuration file. Each file adds serial ports.
 
 The files contain only `[[serial]]` tables. A program that may write to this folder can therefore
-add a sensor and change nothing else. *Add a sensor* on the status page writes such files
+add sensors, but cannot change anything else. *Add a sensor* on the status page writes such files
 (`serial_files.py`), and people may write them too.
 """
 
@@ -33,7 +33,7 @@ _LIST: Final = re.compile(r"\s*serial\s*=")
 
 @dataclass(frozen=True, slots=True)
 class PortTable:
-    """A `[[serial]]` table and the lines of its file that contain the table."""
+    """A `[[serial]]` table, and the range of lines that contain the table in its file."""
 
     path: Path
     first_line: int
@@ -54,9 +54,9 @@ class PortTable:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The serial ports in all files of `conf.d/`, ordered by file name, and the mistakes found.
+    """The serial ports in all files of `conf.d/`, in order of file name, and the mistakes found.
 
-    Each mistake is a message of one line.
+    Each mistake is a one-line message.
     """
 
     ports: tuple[PortTable, ...]
@@ -123,7 +123,7 @@ def repeated(
 
     Args:
         ports: the ports of the folder.
-        before: tables of ports from the configuration file or the environment.
+        before: tables of other ports, from the configuration file or the environment.
         place: where `before` comes from, for messages.
     """
     taken: dict[tuple[str, str], str] = {}
@@ -189,7 +189,7 @@ def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
 
 
 def _extent_of(number: int, starts: Sequence[int], lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first line of a table and the line after its last one, counted from 0."""
+    """Return the index of a table's first line, and of the line after its last line, from 0."""
     if number < len(starts):
         end = starts[number + 1] if number + 1 < len(starts) else len(lines)
         return starts[number], end

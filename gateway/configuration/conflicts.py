@@ -1,8 +1,8 @@
-"""Checks for values in different tables that conflict with each other.
+"""Checks for conflicts between values in different tables.
 
-Each message names an alternative. The checks also run if some sections are invalid, so that all
-mistakes are reported together. A check is skipped if it needs an invalid section. In
-`[[listeners]]` and `[[serial]]` only valid tables are checked.
+Each message suggests an alternative. The checks run even if some sections are invalid, so that all
+mistakes are reported together. A check that needs an invalid section is skipped. In `[[listeners]]`
+and `[[serial]]`, only the valid tables are checked.
 """
 
 from collections import Counter
@@ -22,11 +22,11 @@ _EVERYWHERE = {"0.0.0.0": 4, "::": 6}  # noqa: S104
 
 
 def conflicts(configuration: Configuration, wrong: Collection[str] = ()) -> Iterator[str]:
-    """Yield a message for each conflict. The message names an alternative.
+    """Yield a message for each conflict, with a suggested alternative.
 
     Args:
-        configuration: the valid parts. Invalid sections have default values, and invalid tables in
-            lists are missing.
+        configuration: the valid parts of the configuration. Invalid sections have default values,
+            and invalid tables in lists are missing.
         wrong: names of the sections and lists that have mistakes.
     """
     yield from _places(configuration, wrong)
@@ -102,7 +102,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Yield pairs of listeners on one port that collide, because the first uses all addresses."""
+    """Yield pairs of listeners that need the same port, where the first uses all addresses."""
     on_tcp = [each for each in listeners if each.path is None]
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:

@@ -22,8 +22,8 @@ class Key:
     """A key of the configuration and its value.
 
     `name` has the form `[section] key`. `text` is the value as written in a file, and `masked` is
-    that text without secrets. `source` is the file, the environment variable or the command line
-    that set the value, or None for a default.
+    the same text with secrets masked. `source` is the file, the environment variable or the command
+    line that set the value, or None for a default.
     """
 
     name: str
@@ -62,8 +62,8 @@ def _keys_within(configuration: Configuration, prefix: str) -> Iterator[Key]:
 def tables(configuration: Configuration) -> dict[str, Any]:
     """Return every section as a dictionary of its keys.
 
-    A list of tables becomes a list of dictionaries. If there are tenants, `tenants` contains such a
-    dictionary for each tenant, by name.
+    A list of tables becomes a list of dictionaries. If there are tenants, the key `tenants` maps
+    each tenant's name to a dictionary of the same form.
     """
     found: dict[str, Any] = {
         section: table_of(value)
@@ -86,7 +86,7 @@ def table_of(section: Section) -> dict[str, Any]:
 
 
 def written_of(key: Field[Any], value: Any) -> Any:
-    """Return a key's value as a JSON value, written as in the file (`"30s"`). None stays None."""
+    """Return a value in the form that the file uses (`"30s"`), as a JSON value. None stays None."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
@@ -99,7 +99,7 @@ def written_of(key: Field[Any], value: Any) -> Any:
 
 
 def text_of(written: Any) -> str:
-    """Return a JSON value as text, written as in the file, or `-` for None."""
+    """Return a JSON value as text in the form that the file uses, or `-` for None."""
     if written is None:
         return "-"
     return f'"{written}"' if isinstance(written, str) else shown(written)
@@ -138,7 +138,7 @@ def _keys_of(
 
 
 def _parts_of(section: Section) -> Iterator[Section]:
-    """Yield the sections that form one table of the file.
+    """Yield the section objects whose keys form one table of the file.
 
     The table of a serial port consists of the port and its protocol.
     """

@@ -1,7 +1,7 @@
-"""The time at which a changed key takes effect, declared once for each key.
+"""Declares for each key when a changed value takes effect.
 
-`docs/configuration.md` contains the same information as a table, and a test compares the two. The
-response to a reload command is derived from this module.
+`docs/configuration.md` contains the same information, and a test compares the two. The response to
+a reload command is derived from this module.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from gateway.process.declarations.section import Section, keys_of
 
 
 class Effect(StrEnum):
-    """The time at which a change takes effect after a reload.
+    """The point in time at which a changed key takes effect.
 
-    The values are used in the documentation.
+    The documentation uses these values.
     """
 
     NOW = "at the reload, for all"
@@ -240,7 +240,7 @@ def changes_between(before: Configuration, after: Configuration) -> Changes:
 
 
 def in_force(before: Configuration, after: Configuration) -> Configuration:
-    """Return the configuration in force after a reload.
+    """Return the configuration that applies after a reload.
 
     Keys that need a restart keep their values from `before`. All other values are from `after`.
     """

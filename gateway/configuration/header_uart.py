@@ -1,4 +1,4 @@
-"""The UART on a Raspberry Pi's header, which either the console or a sensor uses."""
+"""The UART on a Raspberry Pi's pin header, which either the console or a sensor can use."""
 
 import os
 from pathlib import Path
@@ -11,15 +11,15 @@ CARD_MEND = '[console] uart = "sensors" in gateway.toml on the boot partition gi
 
 
 def is_header_uart(path: Path | None) -> bool:
-    """Return True if a path is one of the device names of the header's UART."""
+    """Return True if a path is a device name of the UART on the pin header."""
     return path is not None and os.path.normpath(path) in _NAMES
 
 
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
     """Return a warning for a person who wants to connect a sensor at `path`.
 
-    Return None if `path` is not a console. The warning depends on the state of this machine. `root`
-    is the directory that contains `dev` and `sys`.
+    Return None if `path` is not a console on this machine and would not be one on the SD card.
+    `root` is the directory that contains `dev` and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

@@ -1,6 +1,6 @@
 """The gateway's id, which is created on the first start and stored.
 
-`(gateway, boot, sequence)` identifies an event permanently, so a changing id would split the
+`(gateway, boot, sequence)` identifies an event permanently, so a change of the id would split the
 gateway's history. The id is on disk before it is used. A lost or damaged id does not prevent a
 start: it is restored from the session log. If the log does not contain the id either, a new one is
 created, and an error is logged if the id was damaged (docs/decisions/0041).
@@ -51,27 +51,27 @@ def gateway_id(configuration: Configuration) -> str:
 
 
 def log_identity(configuration: Configuration) -> str:
-    """Return the name under which events are logged: the gateway's id, then any tenant's name.
+    """Return the name under which events are logged: the gateway's id, plus a tenant's name if any.
 
-    The id and the tenant's name are joined by `_`, which neither can contain. Names of gateways and
-    tenants are therefore distinct.
+    The id and the tenant's name are joined by `_`, which neither can contain. Two different pairs
+    therefore never have the same name.
     """
     return with_tenant(gateway_id(configuration), configuration)
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Return the identity of `log_identity` without creating an id, or "" if the id is unknown."""
+    """Return the name as `log_identity` does, or "" if there is no id. No id is created."""
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return the name for logged events: `gateway`, followed by any tenant's name."""
+    """Return the name for logged events: the id `gateway`, plus a tenant's name if any."""
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 
 def known_id(directory: Path) -> str:
-    """Return the id in a data directory or in its session log, or "" if there is none."""
+    """Return the gateway id in a data directory or in its session log, or "" if there is none."""
     kept = _kept_in(directory)
     if kept is not None and _ID.fullmatch(kept):
         return kept
@@ -92,7 +92,7 @@ def _kept_in(directory: Path) -> str | None:
 def _begin(directory: Path, *, is_damaged: bool) -> str:
     """Store the id found in the session log, or a new id.
 
-    Log an error if the former id was lost.
+    Log an error if the previous id was lost.
     """
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"
@@ -127,7 +127,7 @@ def _id_in_session_log(log_dir: Path) -> str | None:
 def _id_in_chain(path: Path) -> str | None:
     """Read the gateway id from the chain file, which has two lines: JSON and its SHA-256.
 
-    The last entry is the newest one. Return None if the file is missing or damaged.
+    The file's last entry contains the id. Return None if the file is missing or damaged.
     """
     try:
         text, _, checksum = path.read_bytes().partition(b"\n")

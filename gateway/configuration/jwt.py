@@ -47,7 +47,7 @@ class ProviderUrl(Quantity):
 
 @dataclass(frozen=True, kw_only=True)
 class Jwt(Section):
-    """Authentication of users with tokens signed by an identity provider (JWT, OpenID Connect)."""
+    """Settings for users with tokens signed by an identity provider (JWT, OpenID Connect)."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "issuer": "Name of the provider. The claim iss must be equal to it.",

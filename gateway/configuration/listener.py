@@ -1,4 +1,4 @@
-"""Settings of an address on which the broker listens: `[[listeners]]`."""
+"""Settings for an address on which the broker listens: a table `[[listeners]]`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _DEFAULT_BIND, _DEFAULT_PORT = "127.0.0.1", 1883
 
 @dataclass(frozen=True, kw_only=True)
 class Listener(Section):
-    """One address on which the broker listens."""
+    """An address on which the broker listens, with the settings for its connections."""
 
     name: Annotated[str, LISTENER_NAME] | None = None
     bind: Annotated[str, BindAddress()] = _DEFAULT_BIND
@@ -97,7 +97,7 @@ class Listener(Section):
 
     @property
     def demands_users(self) -> bool:
-        """True if every client must be authenticated by a certificate."""
+        """True if every client must authenticate a user with a certificate."""
         return self.tls is not None and self.tls.demands_users
 
     @property
@@ -110,7 +110,7 @@ class Listener(Section):
     def called(self) -> str:
         """The listener's name in access rules, logs and queries.
 
-        This is `name`, or by default the configured address.
+        This is the key `name`, or the configured address if `name` is not set.
         """
         if self.name is not None:
             return self.name
@@ -118,29 +118,29 @@ class Listener(Section):
 
     @property
     def place(self) -> str:
-        """The listener's address, as shown in messages to people."""
+        """The listener's address, in the form that messages show to people."""
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port at which local clients reach a TCP listener."""
+        """Host and port at which local clients can reach a TCP listener."""
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
         return everywhere.get(self.bind, self.bind), self.port
 
     @property
     def is_plain(self) -> bool:
-        """True if the listener accepts plain MQTT over TCP: no TLS, proxy header or WebSocket."""
+        """True if the listener accepts plain MQTT over TCP, without TLS, PROXY or WebSocket."""
         return self.protocol == "mqtt" and not self.proxy_protocol and self.tls is None
 
 
 def paired(
     before: Sequence[Listener], after: Sequence[Listener]
 ) -> list[tuple[Listener | None, Listener | None]]:
-    """Match the listeners of `after` with the listeners of `before` at the same address.
+    """Match the listeners in `after` with the listeners in `before` at the same address.
 
-    The pairs follow the order of `after`, with None for a new listener. Removed listeners come
-    last, paired with None. If several listeners have port 0 at the same address, they are matched
-    by name, otherwise by order.
+    The pairs are in the order of `after`. A new listener is paired with None. Removed listeners
+    come last, also paired with None. Several listeners with port 0 at one address are matched by
+    name if possible, otherwise by order.
     """
     left = list(before)
     pairs: list[tuple[Listener | None, Listener | None]] = []
@@ -155,7 +155,7 @@ def paired(
 
 
 def ends_connections(before: Listener, after: Listener) -> bool:
-    """Return True if the way clients authenticate has changed, so that they must reconnect."""
+    """Return True if a change of authentication or of other settings ends existing connections."""
     first, second = before.tls, after.tls
     if first is not None and second is not None:
         ways = [(each.client_certificates, each.username) for each in (first, second)]

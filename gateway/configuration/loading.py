@@ -51,16 +51,17 @@ def load(
     Args:
         path: the configuration file, or None if there is no file.
         environment: all environment variables.
-        overrides: `"section.key"` (or `"listeners"`, `"serial"`) with values as in the file, or
-            None if the option was not given.
-        protocols: the values of `framing`, with their keys, or None to reject `[[serial]]`.
+        overrides: values from the command line, by `"section.key"` (or `"listeners"`, `"serial"`).
+            None means that the option was not given.
+        protocols: the allowed values of `framing`, each with its keys, or None to reject
+            `[[serial]]`.
         tenant: the tenant whose configuration is returned, or None for the gateway with its
-            tenants. Overrides outside the section `gateway` then apply to the tenant.
-        replaced: contents of files in `conf.d/` to use instead of those on disk, by name, or None
-            for a removed file. This checks a change before it is written.
+            tenants. Overrides outside the section `gateway` apply to the tenant, if given.
+        replaced: contents by name to use instead of the files in `conf.d/` on disk, or None for a
+            removed file. This is used to check a change before it is written.
 
     Raises:
-        ConfigurationError: the configuration is invalid. It has one line for each mistake.
+        ConfigurationError: the configuration is invalid. Contains one line for each mistake.
     """
     gathered = _Gathered(path)
     if path is not None:
@@ -95,7 +96,7 @@ def _whole_of(gathered: "_Gathered", protocols: Protocols | None) -> Configurati
 
 
 class _Gathered:
-    """Collects the values from all sources, in order, and the mistakes found in the sources."""
+    """Collects the values from all sources in order, and the mistakes in them."""
 
     def __init__(self, path: Path | None) -> None:
         self._has_file = path is not None
@@ -145,7 +146,7 @@ class _Gathered:
                 self._set(tuple(name.split(".")), value, COMMAND_LINE, tables)
 
     def add_ports(self, folder: Path, replaced: Mapping[str, bytes | None]) -> None:
-        """Add the serial ports in a folder to those of the file or the environment."""
+        """Add the serial ports in a folder to those from the file or the environment."""
         found = conf_d.ports_in(folder, replaced)
         self.problems += found.problems
         before = self.tables.get(conf_d.SECTION, [])
@@ -179,7 +180,8 @@ class _Gathered:
     def _tables_of(self, tenant: str | None) -> dict[str, Any]:
         """Return the tables of a tenant, or of the gateway if `tenant` is None.
 
-        For a tenant that does not exist, return an empty dictionary. Changes to it have no effect.
+        For a tenant that does not exist, return a new empty dictionary. Changes to that dictionary
+        have no effect.
         """
         tenants = self.tables.get("tenants") if tenant is not None else None
         if tenant is None:
@@ -221,7 +223,7 @@ class _Gathered:
 
 
 def variables() -> dict[str, Location]:
-    """Return the environment variables that set keys, each with the location of its key."""
+    """Return the names of environment variables that set keys, with the location of each key."""
     places: dict[str, Location] = {}
     for name in keys_of(Configuration):
         section = section_at(name)
@@ -272,7 +274,7 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """Return `text` if the key is a string or a path but TOML parsed another type.
+    """Return `text` if the key is a string or a path but TOML parsed a value of another type.
 
     Otherwise return `value`, the parsed value. For example, TOML parses the text `12345` as an
     integer.

@@ -29,7 +29,7 @@ because other sections have hundreds of keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the section of a misplaced key, or None if there is none."""
+    """Return a phrase that names the right section for a misplaced key, or None if none has it."""
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"
@@ -38,7 +38,7 @@ def section_of(key: str, protocols: Protocols) -> str | None:
 
 
 def near_miss_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the section of a similarly spelled key, or None."""
+    """Return a phrase that names a similarly spelled key and its section, or None."""
     tables = dict(_tables(protocols))
     every = sorted({each for keys in tables.values() for each in keys})
     for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):
@@ -48,7 +48,7 @@ def near_miss_of(key: str, protocols: Protocols) -> str | None:
 
 
 def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Return the tables that have a key, or an empty tuple if there are too many to list."""
+    """Return the tables that have the key `key`, or nothing if there are too many to list."""
     found = tuple(table for table, keys in tables.items() if key in keys)
     return found if len(found) <= _NAMED_MAX else ()
 
@@ -78,7 +78,7 @@ def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set
 def sections_in(
     written_type: Any, *, is_list: bool = False
 ) -> Iterator[tuple[type[Section], bool]]:
-    """Yield the section classes in a key's type, each with True if it is in a list."""
+    """Yield each section class in a key's type, with True if the class is inside a list."""
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type, is_list
     is_list = is_list or get_origin(written_type) is tuple

@@ -1,4 +1,4 @@
-"""Files that a configuration names: users, rules, tokens, certificates and keys."""
+"""Files that a configuration names, for users, rules, tokens, certificates and keys."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass

@@ -72,7 +72,7 @@ class Api(Section):
 
     @property
     def has_operators(self) -> bool:
-        """True if any user may do more than read."""
+        """True if any user or group may do more than read."""
         return bool(
             self.operators
             or self.administrators
@@ -97,7 +97,7 @@ class Api(Section):
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port at which local programs reach the page."""
+        """Host and port at which local programs can reach the page."""
         host = self.listens_at
         return (self._loopback if host in _EVERYWHERE else host), self.port
 

@@ -43,7 +43,7 @@ Location = Sequence[int | str]
 
 
 class ConfigurationError(Exception):
-    """Error for an invalid configuration. `problems` has one line for each mistake."""
+    """Error raised for an invalid configuration. `problems` has one line for each mistake."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(problems)
@@ -55,7 +55,7 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Input of a check: the tables, the source of each value, and the serial protocols."""
+    """The configuration as written: tables, the source of each value, and serial protocols."""
 
     tables: Mapping[str, Any]
     source_of: Callable[[Location], str]
@@ -79,7 +79,7 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Return a value as written in the file, truncated to fit in a line."""
+    """Return a value in the form that the file uses, truncated to fit in a line."""
     if isinstance(value, Path):
         value = str(value)
     try:
@@ -91,7 +91,7 @@ def shown(value: object) -> str:
 
 
 def section_at(name: str) -> type[Section]:
-    """Return the class of a section, or of the tables in a list of tables."""
+    """Return the class of a section with this name, or of each table in a list with this name."""
     types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | LISTS
     section: type[Section] = types[name]
     return section
@@ -104,10 +104,10 @@ def suggestion(
     likeness: float = 0.6,
     elsewhere: Protocols | None = None,
 ) -> str:
-    """Return how to fix an unknown key: the nearest known key, or a list of all known keys.
+    """Return how to fix an unknown key: use the most similar known key, or one of all known keys.
 
-    `likeness` is the similarity that the nearest key must have, from 0 (any) to 1 (equal).
-    `elsewhere` has the protocols of `[[serial]]`. If it is given, the suggestion may also name a
+    `likeness` is the similarity that the most similar key must have, from 0 (any) to 1 (equal).
+    `elsewhere` contains the protocols for `[[serial]]`. If given, the suggestion may also name a
     key of another section or of a protocol.
     """
     names = sorted(known)

@@ -1,4 +1,4 @@
-"""Behaviour of a client's queue when it is full: `[[queues]]`."""
+"""Settings for what happens when a client's queue is full: `[[queues]]`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """Behaviour of the queues of some clients when they are full: one table `[[queues]]`.
+    """What happens when the queues of certain clients are full: one table `[[queues]]`.
 
     The first table whose pattern matches the client applies.
     """

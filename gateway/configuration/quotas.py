@@ -1,4 +1,4 @@
-"""Quotas for addresses, users and anonymous clients, and the limit for frequent reconnects.
+"""Quotas for addresses, users and anonymous clients, and a limit on how often clients reconnect.
 
 The sections are `[quotas]`, `[[user_quotas]]` and `[flapping]`.
 """
@@ -34,7 +34,7 @@ class Quotas(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class UserQuota(Section):
-    """Quotas for all clients of a user together: one table `[[user_quotas]]`.
+    """Quotas that all clients of a user share: one table `[[user_quotas]]`.
 
     The first table whose pattern matches the user applies.
     """
@@ -58,7 +58,7 @@ class UserQuota(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Flapping(Section):
-    """Ban of clients that reconnect too often. The keys have the same names as in EMQX."""
+    """Settings for banning clients that reconnect too often. The keys are named as in EMQX."""
 
     enable: bool = False
     max_count: Annotated[int, Whole(1, 100_000)] = 15

@@ -27,7 +27,7 @@ _PLAIN_TYPES: Final[Mapping[Any, str]] = {bool: "boolean", int: "integer", str: 
 
 
 def _where(key: str, value: str, then: Schema, otherwise: Schema) -> Schema:
-    """Return a schema in which `then` applies if a key has this value, otherwise `otherwise`."""
+    """Return a schema in which `then` applies if `key` has `value`, or else `otherwise` applies."""
     condition = {"properties": {key: {"const": value}}, "required": [key]}
     return {"if": condition, "then": then, "else": otherwise}
 
@@ -54,7 +54,7 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
 
 
 def schema(protocols: Protocols) -> Schema:
-    """Return the schema of a whole file. `protocols` are the allowed values of `framing`."""
+    """Return the schema of a whole file. `protocols` contains the allowed values of `framing`."""
     properties = {key.name: _of_type(key.type, key.name) for key in fields_of(Configuration)}
     _add_protocols(properties["serial"]["items"], protocols)
     properties["tenants"] = _of_tenants(properties)
@@ -147,7 +147,7 @@ def _default_of(key: Field[Any]) -> Any:
 def _of_type(written: Any, name: str) -> Schema:
     """Return the schema of a type.
 
-    An optional type has the schema of its required form, because TOML has no null.
+    The schema of an optional type does not allow null, because TOML has no null.
     """
     origin, arguments = get_origin(written), get_args(written)
     if isinstance(written, type) and issubclass(written, Section):

@@ -68,16 +68,16 @@ class Gateway(Section):
 
     @property
     def operate_socket(self) -> Path:
-        """Path of the socket for operators' actions on the page.
+        """Path of the socket for actions that operators perform on the page.
 
-        It exists only if there are operators.
+        The socket exists only if operators are configured.
         """
         return (self.control_dir or self.data_dir) / OPERATE_SOCKET
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mqtt(Section):
-    """Limits of sessions and packets, with the same names as in other brokers."""
+    """Limits on sessions and packets, with the same names as in other brokers."""
 
     max_inflight: Annotated[int, Whole(0, 65535)] = 32
     max_mqueue_len: Annotated[int, Whole(0, 1_000_000_000)] = 1_000_000
@@ -114,7 +114,7 @@ class Mqtt(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Section):
-    """Limits of uncommitted data, of the journal, and of commit delays."""
+    """Limits on uncommitted data, the journal's size, and commit delays."""
 
     max_uncommitted: Annotated[int, Size(64 * KIB, GIB)] = 16 * MIB
     commit_delay: Annotated[float, Duration(0, 1)] = 0.0
@@ -125,7 +125,7 @@ class Limits(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Disk(Section):
-    """Limits for the use of the disk. By default they depend on the size of the file system."""
+    """Limits on disk use. By default, these depend on the size of the file system."""
 
     free_min: Annotated[int, Size(0, TIB)] | None = None
     log_max: Annotated[int, Size(0, TIB)] | None = None
@@ -136,7 +136,7 @@ class Disk(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Access(Section):
-    """Sources of users, and the rules for which actions each client is allowed."""
+    """Sources of users, and the file with rules for what each client may do."""
 
     password_file: Annotated[Path, FilePath()] | None = None
     rules_file: Annotated[Path, FilePath()] | None = None
@@ -162,7 +162,7 @@ class Access(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Hooks(Section):
-    """The operator's own Python module that observes the broker."""
+    """A Python module, provided by the operator, that observes the broker."""
 
     module: (
         Annotated[
@@ -233,7 +233,7 @@ class Bridge(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Alarms(Section):
-    """Thresholds of the page's alarms, and the topic below which the bridge publishes them."""
+    """Thresholds for the page's alarms, and the topic below which the alarms are published."""
 
     topic: Annotated[str, Text(r"[^\x00+#$][^\x00+#]{0,255}", TOPIC_ALLOWED)] = "alarms"
     disk_free: Annotated[float, Number(0.9, 0)] = 0.1

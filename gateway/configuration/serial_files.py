@@ -1,7 +1,7 @@
 """Changes to sensors in `conf.d/`. Each change is checked, written atomically, and can be undone.
 
-`NAME.toml` defines the port NAME. `NAME.toml.previous` contains the file before the last change. It
-is empty if there was no file.
+`NAME.toml` defines the port NAME. `NAME.toml.previous` contains the version before the last change,
+and is empty if the file did not exist before.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 
 
 class ChangeRefused(Exception):
-    """Error for a change that was not made. `code` is for programs, `message` for people."""
+    """Error raised if a change is not made. `code` is for programs, and `message` is for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class ChangeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortFile:
-    """A sensor's file that can be changed, or a removed file that has a previous version."""
+    """A sensor's file that can be changed, or a removed file with a previous version."""
 
     name: str
     version: str | None
@@ -73,15 +73,15 @@ class PortFile:
 
 
 class SerialFiles(Generic[Result]):
-    """Reads and changes the files in `conf.d/`. One process uses it, for one change at a time."""
+    """Reads and changes the files in `conf.d/`. For use by one process, one change at a time."""
 
     def __init__(self, folder: Path | None, check: Callable[[Contents], Result]) -> None:
         """Store the folder and the function that checks a change.
 
         Args:
             folder: the folder, or None if the gateway has no configuration file.
-            check: loads the configuration with replaced contents of some files. Raises
-                ConfigurationError if a change is invalid.
+            check: loads the configuration as if some files had other contents. Raises
+                ConfigurationError if the result is invalid.
         """
         self._folder = folder
         self._check = check
@@ -89,7 +89,7 @@ class SerialFiles(Generic[Result]):
     def listed(self) -> list[PortFile]:
         """Return the files that can be changed.
 
-        Each has one table, which is named like the file.
+        Such a file contains one table, and the table's name is the file's name.
         """
         if self._folder is None:
             return []
@@ -107,10 +107,11 @@ class SerialFiles(Generic[Result]):
         Args:
             name: the port's name.
             table: the keys of the port, without the name.
-            version: version of the file that is replaced, or None if there is no file yet.
+            version: expected version of the file on disk, or None if no file should exist yet.
 
         Raises:
-            ChangeRefused: the change is invalid or conflicts with another one. Nothing was written.
+            ChangeRefused: the change is invalid or conflicts with another change. Nothing was
+                written.
         """
         path = self._path_of(name)
         try:
@@ -200,7 +201,7 @@ class SerialFiles(Generic[Result]):
             raise ChangeRefused("invalid", "; ".join(lines)) from None
 
     def _change(self, path: Path, before: bytes | None, content: bytes | None) -> None:
-        """Replace a file, and store its previous contents. Raises ChangeRefused on failure."""
+        """Replace a file, and store the previous contents. Raises ChangeRefused on failure."""
         try:
             if not path.parent.is_dir():
                 make_folder(path.parent)

@@ -1,6 +1,6 @@
-"""Settings of a serial port and the protocol on it: `[[serial]]`.
+"""Settings for a serial port and the protocol used on it: `[[serial]]`.
 
-The keys of a protocol are declared with the protocol (`ProtocolSettings`).
+The keys of each protocol are declared next to the protocol's code (`ProtocolSettings`).
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ RS485_DELAY_SECONDS_MAX = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Serial(Section):
-    """One serial port and the protocol on it."""
+    """One serial port and the protocol used on it."""
 
     name: Name
     path: Annotated[Path, FilePath()] | None = None
@@ -85,7 +85,7 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Move all keys that do not belong to the port itself into `protocol`."""
+        """Return the table with all keys that are not the port's own moved into `protocol`."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 
@@ -93,8 +93,8 @@ class Serial(Section):
     def line_settings(self) -> Line:
         """The settings of the serial line: baud rate, data bits, parity and stop bits.
 
-        They come from `line`, or from `baud_rate` with 8 data bits, no parity and 1 stop bit. The
-        default is the line of the protocol.
+        They come from `line`, or from `baud_rate` with 8 data bits, no parity and 1 stop bit. If
+        neither is set, the protocol's usual settings are used.
         """
         if self.line is None and "baud_rate" not in self.given:
             return self.protocol.default_line
@@ -177,7 +177,7 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Reject rules that can never match a quantity, or would convert unrelated values."""
+        """Reject rules that can never match any quantity, or would convert unrelated values."""
         for rule in () if self.readings is None else self.readings.quantities:
             is_part = "/" in rule.name
             if is_part and not self.protocol.has_several:

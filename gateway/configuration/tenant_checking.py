@@ -33,13 +33,13 @@ def whole_of(
 
     Args:
         tables: the whole file, including `tenants`.
-        source_of: returns the source of a value, for messages.
-        protocols: the values of `framing`.
+        source_of: returns where a value was set, for use in messages.
+        protocols: the allowed values of `framing`.
         unknown: sections that could not be read completely.
-        problems: messages for mistakes found earlier.
+        problems: messages about mistakes that were found earlier.
 
     Raises:
-        ConfigurationError: a configuration is invalid. It has one line for each mistake.
+        ConfigurationError: a configuration is invalid. The exception has one line for each mistake.
     """
     lines = [*problems]
     top = {name: table for name, table in tables.items() if name != "tenants"}
@@ -78,8 +78,8 @@ def _tenant_of(
 ) -> Configuration:
     """Return a tenant's configuration. Raises ConfigurationError if it is invalid.
 
-    The tenant inherits limits from the top level. If the top level has a mistake, which is reported
-    separately, the tenant inherits nothing.
+    The tenant inherits limits from the top level, unless the top level has a mistake. Such a
+    mistake is reported separately.
     """
     gateway = made.gateway if made is not None else Configuration().gateway
     place = f"{DIRECTORY}/{name}"
@@ -108,7 +108,7 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield a message, with the fix, for each resource that two tenants share but must not share.
+    """Yield a message, with the fix, for each resource that two tenants share but must not.
 
     Args:
         configurations: configurations by the tenant's name. The gateway itself has the name "".
@@ -177,7 +177,7 @@ def _query_of(configuration: Configuration) -> object:
 
 
 def _one_authority(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
-    """Yield a message if a client certificate of one tenant would be valid for another tenant."""
+    """Yield a message if one tenant's client certificates would be valid for another tenant."""
     for mine in _authorities_of(first):
         for theirs in _authorities_of(second):
             if mine == theirs or not certificates_in(mine).isdisjoint(certificates_in(theirs)):
@@ -189,7 +189,7 @@ def _one_authority(pair: str, first: Configuration, second: Configuration) -> It
 
 
 def _authorities_of(configuration: Configuration) -> list[Path]:
-    """Return the CA files whose client certificates are accepted."""
+    """Return the CA files that a configuration uses to verify client certificates."""
     of_listeners = [each.tls.ca for each in configuration.listeners if each.tls is not None]
     return [ca for ca in of_listeners if ca is not None]
 
@@ -208,6 +208,6 @@ def _words_of(tenant: str) -> str:
 
 
 def _within(one: str, other: str) -> bool:
-    """Return True if two folder URLs are equal, or one is inside the other."""
+    """Return True if two folder URLs are equal, or if one folder is inside the other."""
     first, second = one.rstrip("/") + "/", other.rstrip("/") + "/"
     return first.startswith(second) or second.startswith(first)

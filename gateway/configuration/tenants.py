@@ -1,8 +1,9 @@
 """Tenants: isolated projects on one gateway, each configured in tables `[tenants.NAME]`.
 
 Each tenant has a complete configuration. Limits that a tenant does not set are inherited from the
-top level, key by key. Settings that would make a tenant reachable through another one are not
-inherited: listeners, users, hooks, targets, the page (docs/decisions/0099-*.md).
+top level, key by key. Settings that would make a tenant reachable through another tenant are not
+inherited. These are listeners, users, hooks, upload targets and the page
+(docs/decisions/0099-*.md).
 """
 
 import re
@@ -36,7 +37,7 @@ SourceOf = Callable[[Location], str]
 
 
 def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return each tenant's tables by name, and messages about tenants that are entirely invalid."""
+    """Return each tenant's tables by tenant name, and messages about completely invalid tenants."""
     if not isinstance(written, Mapping):
         what = f"{source_of(('tenants',))}: [tenants] = {shown(written)} is not allowed"
         return {}, [f"{what}: use a table for each tenant, like [[tenants.acme.listeners]]"]

@@ -1,4 +1,4 @@
-"""TLS settings (`tls = { ... }`) for listeners, the page, and connections to other brokers."""
+"""TLS settings (`tls = { ... }`) for listeners, the status page, and connections to brokers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Tls(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class PageTls(Section):
-    """The status page's certificate."""
+    """Settings for the status page's certificate."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         key: Tls.descriptions[key] for key in ("certificate", "key", "min_version")
@@ -66,7 +66,7 @@ class PageTls(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTls(Section):
-    """TLS for connections to another broker: how each side proves its identity to the other."""
+    """TLS settings for connections to a broker, and for authentication of both sides."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "ca": "PEM file of the authorities that are trusted for the broker. Default: the system's.",

@@ -18,7 +18,7 @@ PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", li
 
 @dataclass(frozen=True, kw_only=True)
 class UplinkTopic(Section):
-    """Topics that the uplink carries. The keys are named as in Mosquitto's bridges."""
+    """Topics whose messages the uplink carries. The keys are named as in Mosquitto's bridges."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "filter": "Topic filter of the carried messages, without the prefix of either side.",
@@ -53,12 +53,12 @@ class UplinkTopic(Section):
 
     @property
     def local_filter(self) -> str:
-        """The topic filter at this gateway's broker."""
+        """The topic filter as used on this gateway's broker."""
         return self.local_prefix + self.filter
 
     @property
     def remote_filter(self) -> str:
-        """The topic filter at the upstream broker."""
+        """The topic filter as used on the upstream broker."""
         return self.remote_prefix + self.filter
 
     @property

@@ -1,4 +1,4 @@
-"""Environment variables that begin with `ONCEGATE_` but set no configuration key."""
+"""Environment variables that begin with `ONCEGATE_` but are not configuration keys."""
 
 import re
 
@@ -23,10 +23,10 @@ _LINK_VALUE = re.compile(r"(tcp|udp|sctp)://.*", re.ASCII)
 
 
 def is_reserved(name: str, value: str) -> bool:
-    """Return True if an environment variable has our prefix but does not set a configuration key.
+    """Return True if a variable with the prefix `ONCEGATE_` is not a configuration key.
 
-    Kubernetes sets variables in each container for each Service next to it. The variables for a
-    Service called `oncegate` have our prefix.
+    In each container, Kubernetes sets variables for the Services in the same namespace. The
+    variables for a Service called `oncegate` have this prefix.
     """
     if name in RESERVED or name.startswith(RESERVED_PREFIX) or _SERVICE.fullmatch(name):
         return True

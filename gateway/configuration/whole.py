@@ -41,7 +41,7 @@ commit."""
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(Section):
-    """The whole configuration: immutable, with values that are in range and converted."""
+    """The whole configuration. It is immutable, and its values are in range and converted."""
 
     gateway: Gateway = field(default_factory=Gateway)
     listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
@@ -102,7 +102,7 @@ class Configuration(Section):
 
     @property
     def authenticates(self) -> bool:
-        """True if any user is authenticated, by any means.
+        """True if users are authenticated in any way.
 
         If one listener authenticates users by certificate, no listener accepts a user name without
         authentication.
@@ -113,8 +113,8 @@ class Configuration(Section):
     def reaches_broker(self) -> bool:
         """True if the bridge has a broker to connect to.
 
-        The broker is the one of `[bridge] broker`, or this gateway's if it has a listener for plain
-        MQTT.
+        This is the broker at `[bridge] broker`, or this gateway's broker if it has a listener for
+        plain MQTT.
         """
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
@@ -122,8 +122,8 @@ class Configuration(Section):
     def broker_address(self) -> tuple[str, int]:
         """Host and port at which the bridge reaches the broker.
 
-        The address is `[bridge] broker`, or that of the first listener for plain MQTT. Requires
-        `reaches_broker`.
+        The address is `[bridge] broker`, or that of the first listener for plain MQTT. Use only if
+        `reaches_broker` is True.
         """
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)
@@ -139,8 +139,8 @@ class Configuration(Section):
     def own_listener(self, broker: str | None) -> Listener | None:
         """Return the listener of this gateway that a bridge or uplink for `broker` connects to.
 
-        If `broker` is None, this is the first listener for plain MQTT. Return None if `broker` is
-        the address of another program, or if there is no such listener.
+        If `broker` is None, this is the first listener for plain MQTT. Return None if there is no
+        such listener, for example if `broker` is the address of another program.
         """
         plain = [each for each in self.listeners if each.is_plain]
         if broker is None:
@@ -163,8 +163,8 @@ class Configuration(Section):
     def uplink_window(self) -> int:
         """Maximum number of unacknowledged publications of the uplink.
 
-        This is `[uplink] window`, or by default 100. With MQTT 3.1.1 the default is one less than
-        Mosquitto's limit of 20, because such a broker cannot announce its limit.
+        This is `[uplink] window`, or 100 by default. With MQTT 3.1.1, in which a broker cannot
+        announce its limit, the default is one less than Mosquitto's limit of 20.
         """
         if self.uplink.window is not None:
             return self.uplink.window

@@ -1,7 +1,7 @@
-"""Tables for the terminal that show the broker's state.
+"""Terminal tables that show the broker's state.
 
-Clients choose the names in a response, such as client ids and topics. Names are printed as text,
-never as markup, with control characters escaped.
+Client ids and topics are chosen by clients. They are therefore printed as text, never as markup,
+with control characters escaped.
 """
 
 import time
@@ -18,7 +18,7 @@ Answer = dict[str, Any]
 
 
 def status_table(answer: Answer) -> RenderableType:
-    """Return the response to `status` as a table of two columns, with warnings first."""
+    """Return the response to the command `status` as a two-column table, with warnings first."""
     table = Table(box=box.SIMPLE, show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -77,11 +77,10 @@ _SESSION_NUMBERS = {
 
 
 def sessions_table(answer: Answer) -> RenderableType:
-    """Return the response to `sessions` as a table with one line per session, at most 80 columns
-    wide.
+    """Return the response to `sessions` as a table with one line per session.
 
-    The states are `on` (connected), `away` (not connected), and `clean` (connected, and the session
-    ends with the connection).
+    The table has at most 80 columns. The states are `on` (connected), `away` (not connected), and
+    `clean` (connected, and the session ends with the connection).
     """
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
     table.add_column("client id", overflow="fold", min_width=14)
@@ -116,8 +115,9 @@ _UNITS = (("G", 10**9), ("M", 10**6), ("k", 1_000))
 
 
 def session_tables(answer: Answer) -> RenderableType:
-    """Return the response to `session` as tables of its properties, subscriptions, and messages in
-    flight.
+    """Return the response to `session` as tables.
+
+    The tables contain the session's properties, subscriptions, and messages in flight.
     """
     facts = Table(box=box.SIMPLE, show_header=False)
     for name, value in answer.items():

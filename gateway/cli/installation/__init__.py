@@ -1,1 +1,1 @@
-"""Commands about this installation: its configuration, its identity, its version."""
+"""Commands that concern this installation: its configuration, identity, backups and version."""

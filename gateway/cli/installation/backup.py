@@ -1,4 +1,4 @@
-"""`oncegate backup`: stores configuration, users, identity and, if wanted, data in one file."""
+"""`oncegate backup`: stores configuration, users, identity and optionally data in one file."""
 
 import contextlib
 import datetime
@@ -159,7 +159,7 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
 
 @contextlib.contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Yield a new file under a temporary name, which is synced and renamed to `file` at the end.
+    """Yield a new file with a temporary name. At the end, it is synced and renamed to `file`.
 
     If an exception is raised, the new file is removed.
     """

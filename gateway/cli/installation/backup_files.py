@@ -1,4 +1,4 @@
-"""Selects the files for a backup from the files that the configuration names."""
+"""Selection of the files to back up, from the files that the configuration names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """Files to back up, and files that the configuration names but a backup leaves out."""
+    """Files to back up, and files named in the configuration that a backup leaves out."""
 
     named: tuple["Named", ...]
     left_out: tuple[Path, ...]
 
 
 def files_of(configuration: Configuration) -> BackupFiles:
-    """Return the files of a gateway's configuration and users, for a backup.
+    """Return the files to back up that contain a gateway's configuration and users.
 
     Raises `OSError` if a folder cannot be read.
     """
@@ -51,7 +51,7 @@ def gateway_of(configuration: Configuration) -> str:
 
 
 def formats_of_data() -> dict[str, int]:
-    """Return the format versions in which this program writes each kind of data, by name."""
+    """Return the format version in which this program writes each database, by database name."""
     from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN as OUTBOX
 
     from gateway.broker.store.formats import FORMAT

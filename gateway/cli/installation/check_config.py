@@ -94,7 +94,7 @@ def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
 
 
 def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
-    """Yield a warning for each serial port that is the console or a UART on the board's header."""
+    """Yield a warning for each serial port that is, or may be, this machine's console."""
     from gateway.configuration.header_uart import warning_about
 
     if configuration.console.uart is not None:
@@ -109,7 +109,8 @@ def _checked_rights_of(configuration: "Configuration") -> str:
     """Check the files that a configuration names, and return a sentence about the access rules.
 
     Raises:
-        CommandFailed: with one line for each mistake in the files of the gateway and its tenants.
+        CommandFailed: a file of the gateway or of a tenant has a mistake. The exception has one
+            line for each mistake.
     """
     mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
@@ -160,7 +161,7 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
-    """Yield the page's users that do not exist, and the error of an unusable tokens file."""
+    """Yield messages about page users who do not exist, and about an unusable tokens file."""
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
     from gateway.process.files.token_file import TokensFileError, read_tokens
 
@@ -202,7 +203,7 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
     """Return a sentence about the access rules in effect.
 
-    Append errors in the rules to `mistakes`.
+    If the rules have mistakes, append messages about them to `mistakes`.
     """
     from gateway.broker.access.rules.defaults import NAME
     from gateway.broker.access.rules.file import RulesFileError
@@ -224,7 +225,7 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
 
 
 def _page_of(configuration: "Configuration") -> str:
-    """Return a sentence about the address of the page, and about who may open it."""
+    """Return a sentence with the status page's address and who may open the page."""
     page = configuration.api
     place = f"the page: {page.listens_at} port {page.port}"
     if page.stays_on_loopback:

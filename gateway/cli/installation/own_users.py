@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def mistakes_in_own_users(configuration: "Configuration", users: "PasswordFile") -> Iterator[str]:
-    """Yield the reasons why the broker would reject the bridge or the uplink.
+    """Yield the reasons for which the broker would reject the gateway's bridge or uplink.
 
-    Nothing is reported if users may also come from a database or from tokens, because such users
-    are unknown before they log in. A tenant has no bridge. Without a serial port, the bridge is not
-    checked.
+    Nothing is reported if users may also come from a database or from tokens, because those users
+    are unknown before they log in. The bridge is not checked for a tenant, which has none, or if no
+    serial port is configured.
     """
     if configuration.access.sources != ("password_file",):
         return

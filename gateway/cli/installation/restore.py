@@ -90,9 +90,9 @@ def _restored(
     data: bool,
     identity: bool | None,
 ) -> tuple["Plan", str | None]:
-    """Plan a restore, carry it out if `is_sure` is True, and return the plan.
+    """Plan a restore, and perform it if `is_sure` is True. Return the plan and a file name suffix.
 
-    Also return the suffix of replaced files, or None if the restore was not carried out. Raises
+    The suffix is that of the replaced files, or None if the restore was not performed. Raises
     CommandFailed if the backup cannot be restored.
     """
     from gateway.tools.backup.manifest import BackupRefused
@@ -111,10 +111,10 @@ def _restored(
 
 
 def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places", str]:
-    """Return where this machine stores its files, and the id of its gateway.
+    """Return the paths of this machine's configuration and data, and the id of its gateway.
 
-    The folders are never taken from the backup. An invalid configuration does not prevent a restore
-    if the data directory is named. Otherwise CommandFailed is raised.
+    These paths are never taken from the backup. Raises CommandFailed if the configuration is
+    invalid and no data directory is given.
     """
     from gateway.cli.installation.backup_files import gateway_of
     from gateway.configuration.identity import known_id
@@ -138,7 +138,7 @@ def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places",
 def _parts_of(
     manifest: "Manifest", own: str, *, data: bool, identity: bool | None
 ) -> frozenset["Part"]:
-    """Return the parts to restore. Raises CommandFailed if the options do not fit the backup."""
+    """Return the parts to restore. Raises CommandFailed if the options do not match the backup."""
     from gateway.cli.installation.backup_files import formats_of_data
 
     parts: set[Part] = {"configuration", "users"}
@@ -173,7 +173,7 @@ def _parts_of(
 
 
 def _carry_out(file: Path, plan: "Plan") -> str:
-    """Restore the files. Return the suffix of the names under which replaced files are kept."""
+    """Restore the files. Return the suffix that is appended to the names of replaced files."""
     from gateway.tools.backup.restoring import restore as restore_files
     from gateway.tools.backup.running import all_stopped
 
@@ -229,7 +229,7 @@ def _data_lines(plan: "Plan") -> Iterator[str]:
 
 
 def _hand_work(file: Path, plan: "Plan") -> Iterator[str]:
-    """Yield a shell command for each file that was in another folder, to restore it by hand."""
+    """Yield shell commands with which a person can restore the files from other folders."""
     for member in plan.elsewhere:
         yield (
             f"  by hand   tar -xzOf {shlex.quote(str(file))} {shlex.quote(member.name)} > "

@@ -64,10 +64,10 @@ def update(
 
 
 def way_here() -> str:
-    """Return how to update this kind of installation, as a part of an error message.
+    """Return how to update this type of installation, as part of an error message.
 
-    The text never names a package index. Oncegate is not on one, so such a command would install
-    whatever a stranger registers there.
+    The text never names a package index. Oncegate is not published on any, so a stranger could
+    register a package with its name there.
     """
     if Path(sys.prefix) == PACKAGE:
         if any(mark.exists() for mark in CONTAINER_MARKS):
@@ -85,7 +85,7 @@ def way_here() -> str:
 
 
 def direct_url() -> dict[str, Any]:
-    """Return pip's record of the source of this installation (PEP 610), or an empty mapping."""
+    """Return pip's record of where this installation came from (PEP 610), or an empty mapping."""
     written = distribution("oncegate").read_text("direct_url.json")
     found: dict[str, Any] = json.loads(written or "{}")
     return found

@@ -1,4 +1,4 @@
-"""The version of this installation: its version number, its commit, and the build of the core."""
+"""The version of this installation: version number, commit, and how the core was built."""
 
 import subprocess
 from pathlib import Path
@@ -15,8 +15,9 @@ GIT_SECONDS_MAX: Final = 5.0
 
 
 def version_text() -> str:
-    """Return the output of `oncegate --version`: the version, the commit, and the build of the
-    core.
+    """Return the output of `oncegate --version`.
+
+    The output contains the version, the commit, and how the core was built.
     """
     from importlib.metadata import version
 
@@ -31,7 +32,7 @@ def version_text() -> str:
 def commit_of(root: Path) -> str | None:
     """Return the commit of an installation or a checkout, or None if it is unknown.
 
-    `-dirty` follows the commit of a checkout that has uncommitted changes.
+    `-dirty` is appended if a checkout has uncommitted changes.
     """
     built = root / COMMIT_FILE
     if built.is_file():

@@ -1,4 +1,4 @@
-"""Runs a function in a child process, so that the memory it used is freed afterwards."""
+"""Runs a function in a child process, so that the function's memory is freed afterwards."""
 
 import os
 import pickle
@@ -12,9 +12,9 @@ Result = TypeVar("Result")
 def in_child(work: Callable[[], Result]) -> Result:
     """Run `work` in a child process and return its result, which must be picklable.
 
-    `work` runs in this process instead if forking fails, if the child fails, or if this process has
-    other threads. A forked child has only one thread, and could wait forever for a lock that
-    another thread held.
+    If forking fails, the child fails, or this process has other threads, `work` runs in this
+    process instead. With other threads, a forked child could wait forever for a lock, because the
+    thread that held the lock does not exist in the child.
     """
     # The kernel's count, because libraries start threads that Python does not know.
     if len(os.listdir("/proc/self/task")) > 1:

@@ -5,9 +5,9 @@
 
 Under systemd, records are sent to the journal with fields (PRIORITY, ONCEGATE_PROCESS, and
 CLIENT_ID if a client is concerned), so that `journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3`
-finds them. If systemd's library is missing, lines start with a priority instead of the time; the
-journal adds the time itself. Untrusted text (client ids, topics, serial lines) can neither break a
-line nor send control characters to a terminal.
+finds them. If systemd's library is missing, lines start with a priority instead of the time,
+because the journal adds the time itself. Untrusted text (client ids, topics, serial lines) can
+neither break a line nor send control characters to a terminal.
 """
 
 import logging
@@ -76,7 +76,7 @@ def _handler(process: str) -> logging.Handler:
 
 
 def start(process: str, *, verbose: bool, quiet: bool) -> None:
-    """Start logging to stderr, or to systemd's journal. `process` is the name of the subcommand."""
+    """Start logging to stderr or systemd's journal. `process` is the subcommand's name."""
     handler = _handler(process)
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -9,10 +9,10 @@ from gateway.process.files.disk_errors import line_of
 
 
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
-    """Return `port`, or a free port if it is 0, after checking that it can be bound at `bind`.
+    """Return `port`, or a free port if `port` is 0. Check that `bind` and the port can be used.
 
-    `what` names the service, and `mend` describes how to choose another port. The error message
-    contains both. Raises CommandFailed if the port cannot be bound.
+    `what` names the service, and `mend` describes how to choose another port. Both appear in the
+    error message. Raises CommandFailed if the port cannot be used.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, protocol) as probe:

@@ -1,7 +1,7 @@
 """Common parts of all long-running processes: signals, event loop, log, and readiness notification.
 
-SIGTERM and SIGINT set an event that asks `serve` to stop in its own order. A process started by
-`oncegate up` ends when `oncegate up` does, whatever happens to the terminal.
+SIGTERM and SIGINT set an event, after which `serve` stops its parts in order. A process that
+`oncegate up` started ends when `oncegate up` ends, even if the terminal is closed.
 """
 
 import asyncio
@@ -39,14 +39,14 @@ def serve_until_stopped(
     refusals: Sequence[type[Exception]] = (),
     mistakes: Sequence[type[Exception]] = (),
 ) -> None:
-    """Run `serve` with an event that SIGTERM and SIGINT set. Return when `serve` returns.
+    """Call `serve` with an event that SIGTERM and SIGINT set. Return when `serve` returns.
 
-    `data_dir` is the data directory of the process. It is created, or its permissions are
-    tightened, before `serve` runs.
+    `data_dir` is the process's data directory. Before `serve` runs, the directory is created, or
+    its permissions are restricted if it exists.
 
     `refusals` are exceptions whose message explains in one line why the service cannot continue.
-    They and OSError become CommandFailed. `mistakes` are exceptions that become CommandFailed with
-    the exit code for a wrong configuration.
+    These exceptions and OSError are converted to CommandFailed. `mistakes` are exceptions that are
+    converted to CommandFailed with the exit code for an invalid configuration.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)
@@ -101,7 +101,7 @@ async def _until_stopped(serve: Serve) -> None:
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """Return uvloop's event loop factory, or None if uvloop is not installed.
 
-    Socket operations take a third of the time with uvloop.
+    With uvloop, socket operations take a third of the time.
     """
     try:
         import uvloop

@@ -1,4 +1,4 @@
-"""Finds the protocol on a port for `oncegate serial detect`, by listening or by polling meters."""
+"""Detection of the protocol on a port, by listening or by polling, for `oncegate serial detect`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,8 +21,9 @@ NOT_RECOGNISED = (
 
 
 def print_guess(best: Guess, table: str) -> None:
-    """Print how certain a guess is, the values of its latest frame, and the configuration in
-    `table`.
+    """Print a guess about the protocol, with the configuration in `table`.
+
+    The output states how certain the guess is, and the values in its latest frame.
     """
     print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
     for row in () if best.latest is None else sample_rows(best.latest):
@@ -31,10 +32,10 @@ def print_guess(best: Guess, table: str) -> None:
 
 
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
-    """Try line settings until a guess is certain, and return the guesses.
+    """Try line settings until a guess at the protocol is certain, and return the guesses.
 
-    `seconds` is the time for each setting. If `lines` is None, only the setting of the port is
-    tried. Raises CommandFailed if the port fails.
+    `seconds` is the time to listen with each setting. If `lines` is None, only the setting of the
+    port is tried. Raises CommandFailed if the port fails.
     """
     found: list[Guess] = []
 
@@ -55,7 +56,7 @@ def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | N
 
 
 def answers_on(settings: PortSettings) -> list[Guess]:
-    """Poll for meters on a port until one responds. Return a guess about the meter, or no guess.
+    """Poll for meters on a port until one responds. Return a list of at most one guess.
 
     Raises CommandFailed if the port fails.
     """

@@ -1,4 +1,4 @@
-"""Port and protocol of an `oncegate serial` command, from the command line or the configuration."""
+"""Selection of port and protocol for `oncegate serial`, by the command line or configuration."""
 
 import re
 from dataclasses import dataclass, replace
@@ -22,8 +22,8 @@ class Watched:
     """A port to watch, and the protocol that decodes its data.
 
     `protocol` is None if the data is not decoded, or if `overhears` is set and the port is not from
-    the configuration. A polled protocol sends requests, unless `overhears` is set: then it only
-    decodes the requests and responses of other programs.
+    the configuration. If `overhears` is set, a polled protocol sends no requests, and only decodes
+    the requests and responses of other programs.
     """
 
     port: "PortSettings"
@@ -45,13 +45,13 @@ def watched_of(
     Args:
         port: path or URL of the port. Not needed if `name` names a port of the configuration.
         line: line settings that override the configuration.
-        framing: a protocol that needs no keys, or the one whose requests can be overheard.
+        framing: a protocol that needs no configuration keys, or whose requests are overheard.
         name: name of a `[[serial]]` table, whose protocol is used with all its keys.
-        config: the configuration file, or None for the usual one.
+        config: the configuration file, or None for the default file.
         listen: True to listen to other programs' requests instead of polling the devices.
 
     Raises:
-        CommandFailed: with one line about the fix.
+        CommandFailed: the options are invalid. The message contains the fix.
     """
     if name is None:
         if port is None:
@@ -74,9 +74,9 @@ def watched_of(
 
 
 def _checked(watched: Watched) -> Watched:
-    """Return `watched`. Raises CommandFailed if its connection carries only our own requests.
+    """Return `watched`, or raise CommandFailed if other programs' requests cannot be overheard.
 
-    On such a connection, requests of other programs cannot be overheard.
+    This is the case for a Modbus TCP connection, which carries only this program's requests.
     """
     if watched.overhears and watched.port.polled_line is None:
         raise CommandFailed(
@@ -98,7 +98,7 @@ def _port_of_file(name: str, config: Path | None) -> "PortSettings":
 
 
 def decoder_settings_of(framing: str) -> "DecoderSettings":
-    """Return the settings of a protocol that needs no keys.
+    """Return the settings of a protocol that needs no configuration keys.
 
     Raises CommandFailed for other protocols.
     """

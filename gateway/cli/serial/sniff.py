@@ -23,7 +23,7 @@ Print = Callable[[str], None]
 
 
 class Sniffer:
-    """Prints what a port receives until the time is over.
+    """Prints what a port receives, until the configured time has passed.
 
     After `run`, `summary` is the last line to print, or None if there is no summary.
     """
@@ -35,7 +35,7 @@ class Sniffer:
         self.summary: str | None = None
 
     async def run(self, link: Link) -> None:
-        """Watch the port until the time is over. Raises `PortLost` if the port fails."""
+        """Watch the port until the configured time is over. Raises `PortLost` if the port fails."""
         protocol, units = self._watched.protocol, self._watched.port.units
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
@@ -78,7 +78,7 @@ class Sniffer:
 
 
 class AskedRows:
-    """Prints each request to a polled device, and each response with its decoded values."""
+    """Prints each request to a polled device, and the response with its decoded values."""
 
     def __init__(self, print_row: Print, units: Mapping[str, str]) -> None:
         self._print = print_row
@@ -88,7 +88,7 @@ class AskedRows:
         self.frames = 0
 
     def asked(self, request: Request) -> None:
-        """Print a request. If the previous request had a response, print this response first."""
+        """Print a new request. If bytes of an earlier response are buffered, print them first."""
         if self._answer:
             self._show(self._answer, "<")
         self._show(request.data, f"> {request.text}")
@@ -105,7 +105,7 @@ class AskedRows:
             self._show(data, "!! unasked, or late")
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Print the response to a request with its values, or the reason why it has no values."""
+        """Print the response to a request with its values, or why it could not be decoded."""
         if isinstance(outcome, Frame):
             self.frames += 1
             text = text_of(outcome, self._units)
@@ -115,7 +115,7 @@ class AskedRows:
         self._answer = None
 
     def learnt(self, text: str) -> None:
-        """Print a text that describes what polling has discovered about a device."""
+        """Print a text about a device that polling has discovered."""
         self._show(b"", f"-- {text}")
 
     async def wait_until_taken(self) -> None:

@@ -1,4 +1,4 @@
-"""Output of `oncegate serial`: the ports of this machine, and bytes next to their meaning."""
+"""Output of `oncegate serial`: lists of ports, and received bytes next to their decoded values."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield a chunk's bytes in rows of 16, each with the texts of messages that end in the row."""
+    """Yield a chunk's bytes in rows of 16. Each row has the texts for messages that end in it."""
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
         piece = data[at : at + BYTES_A_ROW]

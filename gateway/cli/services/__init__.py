@@ -1,1 +1,1 @@
-"""Commands that run until they are stopped: broker, bridge, uplink, uploader and page."""
+"""Commands that run until they are stopped: broker, bridge, uplink, uploader and status page."""

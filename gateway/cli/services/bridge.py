@@ -55,10 +55,11 @@ def bridge(
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
-    """Return the settings with all values that device descriptions for Home Assistant need.
+    """Return the bridge's settings, completed for Home Assistant's descriptions of devices.
 
-    These are the gateway id, the topics of availability and problems, and the page's URL. Without
-    availability topics, Home Assistant would keep showing the last value of a device that is gone.
+    The added values are the gateway id, the topics for availability and problems, and the status
+    page's URL. Without availability topics, Home Assistant would keep showing the last value of a
+    device that no longer responds.
     """
     from gateway.configuration.whole import GATEWAY_TOPIC
 
@@ -74,7 +75,7 @@ def _described_as(settings: "BridgeSettings", configuration: "Configuration") ->
 
 
 def _page_url_of(configuration: "Configuration") -> str | None:
-    """Return the status page's URL on the network, or None if the network cannot reach the page."""
+    """Return the status page's URL on the network, or None if it can only be reached locally."""
     page = configuration.api
     if not page.is_reached_from_network or page.stays_on_loopback:
         return None
@@ -84,7 +85,7 @@ def _page_url_of(configuration: "Configuration") -> str | None:
 
 
 def _gateway_id_of(configuration: "Configuration") -> str:
-    """Return the gateway id, for descriptions of devices. The id is created on the first start."""
+    """Return the gateway id, for device descriptions. Create the id on the first start."""
     from gateway.configuration.identity import gateway_id
 
     try:

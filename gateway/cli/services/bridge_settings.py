@@ -23,7 +23,7 @@ NO_LISTENER = (
 def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
     """Return the bridge's settings from the configuration.
 
-    Raises CommandFailed if one is invalid.
+    Raises CommandFailed if a setting is invalid.
     """
     from firmware_bridge.mqtt.settings import BrokerSettings
     from firmware_bridge.settings import BridgeSettings

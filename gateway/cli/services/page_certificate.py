@@ -1,7 +1,7 @@
-"""The status page's certificate, read and checked like the certificates of the broker's listeners.
+"""The status page's certificate, read and checked in the same way as the broker's certificates.
 
-This is a module of its own because the page's process imports it, and must not load the modules
-that read a command line.
+This module is separate because the page's process imports it, and must not load the modules that
+parse the command line.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ def tls_files_of(tls: PageTls) -> TlsFiles:
 
 
 def certificate_of(tls: PageTls) -> CertificateFiles:
-    """Return the page's certificate files, with a function that loads them."""
+    """Return the page's certificate files together with a function that loads them."""
     files = tls_files_of(tls)
     return CertificateFiles(tuple(files.paths), partial(usable_of, files))
 

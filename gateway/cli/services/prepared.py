@@ -30,7 +30,7 @@ ALIVE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared(ABC):
-    """A service that is ready to run until SIGTERM or Ctrl-C."""
+    """Base class of a service that is ready to run until SIGTERM or Ctrl-C."""
 
     verbose: bool
     quiet: bool
@@ -73,7 +73,7 @@ class PreparedBroker(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBridge(Prepared):
-    """The bridge from the serial ports to the broker, ready to run."""
+    """The bridge, which publishes data from serial ports to the broker, ready to run."""
 
     settings: "BridgeSettings"
     source: "ConfigurationSource"
@@ -106,7 +106,7 @@ class PreparedBridge(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedIdle(Prepared):
-    """A service that has nothing to do.
+    """A service that has nothing to do in this configuration.
 
     It logs `reason`, reports that it is ready, and waits until it is stopped.
     """

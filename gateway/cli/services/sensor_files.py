@@ -1,6 +1,6 @@
-"""Lets the running bridge read and change the configuration of its ports, for *Add a sensor*.
+"""Gives the running bridge access to the configuration of its ports, for *Add a sensor*.
 
-Operators add and change sensors on the status page.
+Operators use *Add a sensor* on the status page to add and change sensors.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationSource:
-    """The options that name the bridge's configuration, so that it can be read again."""
+    """The options that select the bridge's configuration, so that it can be read again later."""
 
     config: Path | None
     data_dir: Path | None
@@ -46,9 +46,9 @@ class ConfigurationSource:
 
 
 class _Reader:
-    """Reads the configuration again.
+    """Reads the bridge's configuration again while the bridge runs.
 
-    The modules that this needs are loaded at the first use, and take 15 MB of memory.
+    The required modules, which take 15 MB of memory, are loaded only on first use.
     """
 
     def __init__(self, source: ConfigurationSource) -> None:
@@ -101,7 +101,7 @@ class _Reader:
         return _answering(_ports_of)(self._configuration())
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return a description of each configured port, then of each removed port.
+        """Return descriptions of all configured ports, followed by the removed ports.
 
         Raises Refused if the configuration is invalid.
         """
@@ -119,7 +119,7 @@ class _Reader:
         return [*found, *({"name": each.name, **nothing, **_state_of(each)} for each in gone)]
 
     def file_of(self, name: str) -> dict[str, Any]:
-        """Return the file of a port in its JSON form.
+        """Return the file of a port as JSON values.
 
         Raises Refused if no file describes this port alone.
         """
@@ -158,8 +158,7 @@ class _Reader:
 
 
 def _ports_of(configuration: "Configuration") -> Ports:
-    """Return the bridge's ports of a configuration, with the contents of the files that the ports
-    name.
+    """Return the bridge's ports in a configuration, with the contents of files that they name.
 
     Raises ConfigurationError if such a file cannot be used.
     """
@@ -174,7 +173,7 @@ def _ports_of(configuration: "Configuration") -> Ports:
 
 
 def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Wrap a function so that its errors become Refused, which is sent as an error response."""
+    """Wrap a function so that its errors are converted to Refused, which is sent as a response."""
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:
         from gateway.configuration import ConfigurationError
@@ -191,7 +190,7 @@ def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def _state_of(file: "PortFile | None") -> Mapping[str, object]:
-    """Return the version of a port's file, and whether the page can change or restore it.
+    """Return the version of a port's file, and whether the page can change the file or restore it.
 
     `file` is None for a port that is configured in another file.
     """

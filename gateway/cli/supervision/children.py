@@ -15,9 +15,10 @@ BOARD_LINK = "board"
 def children_of(
     configuration: "Configuration", options: Sequence[str], *, as_services: bool
 ) -> "list[Child]":
-    """Return the processes that `oncegate up` runs, in the order in which they are started.
+    """Return the processes that `oncegate up` runs, in the order in which it starts them.
 
-    `options` are passed to each process. If `as_services` is True, no simulated board is started.
+    `options` are command line options that are passed to each process. If `as_services` is True, no
+    simulated board is started.
     """
     from gateway.cli.supervision.supervisor import Child
 

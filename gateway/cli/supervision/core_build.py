@@ -1,4 +1,4 @@
-"""Compiles the core of a checkout while `oncegate up` runs, for use at the next start."""
+"""Compiles the broker's core in a checkout while `oncegate up` runs, for use at the next start."""
 
 import asyncio
 import contextlib
@@ -19,10 +19,10 @@ STOP_SECONDS_MAX = 5.0
 
 
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
-    """Return True if a compiled core is wanted and can be built, but was not built from these
-    sources.
+    """Return True if the core must be compiled from the present sources.
 
-    Sources that failed to compile before are not compiled again.
+    This requires that a compiled core is wanted and a compiler is available. Sources that failed to
+    compile before are not compiled again.
     """
     if not compiled_core.is_wanted(root):
         return False
@@ -38,14 +38,14 @@ def _has_failed(folder: Path) -> bool:
 
 
 def log_in(root: Path) -> Path:
-    """Return the path of the last build's output in a checkout."""
+    """Return the path of the log file with the output of the last build in a checkout."""
     return root / "build" / "core.log"
 
 
 async def build_until(stop: asyncio.Event, say: Say) -> None:
     """Compile the core if it is missing.
 
-    Return after `stop` is set and the compiler has stopped.
+    When `stop` is set, stop the compiler if it is still running, then return.
     """
     builder = asyncio.create_task(build_beside(say)) if is_missing() else None
     await stop.wait()

@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 class ChildEnded(Exception):
-    """A child process exited before it was ready. `exit_code` is negative if a signal ended it."""
+    """Error raised if a child exits before it is ready. `exit_code` is negative after a signal."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class Supervisor:
         child._watch = asyncio.create_task(self._keep_running(child))
 
     async def stop(self, *names: str) -> None:
-        """Stop the named children together, and return when they have exited.
+        """Stop the named children at the same time, and return when all have exited.
 
         Unknown names are ignored.
         """
@@ -137,7 +137,8 @@ class Supervisor:
 async def _reports_ready(read_end: int) -> bool:
     """Wait for a child's readiness report on a pipe. Return False if the child exits first.
 
-    After `READY_SECONDS_MAX` without a report, return True, so that a slow child keeps running.
+    If there is no report within `READY_SECONDS_MAX`, return True, so that a slow child is not
+    restarted.
     """
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()

@@ -112,11 +112,11 @@ def environment_of(
     *,
     as_services: bool = False,
 ) -> dict[str, str]:
-    """Return the environment of the child processes: options, and settings for development.
+    """Return the environment variables for the child processes.
 
-    `around` is the environment of this process. `read` is the configuration that the children would
-    read without the added variables. A value that is the same in `read` is not added, so that a
-    reload can apply a change in the file.
+    Variables for options and for development are added to `around`, the environment of this
+    process. `read` is the configuration that the children would read without them. No variable is
+    added for a value that is already in `read`, so that a reload can apply a change in the file.
     """
     from gateway.configuration.description import table_of
 
@@ -242,7 +242,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
 
 
 def subscribing_command(configuration: "Configuration") -> str | None:
-    """Return a command that shows readings, preferably at a listener that needs no password.
+    """Return a shell command that shows readings, preferably from a listener without passwords.
 
     Return None if no listener accepts plain MQTT over TCP.
     """

@@ -1,1 +1,1 @@
-"""Commands for the ingested tables: fill, maintain, query and report them."""
+"""Commands that fill, maintain and query the ingested tables, and create reports from them."""

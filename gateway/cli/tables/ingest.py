@@ -1,4 +1,4 @@
-"""`oncegate ingest`: the Spark job that reads uploaded segments. The first run sets Spark up."""
+"""`oncegate ingest`: the Spark job that reads uploaded segments. The first run installs Spark."""
 
 import shutil
 import signal
@@ -109,7 +109,7 @@ def _report_of(settings: "IngestSettings", follow: float | None = None) -> "Inge
     """Run the job and return its report. Raises CommandFailed if the job fails.
 
     `follow` is the interval in seconds at which the job is repeated until SIGTERM, or None for a
-    single run. The report is that of the last run.
+    single run. The report describes the last run.
     """
     from rich.console import Console
 

@@ -146,7 +146,7 @@ def _write_csv(rows: list[dict[str, Any]], output: Path | None) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return a value for a CSV cell.
+    """Return a value as the content of a CSV cell.
 
     A string that a spreadsheet would run as a formula is quoted.
     """
@@ -180,9 +180,7 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
 
 
 def _name_of(row: dict[str, Any]) -> str:
-    """Return the name of a quantity, with its device in front unless the name begins with the
-    device.
-    """
+    """Return a quantity's name, after the device's name unless it begins with that name."""
     name, device = row["name"] or "", row["device"]
     return name if device is None or name.startswith(f"{device}/") else f"{device}: {name}"
 

@@ -1,1 +1,1 @@
-"""Commands that examine or load a broker: the audit and the load generator."""
+"""Commands that test a broker: the audit and the load generator."""

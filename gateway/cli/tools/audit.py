@@ -91,7 +91,7 @@ def audit(
 
 
 def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
-    """Raise CommandFailed if an option was given that cannot be combined with --tables."""
+    """Raise CommandFailed if --segments or --keys was given together with --tables."""
     if segments is not None:
         what = "--segments and --tables are given: use one of them"
     elif keys is not None:
@@ -102,10 +102,9 @@ def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
 
 
 def _pinned(keys: Path | None) -> dict[str, list[str]]:
-    """Return the public keys of each gateway in the file of --keys, or an empty mapping without a
-    file.
+    """Return each gateway's public keys from the file of --keys.
 
-    Raises CommandFailed if the file cannot be used.
+    Return an empty mapping without a file. Raises CommandFailed if the file cannot be used.
     """
     from gateway.tools.audit.keys_file import KeysFileError, load_keys
 
@@ -170,7 +169,7 @@ def _audit_tables(root: str, say: Say) -> dict[str, Any]:
 
 @contextmanager
 def _progress() -> Iterator[Say]:
-    """Yield a function that shows progress on one line of the terminal.
+    """Yield a function that shows progress on a single line of the terminal.
 
     Without a terminal, the function does nothing.
     """

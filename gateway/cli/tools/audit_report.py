@@ -56,7 +56,7 @@ _COUNTS = (
 
 
 def render(result: dict[str, Any]) -> RenderableType:
-    """Render an audit's result, given in the form of its JSON output, for the terminal."""
+    """Render an audit's result for the terminal. `result` is the audit's JSON output."""
     word, style, meaning = _MEANING[result["verdict"]]
     if not result["counts"]["events"]:
         meaning = "There are no events to judge: is this the right directory?"

@@ -158,10 +158,10 @@ def _mistake(what: str) -> CommandFailed:
 def _measure(
     scenario: "Scenario", broker_pid: int | None, disk: Path | None
 ) -> tuple[dict[str, float], "Result"]:
-    """Run a scenario and show its progress. Return the fsync times and the result of the run.
+    """Run a scenario and show its progress. Return fsync times and the result of the run.
 
-    The fsync times are percentiles in milliseconds, by name, and empty if `disk` is None. Raises
-    CommandFailed if the run fails.
+    The fsync times are a mapping of percentile names to milliseconds, which is empty if `disk` is
+    None. Raises CommandFailed if the run fails.
     """
     from rich.console import Console
     from rich.live import Live
@@ -203,7 +203,7 @@ def _write(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """Write the result to the files that were requested. Raises OSError if that fails."""
+    """Write the result to the requested files. Raises OSError if a file cannot be written."""
     import json
 
     from gateway.cli.tools.bench_table import title_of

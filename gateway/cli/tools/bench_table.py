@@ -54,7 +54,7 @@ def _shape_of(scenario: Scenario) -> str:
 def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
     """Return the whole result as a table.
 
-    `fsync_ms` has the percentiles of fsync times, or is empty if they were not measured.
+    `fsync_ms` contains percentiles of fsync times, or is empty if fsync was not measured.
     """
     table = Table(box=box.SIMPLE, show_header=False, title=title_of(result.scenario))
     table.title_justify = "left"

@@ -1,8 +1,8 @@
 """A client for the control sockets, with one connection and one request at a time.
 
 Every failure raises an exception within a fixed time, whatever the other side sends. OSError
-(including TimeoutError) and EOFError mean that no broker responds. `messages.UnusableAnswer` means
-that the response is invalid, and `messages.Refused` that the broker refused the request.
+(including TimeoutError) and EOFError mean that no broker responded. `messages.UnusableAnswer` means
+that the response was invalid. `messages.Refused` means that the broker refused the request.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from gateway.process.control.messages import (
 
 
 class ControlClient:
-    """A client that keeps its connection open, and replaces it after a failure.
+    """A client that keeps one connection open, and opens a new one after a failure.
 
     A refused request does not count as a failure. All calls must come from the same event loop.
     """

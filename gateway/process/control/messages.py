@@ -14,11 +14,11 @@ LINE_BYTES_MAX = 1 << 20
 
 
 class UnusableAnswer(Exception):
-    """The response does not follow the protocol of the control sockets."""
+    """Error raised if a response does not follow the protocol of the control sockets."""
 
 
 class Refused(Exception):
-    """The request was refused. `code` is for programs, and `message` for people."""
+    """Error raised if a request was refused. `code` is for programs, `message` is for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")

@@ -16,8 +16,8 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
 def is_in_network(host: str, network: str) -> bool:
     """Return True if the IP address `host` is in `network`, which is an IP network or address.
 
-    If the host or the network is invalid, the result is False. `host` may be a name or a Unix
-    socket.
+    Return False if `host` or `network` is invalid, for example if `host` is a host name or the path
+    of a Unix socket.
     """
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)

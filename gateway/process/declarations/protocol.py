@@ -1,4 +1,4 @@
-"""The base class for the settings of serial protocols, with the properties of each protocol."""
+"""The base class for the settings of serial protocols."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -47,19 +47,19 @@ class ProtocolSettings(Section):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units that these settings assign to quantities."""
+        """The units that the settings assign to quantities."""
         return ()
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The names of the devices in these settings. If empty, the port is the only device."""
+        """The names of the configured devices. If there are none, the port is the only device."""
         return ()
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
-        """Return the settings with the secrets from the files that the settings name.
+        """Return a copy of the settings with secrets read from the files that the settings name.
 
-        `first_line_of` returns the first line of a file. Its arguments are the path and the name
-        of the configuration key. Raises ValueError if a file has no usable secret.
+        `first_line_of` returns the first line of a file. Its arguments are the path and the name of
+        the configuration key. Raises ValueError if a file does not contain a valid secret.
         """
         return self
 
@@ -73,7 +73,7 @@ class ProtocolSettings(Section):
     def value_names(self, device: str) -> frozenset[str] | None:
         """Return the names of the values that are configured for a device.
 
-        Return None if the names are not configured, but come from the device's messages.
+        Return None if the names are not configured but come from the device's own messages.
         """
         return None
 

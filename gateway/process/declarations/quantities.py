@@ -1,8 +1,8 @@
 """Annotations for values in the configuration, such as `"30s"`, `"64MiB"`, numbers and strings.
 
-Each class annotates a field of a section. It parses the written value, rejects an invalid value
-with a description of the allowed values, and formats values in the same form. A duration or size
-without a unit is rejected, because it would be unclear whether 30 means seconds.
+Each class annotates a field of a section. The class parses the written value, and formats values in
+the same form. It rejects an invalid value with a description of the allowed values. A duration or
+size without a unit is rejected, because it would be unclear whether 30 means seconds.
 
 pydantic is imported only when a value is validated, because a service that only uses values needs
 less memory without it (docs/decisions/0075-*.md).
@@ -51,7 +51,7 @@ def duration_text(seconds: float | None) -> str:
 
 
 def size_text(size_bytes: int) -> str:
-    """Return a size as text in the largest binary unit that divides it: 2097152 is `"2MiB"`."""
+    """Return a size as text in the largest binary unit that divides it, such as `"2MiB"`."""
     for unit in ("TiB", "GiB", "MiB", "KiB"):
         if size_bytes and size_bytes % _BYTES_OF_UNIT[unit] == 0:
             return f"{size_bytes // _BYTES_OF_UNIT[unit]}{unit}"
@@ -59,7 +59,7 @@ def size_text(size_bytes: int) -> str:
 
 
 class Quantity:
-    """The base class of the annotations. pydantic calls `value_of` with the written value."""
+    """The base class of all annotations. pydantic calls `value_of` with the written value."""
 
     def value_of(self, written: object) -> object:
         raise NotImplementedError
@@ -118,7 +118,7 @@ class Duration(Quantity):
 
 
 def is_never(quantity: Quantity) -> bool:
-    """Return True if the quantity is a duration that may be None, written as "never"."""
+    """Return True if the quantity is a duration that may be `"never"`, which becomes None."""
     return isinstance(quantity, Duration) and quantity.never
 
 
@@ -178,7 +178,7 @@ class Whole(Quantity):
 class Number(Quantity):
     """An integer or float with an absolute value of at most `magnitude_max`.
 
-    `minimum` is an additional lower limit, or None for no such limit.
+    `minimum` is an additional lower limit, or None if there is none.
     """
 
     magnitude_max: float = 1e18
@@ -206,7 +206,7 @@ class Number(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Text(Quantity):
-    """A string that matches `pattern` as a whole. `description` describes the pattern in words."""
+    """A string that completely matches `pattern`. `description` describes the pattern in words."""
 
     pattern: str
     description: str
@@ -226,7 +226,7 @@ class Text(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list in the file that becomes a tuple with at least `minimum` items."""
+    """A list with at least `minimum` items. The list is converted to a tuple."""
 
     minimum: int = 0
 

@@ -29,7 +29,7 @@ _TAG_VALUE = re.compile(r"[^\x00-\x1f\x7f+#/{}]{1,64}")
 
 @dataclass(frozen=True, kw_only=True)
 class QuantityRule(Section):
-    """A rule for one quantity of a port: scaling, unit, and when the quantity is published."""
+    """A rule for one quantity of a port: its scaling, its unit, and when it is published."""
 
     descriptions: ClassVar = {
         "name": 'Name of the quantity, or of one measurement of it, like "gga/alt".',
@@ -56,7 +56,7 @@ class QuantityRule(Section):
 
     @property
     def filters(self) -> bool:
-        """True if the rule may omit some values."""
+        """True if the rule may cause some values not to be published."""
         return self.on_change or self.deadband > 0 or self.minimum_interval > 0
 
 
@@ -123,7 +123,7 @@ class Readings(Section):
 
     @property
     def rules(self) -> Mapping[str, QuantityRule]:
-        """The rules by the name of their quantity."""
+        """The rules, by name of the quantity."""
         return {rule.name: rule for rule in self.quantities}
 
 

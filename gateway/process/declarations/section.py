@@ -26,11 +26,11 @@ class Section:
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the written table with additional defaults that depend on its keys."""
+        """Return the written table, with added defaults that depend on the keys in it."""
         return written
 
     def check(self) -> None:
-        """Check that the section's values do not conflict.
+        """Check that the section's values do not conflict with each other.
 
         Raises the error from `refusal` if they do.
         """

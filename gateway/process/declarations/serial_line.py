@@ -1,4 +1,4 @@
-"""The settings of a serial line, in the form in which people write them: `"9600 7E1"`."""
+"""The settings of a serial line, and their usual written form, such as `"9600 7E1"`."""
 
 import re
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LineText(Quantity):
-    """Annotation for line settings written as text: baud rate, data bits, parity, stop bits."""
+    """Annotation for line settings that are written as text, such as `"9600 7E1"`."""
 
     @property
     def allowed(self) -> str:

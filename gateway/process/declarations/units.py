@@ -1,8 +1,9 @@
-"""The units registered for SenML, and common other spellings for these units.
+"""The units registered for SenML, and other common spellings of these units.
 
 Source: the SenML Units and Secondary Units registries of IANA, from RFC 8428 (section 12.1) and RFC
 8798 (sections 3 and 4), and later additions taken from RIOT OS (sys/senml, 2021): NTU, five
-concentrations and VAh. The registries may grow, so a unit that is missing here works too.
+concentrations and VAh. Because the registries may grow, units that are missing here are allowed
+too.
 """
 
 from typing import Final
@@ -43,7 +44,7 @@ factor."""
 
 
 def unit_meant_by(unit: str) -> str | None:
-    """Return the registered unit for another spelling, or None if the spelling is unknown."""
+    """Return the registered unit for a different spelling, or None if the spelling is unknown."""
     meant = _MEANT.get(unit.lower())
     if meant is not None:
         return meant

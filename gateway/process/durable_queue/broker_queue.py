@@ -1,4 +1,4 @@
-"""Messages queued on disk for one broker, and the exchanges in flight with that broker."""
+"""Messages queued on disk for one broker, and the exchanges in flight that deliver them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class BrokerQueue(Generic[Queued]):
-    """The state of a queue's table in memory. `counters` count messages since the process started.
+    """In-memory state of one queue. `counters` count messages since the process started.
 
-    `waiting` is the number of messages without an exchange. `bytes_held` is the size of all
-    messages.
+    `waiting` is the number of messages whose exchange has not started yet. `bytes_held` is the
+    total size of all messages.
     """
 
     def __init__(
@@ -38,18 +38,18 @@ class BrokerQueue(Generic[Queued]):
 
     @property
     def gone_bytes(self) -> int:
-        """Size in bytes of the messages in `gone`."""
+        """Total size in bytes of the messages in `gone`, which wait to be removed from disk."""
         return sum(each.message.bytes_count for each in self.gone)
 
     @property
     def can_start(self) -> bool:
-        """True if the window has room and messages wait to be sent."""
+        """True if messages wait to be sent and the window (the limit on exchanges) has room."""
         return bool(self.waiting and self.exchanges.free)
 
     def settle(self, settlement: ExchangeSettlement[Queued]) -> None:
         """Apply the effects of the broker's responses to the queue.
 
-        The next commit makes them durable.
+        The next commit makes the effects durable.
         """
         self.settlement, self.started = settlement, []
         self.gone += settlement.completed
@@ -65,9 +65,9 @@ class BrokerQueue(Generic[Queued]):
         self.last_started = min(self.last_started, *(each.number - 1 for each in returned))
 
     def write_settled(self) -> None:
-        """Write the effects of the broker's responses in the current transaction.
+        """Write the effects of the broker's responses to the table, in the current transaction.
 
-        The caller starts new exchanges afterwards.
+        The caller must start new exchanges only after this call.
         """
         self._last_started_before = self.last_started
         self.table.return_to_queue(self.settlement.returned)
@@ -94,7 +94,7 @@ class BrokerQueue(Generic[Queued]):
         self.last_started, self.started = self._last_started_before, []
 
     def add(self, count: int, bytes_count: int) -> None:
-        """Count messages that a transaction adds. Negative numbers count removed messages."""
+        """Count messages that a transaction adds. Negative arguments count removed messages."""
         self.waiting += count
         self.bytes_held += bytes_count
 

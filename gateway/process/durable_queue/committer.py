@@ -1,4 +1,4 @@
-"""Commits of a queue. Everything that arrived while the disk was busy becomes one transaction.
+"""Commits of a queue. All changes that arrived while the disk was busy become one transaction.
 
 The durability guarantee of the bridge and the uplink is one method, `QueueCommitter._commit_batch`.
 It makes one transaction with one fsync, and then sends the packets that depend on it:
@@ -35,10 +35,10 @@ Signal = TypeVar("Signal")
 
 
 class QueueCommitter(ABC, Generic[Signal]):
-    """The only writer of the database that contains `queues`. A signal is an event of a connection.
+    """The only writer of the database that contains `queues`.
 
-    `commit_delay_seconds` is the time that a batch waits for more signals, unless `hurry` is
-    called.
+    A signal is an event on a connection, such as a received packet. A batch waits for more signals
+    for `commit_delay_seconds`, unless `hurry` is called.
     """
 
     queues: Sequence[BrokerQueue[Any]]
@@ -79,7 +79,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _plan(self, *, takes_arrivals: bool) -> bool:
-        """Choose the changes to store. Return True if these changes need a commit.
+        """Choose the changes to store with the next commit. Return True if there are any to commit.
 
         `takes_arrivals` is True if the disk has room for new messages.
         """
@@ -90,18 +90,18 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _committed(self) -> bool:
-        """Record that the batch is durable. Return True if its results require another commit."""
+        """Record that the batch is durable. Return True if another commit is now needed."""
 
     @abstractmethod
     def _send(self) -> None:
-        """Send the packets that depend on the batch, which is durable now."""
+        """Send the packets that depend on the batch. The batch is durable when this is called."""
 
     @abstractmethod
     def _report_disk(self) -> None:
-        """Log or report, as each program does, that the disk became full or has room again."""
+        """Report, in the way of the program, that the disk became full or has room again."""
 
     def signal(self, signal: Signal) -> None:
-        """Queue an event of a connection for the next commit."""
+        """Queue an event on a connection for the next commit."""
         self._signals.append(signal)
         self._changed.set()
 
@@ -110,11 +110,11 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._changed.set()
 
     def hurry(self) -> None:
-        """Start the next commit without `commit_delay_seconds`."""
+        """Start the next commit without waiting for `commit_delay_seconds`."""
         self._urgent.set()
 
     async def settle(self) -> None:
-        """Wait until all signals before this call are durable, and their packets are sent.
+        """Wait until all earlier signals are durable and the packets for them are sent.
 
         Received messages may still wait for room on the disk.
         """
@@ -123,7 +123,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         await asyncio.shield(settled)
 
     async def run(self) -> None:
-        """Commit batches until `stop`.
+        """Commit batches until `stop` is called.
 
         Raises:
             QueueError: the disk failed. Nothing was acknowledged too early, so a restart is safe.
@@ -161,8 +161,8 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _commit_batch(self) -> bool:
         """Commit a batch and send its packets.
 
-        Return False if the program stops while the disk is full. In this case no packet may be
-        sent.
+        Return False if the program stops while the disk is full. The caller must then send no
+        packet.
         """
         self._changed.clear()
         self._urgent.clear()
@@ -204,7 +204,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         return True
 
     def _is_due(self, *, planned: bool) -> bool:
-        """Return True if a commit is due for delayed removals, or for any other change."""
+        """Return True if a commit is due for any change. Removals alone may be delayed."""
         return planned or any(
             each.settlement.needs_commit or each.can_start or (each.gone and self._removals_due)
             for each in self.queues

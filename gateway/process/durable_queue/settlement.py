@@ -1,7 +1,7 @@
-"""Effects of a broker's responses on the exchanges with it, collected for the next commit.
+"""Effects of a broker's responses on the exchanges with the broker, for the next commit.
 
-This module does no I/O. Responses are processed in the order in which they arrived. A response from
-the previous connection still counts, and a lost session ends all exchanges before it.
+This module does no I/O. Responses are processed in the order in which they arrived. Responses from
+the previous connection still count. If the broker has lost the session, all earlier exchanges end.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class PacketOf(Protocol[Queued]):
-    """Function that builds the packet for an exchange."""
+    """Type of a function that builds the packet for an exchange."""
 
     def __call__(self, exchange: Exchange[Queued], /, *, again: bool) -> bytes:
         """Return the packet to send now for an exchange.
@@ -22,7 +22,7 @@ class PacketOf(Protocol[Queued]):
 
 
 class ExchangeSettlement(Generic[Queued]):
-    """Changes of a queue's rows, and packets to send after these changes are durable."""
+    """Changes to a queue's rows, and the packets to send once these changes are durable."""
 
     def __init__(self, exchanges: Exchanges[Queued]) -> None:
         self._exchanges = exchanges
@@ -45,7 +45,7 @@ class ExchangeSettlement(Generic[Queued]):
         return bool(self.released or self.returned or self.session is not None)
 
     def receive_pubrec(self, packet_id: int, pubrel: bytes) -> None:
-        """Process a PUBREC. `pubrel` is the packet that responds to it.
+        """Process a PUBREC. `pubrel` is the encoded response.
 
         An unknown packet identifier gets a response too, so that the broker can free it.
         """
@@ -55,14 +55,14 @@ class ExchangeSettlement(Generic[Queued]):
         self.answers.append(pubrel)
 
     def complete(self, exchange: Exchange[Queued] | None) -> None:
-        """Record an exchange that a response has completed. None counts an unexpected response."""
+        """Record an exchange as complete, or count an unexpected response if `exchange` is None."""
         if exchange is None:
             self.unexpected_answers += 1
         else:
             self.completed.append(exchange)
 
     def lose_session(self) -> None:
-        """Queue the messages of all exchanges again, because the broker has lost the session."""
+        """Queue the messages of all exchanges again, because the broker has lost their session."""
         self.released.clear()
         self.answers.clear()
         self.returned += self._exchanges.forget_all()
@@ -70,7 +70,7 @@ class ExchangeSettlement(Generic[Queued]):
     def packets(
         self, started: Iterable[Exchange[Queued]], packet_of: PacketOf[Queued]
     ) -> list[bytes]:
-        """Return the packets to send in order after the commit that started `started`."""
+        """Return the packets to send, in order, after the commit of the exchanges `started`."""
         # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
         again = [packet_of(each, again=True) for each in self._exchanges.take_unsent()]
         return [*self.answers, *again, *(packet_of(each, again=False) for each in started)]

@@ -1,7 +1,7 @@
-"""A table of queued messages, with rows numbered in order of arrival and the state of exchanges.
+"""A table of queued messages. Rows are numbered in order of arrival, and contain exchange states.
 
-In addition to the message's own columns, a row has `number`, `packet_id` (NULL until its exchange
-starts) and `released` (1 after PUBREC).
+In addition to the message's own columns, a row has the columns `number`, `packet_id` (NULL until
+the exchange starts) and `released` (1 after PUBREC).
 """
 
 import sqlite3
@@ -14,11 +14,11 @@ from gateway.process.mqtt_client.exchanges import Exchange, Sent
 
 
 class Storable(Sent, Protocol):
-    """A message that a queue can store."""
+    """The interface of a message that a queue can store."""
 
     @property
     def bytes_count(self) -> int:
-        """Size of the message's row in bytes, counted towards the queue's limit."""
+        """Size of the message's row in bytes, which counts towards the queue's size limit."""
 
 
 Queued = TypeVar("Queued", bound=Storable)
@@ -51,17 +51,17 @@ class QueueTable(Generic[Queued]):
         self._last_committed = self.last_number
 
     def totals(self) -> tuple[int, int]:
-        """Return the number of rows, and their size in bytes."""
+        """Return the number of rows and their total size in bytes."""
         count, size_bytes = self._connection.execute(
             f"SELECT COUNT(*), SUM({self.bytes_of_row}) FROM {self._name}"
         ).fetchone()
         return count, size_bytes or 0
 
     def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
-        """Append messages in their order.
+        """Append messages in the given order.
 
-        `values_of_batch` are the values of the first columns in `columns_of_batch`. Any remaining
-        columns of `columns_of_batch` get their defaults.
+        `values_of_batch` are values for the first columns in `columns_of_batch`, the same for all
+        messages. The remaining columns get their default values.
         """
         names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])
         self._connection.executemany(
@@ -76,7 +76,7 @@ class QueueTable(Generic[Queued]):
     def waiting(self, limit: int, *, after: int = 0) -> list[tuple[int, Queued]]:
         """Return the oldest messages without an exchange, with their row numbers.
 
-        Only rows with a number above `after` are returned, at most `limit`.
+        Only rows with a number greater than `after` are returned, and at most `limit` rows.
         """
         rows = self._connection.execute(
             f"SELECT number, {self._names} FROM {self._name} "
@@ -99,7 +99,7 @@ class QueueTable(Generic[Queued]):
         self._update("packet_id = ?", [(each.packet_id, each.number) for each in exchanges])
 
     def release(self, exchanges: Iterable[Exchange[Queued]]) -> None:
-        """Store that PUBREC was received for these exchanges."""
+        """Record in the table that PUBREC was received for the given exchanges."""
         self._update("released = 1", [(each.number,) for each in exchanges])
 
     def return_to_queue(self, exchanges: Iterable[Exchange[Queued]]) -> None:
@@ -107,7 +107,7 @@ class QueueTable(Generic[Queued]):
         self._update("packet_id = NULL, released = 0", [(each.number,) for each in exchanges])
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """Delete the rows of messages that are complete or cannot be sent."""
+        """Delete the rows of messages that are delivered or cannot be sent."""
         self._connection.executemany(
             f"DELETE FROM {self._name} WHERE number = ?", [(number,) for number in numbers]
         )
@@ -117,7 +117,7 @@ class QueueTable(Generic[Queued]):
         self._last_committed = self.last_number
 
     def roll_back(self) -> None:
-        """Reuse the numbers of rows that were not stored, after a transaction was rolled back."""
+        """Make row numbers available again that a rolled-back transaction had assigned."""
         self.last_number = self._last_committed
 
     def _message_of(self, row: list[Any]) -> Queued:
@@ -130,7 +130,7 @@ class QueueTable(Generic[Queued]):
 
 
 class TableDatabase(QueueDatabase):
-    """The database of one or more queues. `_load` in a subclass creates `queue_tables`."""
+    """The database of one or more queues. The method `_load` of a subclass sets `queue_tables`."""
 
     queue_tables: Sequence[QueueTable[Any]]
 

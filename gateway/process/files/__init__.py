@@ -1,4 +1,4 @@
-"""Files that survive crashes and power cuts: locks, durable replacement, privacy, SQLite salvage.
+"""Operations on files that survive crashes and power cuts, and protection of private files.
 
 Every process of a gateway stores files in the data directory, and needs a few operations with the
 right order of fsync and rename. This package implements these operations once. It imports no other

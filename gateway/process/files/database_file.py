@@ -51,7 +51,7 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _frames_end_of(wal: FileIO) -> int:
-    """Return the size of the WAL's header and its current frames, which have the header's salts.
+    """Return the total size of the WAL's header and current frames, which have the header's salts.
 
     Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers are big-endian::
 
@@ -73,7 +73,7 @@ def _frames_end_of(wal: FileIO) -> int:
 
 
 def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
-    """Replace a database by a new one. Return the path of the old file, or None if there was none.
+    """Replace a database with a new one. Return the path to which the old file was moved, or None.
 
     Args:
         path: path of the database, which need not exist.
@@ -89,7 +89,7 @@ def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
 
 
 def finish_replacement(path: Path) -> Path | None:
-    """Finish a replacement that was interrupted, if there was one.
+    """Finish a replacement of a database that was interrupted, if there is one.
 
     Returns the path under which the old file is kept, or None if there is no old file.
     """
@@ -119,6 +119,6 @@ def _free_name(path: Path) -> Path:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Return the existing files of a database: the main file, the WAL, and others next to it."""
+    """Return the existing files of a database: the main file, the WAL, and other companions."""
     names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
     return [name for name in names if name.exists()]

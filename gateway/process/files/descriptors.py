@@ -1,4 +1,4 @@
-"""The limit on open file descriptors, and detection of its exhaustion.
+"""The limit on open file descriptors, and detection of when none are left.
 
 Each connection uses a descriptor. A process without free descriptors cannot open its own files, so
 the limit is raised as far as the system allows, and a part of it is reserved for files.
@@ -48,26 +48,26 @@ def _bounded(value: int) -> int:
 def for_connections() -> int:
     """Return the maximum number of client connections.
 
-    This is the limit on open files less `RESERVED`, or three quarters of it if the limit is low.
+    This is the limit on open files minus `RESERVED`, or three quarters of a low limit.
     """
     most = limit()
     return max(1, most - min(RESERVED, most // 4))
 
 
 def connections_within(wanted: int) -> int:
-    """Return the wanted number of client connections, reduced to the number that is possible."""
+    """Return `wanted`, or the possible number of client connections if that is lower."""
     return min(wanted, for_connections())
 
 
 def ran_out(error: BaseException) -> bool:
-    """Return True if a call failed because no descriptor was free."""
+    """Return True if a call failed because no file descriptor was free."""
     return isinstance(error, OSError) and error.errno in _USED_UP
 
 
 def are_used_up() -> bool:
     """Return True if this process has no free file descriptor now.
 
-    Some libraries only report that a file cannot be opened. This function finds out the cause.
+    This shows the cause if a library only reports that it cannot open a file.
     """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

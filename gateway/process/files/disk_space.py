@@ -1,8 +1,8 @@
 """Reserved disk space for operations that must work on a full disk, such as deleting messages.
 
-Deleting a message at PUBCOMP also writes to the database. Blocks of the write-ahead log (WAL) are
-therefore allocated in advance. A reserve file next to the database is shortened step by step when
-the database must grow.
+Deleting a message at PUBCOMP also writes to the database. Blocks for the write-ahead log (WAL) are
+therefore allocated in advance. If the database must grow on a full disk, a reserve file next to it
+is shortened step by step.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ def lacks_room(error: Exception) -> bool:
 
 
 class DiskSpace:
-    """The reserved and the free disk space of one SQLite database.
+    """The reserved and the free disk space for one SQLite database.
 
     `connection` must be in autocommit mode. Methods raise `sqlite3.Error` if the file cannot be
     read or written. They do not raise an error if the disk is full.
@@ -102,7 +102,7 @@ class DiskSpace:
     def empty_wal(self) -> None:
         """Checkpoint the WAL, so that new commits reuse its allocated blocks.
 
-        If the database file must grow on a full disk, space from the reserve is used.
+        If the database file must grow on a full disk, space from the reserve file is used.
         """
         while not self._checkpoint() and self._give_of_reserve():
             pass
