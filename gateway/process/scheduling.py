@@ -1,9 +1,10 @@
-"""CPU scheduling: the length of time slices, and processes that yield to all others.
+"""CPU scheduling: the length of time slices, and processes that yield to all other processes.
 
 Linux shares a core in slices of one to four milliseconds. A process that wakes up, because a packet
 arrived or an fsync finished, waits for the end of the running process's slice. Since Linux 6.12 a
-process may request shorter slices. It gets the same share of CPU time, but runs as soon as it
-wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels this has no effect.
+process may request shorter slices. It then gets the same share of CPU time, but runs as soon as it
+wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels, the request has no
+effect.
 """
 
 import ctypes
@@ -24,16 +25,16 @@ _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")
 
 
 def take_short_turns() -> None:
-    """Request short time slices for the calling thread, and for threads and processes it starts.
+    """Request short time slices for the calling thread.
 
-    If the operator has set another scheduling class, nothing is changed. Raises OSError if the
-    kernel refuses.
+    Threads and processes that it starts inherit the request. If the operator has set another
+    scheduling class, nothing is changed. Raises OSError if the kernel refuses.
     """
     _take(SHORT_TURN_NANOSECONDS)
 
 
 def take_usual_turns() -> None:
-    """Restore the default time slices in a process that has inherited short ones.
+    """Restore the default time slices for a process that has inherited short time slices.
 
     Raises OSError if the kernel refuses.
     """
@@ -44,14 +45,14 @@ def take_what_others_leave() -> None:
     """Make this process yield its core as soon as another process wakes up.
 
     This uses the scheduling class SCHED_IDLE (sched(7)), which an unprivileged process cannot leave
-    again. The process gets almost no CPU time while others keep all cores busy. Raises OSError if
-    the kernel refuses.
+    again. While other processes keep all cores busy, this process gets almost no CPU time. Raises
+    OSError if the kernel refuses.
     """
     os.sched_setscheduler(_THIS_THREAD, os.SCHED_IDLE, os.sched_param(0))
 
 
 def turn_nanoseconds() -> int:
-    """Return the requested time slice in nanoseconds, or 0 if none is in effect.
+    """Return the requested time slice in nanoseconds, or 0 if no request is in effect.
 
     Raises OSError if the kernel refuses.
     """

@@ -1,7 +1,7 @@
 """Notifications to systemd: ready, alive, reloading, stopping, and a one-line status.
 
-Each process calls `alive` only from its main work, so systemd restarts a process that hangs. If
-the process was not started by systemd, the calls have no effect.
+Each process calls `alive` only from its main work, so that systemd restarts it if it hangs. If the
+process was not started by systemd, the calls have no effect.
 """
 
 import logging
@@ -57,7 +57,7 @@ class Service:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """Report the start of a reload of the configuration. `ready` reports its end.
+        """Report that a reload of the configuration begins. `ready` reports the end of the reload.
 
         systemd 253 and newer (Type=notify-reload) needs the time at which the reload began.
         """

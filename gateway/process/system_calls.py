@@ -1,4 +1,4 @@
-"""Calls Linux system calls for which the C library has no function."""
+"""Access to Linux system calls for which the C library has no function."""
 
 import ctypes
 import os

@@ -1,8 +1,8 @@
 """TLS between a socket's transport and an asyncio protocol, for the broker and the page.
 
-OpenSSL works on two buffers in memory. A connection can therefore be counted and have timeouts from
-its first moment, while asyncio's own TLS reports a connection only after the handshake. A subclass
-decides when the handshake starts, and how to handle a peer that violates TLS.
+OpenSSL works on two buffers in memory. Therefore connections can be counted and have timeouts from
+the beginning. asyncio's own TLS reports a connection only after the handshake. A subclass decides
+when the handshake starts, and how to handle a peer that violates TLS.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ P = TypeVar("P", bound=asyncio.Protocol)
 class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     """The server side of one TLS connection.
 
-    It is a protocol for the socket's transport, and a transport for its own protocol. Until the
-    handshake is complete, written data is discarded.
+    To the socket's transport, this object is a protocol. To the application's protocol, it is a
+    transport. Data that is written before the handshake is complete is discarded.
     """
 
     def __init__(self, protocol: P) -> None:
@@ -43,14 +43,14 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._protocol.connection_made(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Notify the protocol that the connection is closed, by either side."""
+        """Notify the protocol that either side has closed the connection."""
         self._is_over = True
         protocol = self._protocol
         del self._protocol  # it has this object as its transport: a cycle
         protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Notify the protocol that the peer reads too slowly, so that it stops writing."""
+        """Notify the protocol that it must stop writing, because the peer reads too slowly."""
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
@@ -58,7 +58,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._protocol.resume_writing()
 
     def _begin(self, context: ssl.SSLContext) -> ssl.SSLObject:
-        """Create the TLS state with the server's `context`. `_take` starts the handshake."""
+        """Create the TLS state from the server's `context`. `_take` then starts the handshake."""
         self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
         return self._tls
 
@@ -88,7 +88,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     # -- towards the protocol: a transport
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Encrypt and send data. It is discarded before the handshake and after the close."""
+        """Encrypt and send data. Data is discarded before the handshake and after the close."""
         if self._tls is None or not self._is_established or self._is_over:
             return
         rest = memoryview(data)
@@ -101,11 +101,11 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._flush()
 
     def close(self) -> None:
-        """Close the connection after all written data was sent."""
+        """Close the connection after all written data has been sent."""
         self.end_before(lambda socket: socket.close())
 
     def end_before(self, close: Callable[[asyncio.Transport], None]) -> None:
-        """Send TLS's close_notify alert, and then call `close` with the socket's transport."""
+        """Send the TLS alert close_notify, and then call `close` with the socket's transport."""
         if self._tls is not None and self._is_established and not self._is_over:
             # unwrap also expects the peer's end of TLS, but this is not awaited.
             with contextlib.suppress(ssl.SSLError):
@@ -120,7 +120,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._socket.abort()
 
     def is_closing(self) -> bool:
-        """Return True if the connection is closed or being closed."""
+        """Return True if the connection is closed or is being closed."""
         return self._socket.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""File operations whose results survive a power cut, with the right order of fsync calls.
+"""File operations whose results survive a power cut, because fsync is called in the right order.
 
 The contents of a file are durable only after the file is synced, and a rename only after both
 folders are synced. All functions raise `OSError` if they fail.
@@ -12,12 +12,12 @@ from gateway.process.files.private import FILE_MODE, open_private
 
 
 def fsync_folder(folder: Path) -> None:
-    """Sync a folder, which makes created, renamed and removed names in it durable."""
+    """Sync a folder, so that created, renamed and removed names in it are durable."""
     _fsync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def fsync_file(path: Path) -> None:
-    """Sync a file, which makes its contents durable, even if another descriptor wrote them."""
+    """Sync a file, so that its contents are durable, even if another descriptor wrote them."""
     _fsync(path, os.O_RDONLY)
 
 
@@ -38,14 +38,14 @@ def make_folder(folder: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes of `data`. On a nearly full disk a single `write` may write only a part."""
+    """Write all of `data`. On a nearly full disk, a single `os.write` may write only a part."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
-    """Write all bytes at offset `at` of a file, without fsync."""
+    """Write all of `data` at the offset `at` of a file, without fsync."""
     view = memoryview(data)
     while view:
         written = os.pwrite(descriptor, view, at)
@@ -55,7 +55,7 @@ def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
 
 @dataclass(frozen=True)
 class Rights:
-    """The mode of a new file, and its owner if this is not the user and group of the process.
+    """The mode of a new file, and its user and group if they differ from the process's.
 
     The umask restricts the mode, unless `is_exact` is True.
     """
@@ -80,7 +80,7 @@ def replace_durably(
         data: new contents of the file.
         partial: path of a temporary file on the same file system. It is removed on failure.
         rights: permissions and owner of the new file.
-        is_new: if True, fail if `partial` exists. Otherwise it is overwritten.
+        is_new: True to fail if `partial` exists. Otherwise an existing `partial` is overwritten.
     """
     # With `is_new`, a secret is never written to a file that another user created with other
     # rights.
@@ -102,7 +102,7 @@ def replace_durably(
 
 
 def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) -> None:
-    """Write all data to a new file, set its owner, sync and close it."""
+    """Write all data to a new file, set the file's owner, and sync and close the file."""
     try:
         write_all(descriptor, data)
         if owner is not None:

@@ -1,4 +1,4 @@
-"""Detects changes of files, so that a polled file is read again only after a change."""
+"""Detection of changes to files, so that a polled file is read again only after a change."""
 
 import os
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ FileState = tuple[int, int, int] | None
 
 
 def state_of(path: Path) -> FileState:
-    """Return a value that differs after the file has changed, or None for an unreadable file."""
+    """Return a value that changes whenever the file changes, or None if it is inaccessible."""
     try:
         found = os.stat(path)
     except OSError:
@@ -19,5 +19,5 @@ def state_of(path: Path) -> FileState:
 
 
 def states_of(paths: Iterable[Path]) -> tuple[FileState, ...]:
-    """Return a value that differs after any of the files has changed."""
+    """Return a value that changes whenever one of the files changes."""
     return tuple(map(state_of, paths))

@@ -1,6 +1,6 @@
-"""File locks between processes, which use flock. The kernel releases them when a process ends.
+"""File locks between processes, based on flock. The kernel releases a lock when its process ends.
 
-With `ProcessLock` a second process gets an error. With `alone_in` a second process waits.
+If a lock is held, `ProcessLock` raises an error, and `alone_in` waits for the lock.
 """
 
 import fcntl
@@ -19,7 +19,7 @@ HOLDER_BYTES_MAX = 32
 
 
 class LockTaken(RuntimeError):
-    """Another process holds the lock."""
+    """Error raised if another process holds the lock."""
 
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(f"{path} is locked by process {holder or '?'}")
@@ -31,7 +31,7 @@ class ProcessLock:
     """A file lock that one process can hold. A second process gets `LockTaken`."""
 
     def __init__(self, path: Path) -> None:
-        """Open the lock file, and create it if necessary. It is not locked yet.
+        """Open the lock file, or create it if necessary. The file is not locked yet.
 
         Raises:
             OSError: if the file cannot be opened, or is a link or not a regular file.
@@ -43,7 +43,7 @@ class ProcessLock:
     def take(self) -> None:
         """Lock the file until `close` is called or the process ends.
 
-        On an error, this object is closed.
+        If an error is raised, the lock file is closed.
 
         Raises:
             LockTaken: if another process holds the lock.
@@ -60,7 +60,7 @@ class ProcessLock:
             raise
 
     def note_holder(self) -> None:
-        """Write this process's id into the lock file, for the error message of other processes.
+        """Write this process's id into the lock file, for error messages of other processes.
 
         Raises:
             OSError: if the write fails for a reason other than a full disk. In this case the lock
@@ -93,7 +93,7 @@ class ProcessLock:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a folder within this context, after waiting for other holders.
+    """Wait for an exclusive lock on a folder, and hold the lock within this context.
 
     Raises:
         OSError: if the folder cannot be opened or locked.

@@ -1,6 +1,6 @@
 """Digests of the certificates in PEM files, for comparing two files or two versions of a file.
 
-This module does not verify certificates. OpenSSL does that at every handshake.
+This module does not verify certificates. OpenSSL verifies them during each handshake.
 """
 
 import base64
@@ -20,7 +20,7 @@ _CERTIFICATE: Final = re.compile(
 
 
 def digests_in(content: bytes) -> frozenset[bytes]:
-    """Return the SHA-256 of each certificate in a PEM text. Invalid blocks are ignored."""
+    """Return the SHA-256 digest of each certificate in a PEM text. Invalid blocks are ignored."""
     return frozenset(
         hashlib.sha256(encoded).digest()
         for _, block in _CERTIFICATE.findall(content)
@@ -29,10 +29,10 @@ def digests_in(content: bytes) -> frozenset[bytes]:
 
 
 def certificates_in(path: Path) -> frozenset[bytes]:
-    """Return the SHA-256 of each certificate in a PEM file.
+    """Return the SHA-256 digest of each certificate in a PEM file.
 
-    The result is empty if the file cannot be read. The code that uses the certificates reports such
-    a file.
+    The result is empty if the file cannot be read. The error is reported where the certificates are
+    used.
     """
     try:
         with path.open("rb") as file:

@@ -1,7 +1,7 @@
-"""Protects the gateway's files: other users of this machine cannot read, replace or redirect them.
+"""Protects the gateway's files from being read, replaced or redirected by other local users.
 
 The files contain payloads, user names and client identifiers. Directories are created with mode
-0750 and files with 0640 (`apply_umask`). The modes of older files are tightened at the next start
+0750 and files with 0640 (`apply_umask`). The modes of older files are restricted at the next start
 (`prepare`). Symbolic links are rejected and never followed. Otherwise another user could place a
 link in the data directory, and make the gateway write to any file.
 """
@@ -36,11 +36,11 @@ keep there are not changed."""
 
 
 class SecretExposed(Exception):
-    """A file with a secret is accessible to other users. The message has the path and the fix."""
+    """Error raised if other users can access a secret file. The message contains the fix."""
 
 
 def apply_umask() -> None:
-    """Set the umask of this process, so that other users cannot read the files it creates."""
+    """Set the umask of this process, so that other users cannot read files that it creates."""
     os.umask(UMASK)
 
 
@@ -66,8 +66,8 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
 def exposure_of(path: Path, mode: int) -> str | None:
     """Return a sentence with the fix if other users can access a secret file, otherwise None.
 
-    `mode` is the file's mode from `stat`. Access for the group is allowed, because root passes
-    secrets to services in this way. A pipe named on the command line is always allowed.
+    `mode` is the file's mode from `stat`. Access for the file's group is allowed, because root
+    passes secrets to services in this way. A pipe is always allowed.
     """
     if not stat.S_ISREG(mode) or not mode & stat.S_IRWXO:
         return None
@@ -80,8 +80,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
 def first_line_of(path: Path, bytes_max: int) -> str:
     """Return the first line of a secret file without its line end.
 
-    If the line is longer than `bytes_max`, the result is too long as well (up to `bytes_max` + 2
-    bytes), so that the caller can reject it.
+    If the line is longer than `bytes_max`, the result is longer too (by up to 2 bytes), so that the
+    caller can detect and reject it.
 
     Raises:
         SecretExposed: if other users can read or write the file.
@@ -96,14 +96,14 @@ def first_line_of(path: Path, bytes_max: int) -> str:
 
 
 def prepare(data_dir: Path) -> None:
-    """Create the data directory. If it exists, tighten the modes of files from an earlier version.
+    """Create the data directory, or restrict the modes of an existing one and its files.
 
-    Only the gateway's own files are changed, checked by owner and name. The directory's mode is
-    changed last, so that later starts can see that this is done.
+    Only the gateway's own files are changed, which are recognized by owner and name. The
+    directory's mode is changed last, and shows later starts that all files are done.
 
     Raises:
-        OSError: if the directory cannot be created, if it has a link that another user created
-            under the name of one of the gateway's files, or if a restore has to be repeated.
+        OSError: if the directory cannot be created, if another user has created a link in it with
+            the name of one of the gateway's files, or if a restore has to be repeated.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     if (data_dir / UNFINISHED_RESTORE).exists():
@@ -151,7 +151,7 @@ def _refuse_planted(path: Path) -> None:
 def _stat_of(path: Path) -> os.stat_result | None:
     """Return the status of a path, or None if it was removed after it was listed.
 
-    For example, a broker that stops removes its WAL.
+    For example, a broker removes its WAL when it stops.
     """
     try:
         return path.lstat()

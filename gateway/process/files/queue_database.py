@@ -1,8 +1,8 @@
-"""A queue in SQLite that survives power cuts, with WAL mode, synchronous=FULL and one writer.
+"""A queue in SQLite that survives power cuts. It uses WAL mode, synchronous=FULL and one writer.
 
-It is the base of the bridge's outbox and the uplink's queue. Statements run in the event loop's
-thread and only change SQLite's cache. `CommitThread` calls `QueueDatabase.commit`, which waits for
-the disk. During a commit no other code uses the connection.
+The bridge's outbox and the uplink's queue are based on this module. Statements run in the event
+loop's thread and only change SQLite's cache. `CommitThread` calls `QueueDatabase.commit`, which
+waits for the disk. During a commit, no other code may use the connection.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ _BUSY_SECONDS = 5.0
 
 
 class NoRoom(Exception):
-    """The disk is full. The transaction was rolled back, and may be retried later."""
+    """Error raised if the disk is full. The transaction was rolled back, and may be retried."""
 
 
 class NewerFormat(RuntimeError):
-    """The file is valid, but a newer version of the program has written its tables."""
+    """Error raised for a valid file that a newer version of the program has written."""
 
 
 class QueueDatabase(ABC):
@@ -80,10 +80,10 @@ class QueueDatabase(ABC):
 
     @abstractmethod
     def _load(self) -> None:
-        """Load the data that earlier runs have stored."""
+        """Load the data that earlier runs stored."""
 
     def close(self) -> None:
-        """Close the database file. An open transaction is rolled back."""
+        """Close the database file. If a transaction is open, it is rolled back."""
         self._connection.close()
 
     def begin(self) -> None:
@@ -106,26 +106,26 @@ class QueueDatabase(ABC):
             raise NoRoom(str(error)) from error
 
     def roll_back(self) -> None:
-        """Roll the transaction back, which discards all changes since `begin`."""
+        """Roll the transaction back, to discard all changes since `begin`."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
     def property(self, name: str) -> str | None:
-        """Return a value from the table `properties`, or None if none is stored under this name."""
+        """Return the value of `name` in the table `properties`, or None if it has no value."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()
         return None if row is None else str(row[0])
 
     def set_property(self, name: str, value: str) -> None:
-        """Store a value in the table `properties` under this name."""
+        """Store a value under `name` in the table `properties`."""
         self._connection.execute(
             "INSERT OR REPLACE INTO properties (name, value) VALUES (?, ?)", (name, value)
         )
 
 
 class CommitThread:
-    """The thread that commits a queue's transactions, so that the event loop does not block."""
+    """The thread that commits a queue's transactions. Thus commits do not block the event loop."""
 
     def __init__(self, database: QueueDatabase, name: str) -> None:
         self._database = database
@@ -134,13 +134,13 @@ class CommitThread:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the running commit began, or 0 if no commit is running."""
+        """The number of seconds since the running commit began, or 0 if no commit is running."""
         if self._began is None:
             return 0.0
         return asyncio.get_running_loop().time() - self._began
 
     async def commit(self) -> bool:
-        """Commit the transaction in the thread. Return False if the disk is full."""
+        """Commit the transaction in the separate thread. Return False if the disk is full."""
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         done = loop.run_in_executor(self._executor, self._database.commit)
@@ -162,7 +162,7 @@ class CommitThread:
 
 
 def applied_migrations_of(connection: sqlite3.Connection, migration_set: str) -> tuple[str, ...]:
-    """Return the names of the applied migrations in order. The result is empty for a new file."""
+    """Return the names of the applied migrations, in order. A new file has none."""
     table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
     if connection.execute(table).fetchone() is None:
         return ()

@@ -1,7 +1,7 @@
 """Opens the database file of a queue. A damaged file never prevents a start.
 
-A damaged file is kept under a name with a time stamp, and its readable contents are copied to a
-new file. A power cut during this does no harm (`gateway.process.files.database_file`).
+A damaged file is renamed to a name with a timestamp, and its readable contents are copied to a new
+file. A power cut meanwhile does no harm (`gateway.process.files.database_file`).
 """
 
 import contextlib
@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 
 
 class QueueError(RuntimeError):
-    """A queue cannot be read, written or locked. The message is one line with the fix."""
+    """Error raised if a queue cannot be read, written or locked. The message contains the fix."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueNames:
-    """The names of a queue, its program and its contents in error messages and in the log."""
+    """The names that error messages and the log use for a queue, its program and its contents."""
 
     queue: str
     """The name of the queue, as in "cannot open the outbox"."""
@@ -36,7 +36,7 @@ class QueueNames:
     """The name of the queue's contents in the plural, such as "readings"."""
 
     def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
-        """Return the error for a queue file that cannot be written."""
+        """Return the exception to raise for a queue file that cannot be written."""
         return QueueError(
             f"cannot write {self.queue} {path}: {error}; "
             f"free space on the disk or replace it, then start the {self.program} again"
@@ -49,14 +49,14 @@ def open_queue(
     open_database: Callable[[Path], Database],
     fill: Callable[[Database, sqlite3.Connection | None], int],
 ) -> Database:
-    """Open a queue. A damaged or missing file is replaced by a new one with the readable contents.
+    """Open a queue. A damaged or missing file is first replaced with a new file.
 
     Args:
         path: path of the file.
-        names: names of the queue in messages.
-        open_database: opens or creates the file.
-        fill: writes the first rows of a new file within a transaction. If there is a damaged
-            file, it copies the readable contents, and returns the number of copied items.
+        names: names for the queue in messages.
+        open_database: opens the file, or creates it.
+        fill: writes the first rows of a new file within a transaction. If there is a damaged file,
+            `fill` copies its readable contents and returns the number of copied items.
 
     Raises:
         NoRoom: if the disk is full.
@@ -108,7 +108,7 @@ def _replace(
     fill: Callable[[Database, sqlite3.Connection | None], int],
     damage: sqlite3.Error | None,
 ) -> None:
-    """Replace a damaged or missing file by a new one, and log what happened to the old one."""
+    """Replace a damaged or missing file with a new one, and log what happened to the old file."""
     count = 0
 
     def make(new: Path) -> None:

@@ -1,7 +1,7 @@
-"""Runs a process that owns a queue: it locks the directory, opens the queue and closes it.
+"""Runs a process that owns a queue: locks the queue's directory, opens the queue, and closes it.
 
-While the disk is full, the process waits. The bridge and the uplink are such processes. Their own
-packages define how the queue is used.
+If the disk is too full to open the queue, the process waits. The bridge and the uplink use this
+module. Their packages define what they do with the queue.
 """
 
 import asyncio
@@ -41,8 +41,8 @@ Opened = TypeVar("Opened", bound=Closing)
 class Supervision:
     """The stop event of a process, and the callbacks that report its state.
 
-    Setting `stop` stops the process. `ready` is called when the process works, or waits for space
-    on a full disk. `alive` is called every second while the event loop runs and no commit hangs.
+    Setting `stop` stops the process. `ready` is called when the process works, or when it begins to
+    wait for disk space. `alive` is called every second, unless the event loop or a commit hangs.
     """
 
     stop: asyncio.Event
@@ -72,19 +72,19 @@ async def serve_queue(
     opened_on: Callable[[Database], Opened],
     serve: Callable[[Opened], Awaitable[None]],
 ) -> None:
-    """Lock and open a queue, work on it until the process is stopped, and close it.
+    """Lock and open a queue, use it until the process is stopped, and close it.
 
     Args:
         path: path of the queue's file. Its directory is created if necessary.
-        names: names of the queue in messages.
+        names: names for the queue in messages.
         supervision: the stop event and the callbacks of the process.
-        open_database: opens the file. It is called in a thread.
-        opened_on: creates the object that works on the open queue.
-        serve: works on the queue until the process is stopped.
+        open_database: opens the file. This function is called in a separate thread.
+        opened_on: creates the object that uses the open queue.
+        serve: uses the queue until the process is stopped.
 
     Raises:
-        QueueError: if the queue is in use or cannot be opened or written. The message is one line
-            with the fix.
+        QueueError: if the queue is in use, or cannot be opened or written. The message is one line
+            that contains the fix.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(path, names):
@@ -101,9 +101,9 @@ async def serve_queue(
 
 @contextlib.contextmanager
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
-    """Lock the queue's directory within this context. Raises QueueError if it is locked.
+    """Lock the queue's directory within this context. Raises QueueError if the lock is held.
 
-    Otherwise two processes could use each other's packet identifiers.
+    Without the lock, two processes could use each other's packet identifiers.
     """
     with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
         try:
@@ -123,7 +123,7 @@ async def _open_with_room(
     open_database: Callable[[Path], Database],
     opened_on: Callable[[Database], Opened],
 ) -> Opened | None:
-    """Open the queue, and wait while the disk is full. Return None if the process was stopped.
+    """Open the queue. Wait while the disk is full. Return None if the process is stopped meanwhile.
 
     Raises QueueError if the queue cannot be opened for another reason.
     """
@@ -157,7 +157,7 @@ def _opened(
 
 
 async def end_all(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel tasks and wait until all of them have finished."""
+    """Cancel tasks, and wait until all of them have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,7 @@
 """Copies the readable rows of a damaged SQLite database into a new one.
 
-This module also decides whether an error means damage, because a database must not be replaced
-when the disk is merely full. The package that owns a table decides whether its rows are valid.
+This module also decides whether an error means damage, because a database must not be replaced only
+because the disk is full. The package that owns a table decides whether rows in it are valid.
 """
 
 import sqlite3
@@ -48,7 +48,7 @@ _HEADER = struct.Struct(">16xH10xI")
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return True if an SQLite error means that the file is damaged, not a temporary failure."""
+    """Return True if an SQLite error means a damaged file, and False for a temporary failure."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is None or code in READING_FAILED or code & 0xFF not in _CIRCUMSTANCES
 
@@ -56,8 +56,8 @@ def is_damage(error: BaseException) -> bool:
 def lengthen_emptied(path: Path) -> bool:
     """Extend an empty database file to one page of zeros. Return True if it was empty.
 
-    A file system may lose a file's size and leave zero bytes. SQLite treats such a file as a new
-    database and deletes the WAL next to it, which may contain every page.
+    A file system may lose a file's contents and leave an empty file. SQLite would treat an empty
+    file as a new database, and delete the WAL next to it, although the WAL may contain every page.
     """
     if path.stat().st_size:
         return False
@@ -69,8 +69,8 @@ def lengthen_emptied(path: Path) -> bool:
 def lengthen_cut_off(path: Path) -> None:
     """Extend a truncated database file with zeros to the size in its header.
 
-    SQLite rejects a file that is shorter than this size. With the zeros, it can read all pages
-    that are present.
+    SQLite rejects a file that is shorter than this size. After the extension, SQLite can read all
+    pages that were not cut off.
     """
     with path.open("r+b") as file:
         header = file.read(_HEADER.size)
@@ -106,7 +106,8 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
 
     Args:
         source: the damaged database.
-        target: a database with a table of the same name and columns. Existing keys are skipped.
+        target: a database with a table of the same name and columns. Rows whose key exists there
+            are skipped.
         table: name of the table. A table without a primary key is not copied.
     """
     before = target.total_changes
@@ -139,8 +140,8 @@ def _copy_around_damage(
 ) -> None:
     """Copy rows in the order of their integer key, and continue after damaged pages.
 
-    A damaged page hides a few neighbouring rows, or many if it is higher in the B-tree. The steps
-    over missing keys therefore grow until rows are readable again.
+    A damaged leaf page hides a few neighbouring rows. A damaged page higher in the B-tree hides
+    many. The steps over hidden keys therefore grow until rows are readable again.
     """
     last = -1
     step = 1
@@ -160,10 +161,10 @@ def _copy_around_damage(
 def _copy(
     rows: ReadableRows, target: sqlite3.Connection, insert: str
 ) -> tuple[bool, tuple[Any, ...] | None]:
-    """Insert rows until one cannot be read.
+    """Insert rows into `target` until a row cannot be read.
 
     Return two values. The first is True if all rows were readable. The second is the last row that
-    was read, or None if no row was read.
+    was read, or None if there is none.
     """
     last = None
     for row in rows:

@@ -5,9 +5,10 @@ Segments 1 to 999 are in the folder itself. Each following thousand is in a subf
     log/sent/<name of segment 999>
     log/sent/00012___/<name of segment 12345>
 
-Even a quiet gateway writes 500,000 segments a year. Totals are counted per subfolder, and cached
-until the subfolder changes. The oldest segment is in the first subfolder. A FAT file system can
-store all segments, although it is limited to about 5,000 names of this length per folder.
+Even a gateway with little traffic writes 500,000 segments a year. Totals are counted per subfolder,
+and cached until the subfolder changes. The oldest segment is always in the first folder. Subfolders
+also allow the use of a FAT file system, which is limited to about 5,000 names of this length per
+folder.
 """
 
 import heapq
@@ -54,7 +55,7 @@ class SegmentFile:
 
 @dataclass(frozen=True, slots=True)
 class Subfolder:
-    """Totals of the segments in one folder, not counting its subfolders."""
+    """Totals for the segments in one folder, not including subfolders."""
 
     path: Path
     count: int
@@ -66,7 +67,7 @@ class Subfolder:
 
 
 def subfolder_of(folder: Path, number: int) -> Path:
-    """Return the folder for the segment with this number: `folder` or one of its subfolders."""
+    """Return the folder for the segment `number`: `folder` itself or one of its subfolders."""
     if number < SUBFOLDER_SEGMENTS:
         return folder
     return folder / f"{number // SUBFOLDER_SEGMENTS:05d}___"
@@ -75,7 +76,7 @@ def subfolder_of(folder: Path, number: int) -> Path:
 def make_subfolder(folder: Path, number: int) -> Path:
     """Return the folder for a segment, and create it if necessary. Raises OSError on failure.
 
-    A new folder gets the mode of its parent, because another process may remove files in it.
+    A new folder gets the mode of its parent, so that other processes may remove files in it too.
     """
     path = subfolder_of(folder, number)
     if not path.is_dir():
@@ -120,7 +121,7 @@ def oldest_in(path: Path, count: int) -> list[SegmentFile]:
 
 
 def put_in_place(folder: Path) -> None:
-    """Move segments that a person copied into the folder to their subfolders.
+    """Move segments that a person has copied into `folder` to the right subfolders.
 
     Raises OSError if a segment cannot be moved.
     """
@@ -133,7 +134,7 @@ def put_in_place(folder: Path) -> None:
 
 
 def remove_if_empty(folder: Path, path: Path) -> None:
-    """Remove a subfolder if it is empty. The folder itself is never removed."""
+    """Remove the subfolder `path` if it is empty. `folder` itself is never removed."""
     if path != folder:
         with suppress(OSError):
             path.rmdir()
@@ -155,8 +156,8 @@ class SegmentFolder:
     def look(self) -> list[Subfolder]:
         """Update the totals, and return the folders that contain segments, oldest first.
 
-        Only changed folders are listed again. A missing folder counts as empty. Raises OSError if
-        a folder cannot be read.
+        Only the contents of changed folders are read again. A missing folder counts as empty.
+        Raises OSError if a folder cannot be read.
         """
         before, self._known = self._known, {}
         found = [self._total_of(self.folder, before)]
@@ -207,7 +208,7 @@ def _total(path: Path, files: Iterable[SegmentFile]) -> Subfolder:
 def _scan(path: Path, subfolders: list[str]) -> Iterator[SegmentFile]:
     """Yield the segments in one folder with their sizes.
 
-    The names of its subfolders are appended to `subfolders`.
+    The names of the folder's subfolders are appended to `subfolders`.
     """
     with os.scandir(path) as entries:
         for entry in entries:

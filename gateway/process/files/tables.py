@@ -1,7 +1,7 @@
-"""Imports sqlite-utils, which creates and migrates tables, without pandas and numpy.
+"""Imports sqlite-utils without pandas and numpy. sqlite-utils creates and migrates tables.
 
-If pandas and numpy are installed, as for the cloud jobs, sqlite-utils would import them to support
-their types. This would take half a second of CPU time and 100 MB, for types that are not used.
+If pandas and numpy are installed, as for the cloud jobs, sqlite-utils imports them to support their
+types. This takes half a second of CPU time and 100 MB of memory, for types that are not used here.
 """
 
 import sys
@@ -14,7 +14,7 @@ NOT_FOR_TABLES: Final = ("pandas", "numpy")
 
 @contextmanager
 def _absent(names: tuple[str, ...]) -> Iterator[None]:
-    """Make imports of the modules `names` fail within this context, unless already imported."""
+    """Make imports of the modules `names` fail within this context, unless already loaded."""
     hidden = [name for name in names if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]  # what `import` takes for absent

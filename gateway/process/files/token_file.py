@@ -1,4 +1,4 @@
-"""The file with the access tokens of programs (docs/formats/api-tokens.md), one line per token::
+"""The file with access tokens for programs (docs/formats/api-tokens.md), one line per token::
 
     # Tokens of Oncegate's REST interface, version 1
     dashboard:viewer:2026-11-24:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
@@ -41,7 +41,7 @@ _VERSION: Final = re.compile(r"# Tokens of Oncegate's REST interface, version (\
 
 
 class TokensFileError(Exception):
-    """Error for a token file that cannot be used.
+    """Error raised for a token file that cannot be used.
 
     The message names the file, the line and the fix.
     """
@@ -66,7 +66,7 @@ class Token:
 
 
 def new_token(name: str, role: str, made: str) -> tuple[str, Token]:
-    """Return a new token, which is shown only once, and the properties to store.
+    """Return a new token, which must be shown to the user now, and the properties to store.
 
     Raises:
         TokensFileError: the name or the role is not valid.

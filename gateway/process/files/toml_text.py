@@ -1,4 +1,4 @@
-"""Formats tables as TOML, because Python's standard library can only read TOML."""
+"""Formatting of tables as TOML, because Python's standard library can only read TOML."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 def text_of(tables: Mapping[str, Any]) -> str:
     """Return tables as the text of a TOML file, in the order of the mapping.
 
-    The tables are like `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
+    The mapping has the form `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
     """
     return "\n".join(_lines_of(tables)) + "\n"
 

@@ -11,7 +11,7 @@ _JITTER_SHARE = 0.2
 
 
 class Backoff:
-    """Delays between attempts that double from `first_seconds` up to `last_seconds`."""
+    """Delays between attempts. They double from `first_seconds` up to `last_seconds`."""
 
     def __init__(
         self, last_seconds: float = LAST_SECONDS, *, first_seconds: float | None = None
@@ -25,7 +25,7 @@ class Backoff:
         self._seconds = self._first_seconds
 
     async def wait(self) -> None:
-        """Wait for the current delay, and double it for the next time."""
+        """Wait for the current delay, and double the delay for the next call."""
         seconds = self._seconds
         self._seconds = min(self._last_seconds, seconds * 2)
         await asyncio.sleep(seconds * (1 - _JITTER_SHARE * random.random()))  # noqa: S311

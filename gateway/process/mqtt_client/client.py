@@ -1,4 +1,4 @@
-"""A gmqtt client for one connection of a persistent session whose state the caller stores.
+"""A gmqtt client for a persistent MQTT session. The caller stores the state of the session.
 
 By default gmqtt acknowledges, resends and reconnects by itself. This client only connects, handles
 pings and passes on received packets. The caller decides which packets are sent, and when.
@@ -36,11 +36,11 @@ class SessionClient(Client):  # type: ignore[misc]
         """Do nothing. The caller reconnects, because gmqtt has no exponential back-off."""
 
     def publish(self, *_: object, **__: object) -> None:
-        """Raise NotImplementedError, because gmqtt would send a message before it is stored."""
+        """Raise NotImplementedError, because gmqtt would send messages before they are stored."""
         raise NotImplementedError("messages go through the store, not through gmqtt's publish")
 
     def send_packet(self, packet: bytes) -> None:
-        """Send an encoded packet unchanged. It is dropped if the connection is closing."""
+        """Send an encoded packet unchanged. If the connection is closing, drop the packet."""
         if self._connection is not None and not self._connection.is_closing():
             self._connection.send_package(packet)
 
@@ -60,7 +60,7 @@ async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) 
     """Connect to a broker, and wait for its CONNACK.
 
     Args:
-        client: a new client.
+        client: a new client, which has not been connected before.
         lost: an event that the client's `on_disconnect` sets.
         arguments: arguments for gmqtt's `connect`.
 
@@ -105,10 +105,10 @@ async def close(client: SessionClient) -> None:
 
 
 def sentence_of(error: Exception, *, mend: str) -> str:
-    """Return a phrase that describes why a connection failed, for the log and the status.
+    """Return a phrase that explains why a connection failed, for the log and the status.
 
-    `mend` names the configuration keys of user name and password. If the broker refused the
-    CONNECT, the phrase advises to check these keys.
+    `mend` names the configuration keys for user name and password. If the broker rejected the
+    CONNECT, the phrase asks the user to check these keys.
     """
     if isinstance(error, TimeoutError):
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"

@@ -5,8 +5,8 @@
     QoS 2: start -> awaiting PUBREC -> receive_pubrec -> awaiting PUBCOMP -> receive_pubcomp -> gone
     QoS 1: start -> awaiting PUBACK -> receive_puback -> gone
 
-An exchange is the sequence of packets that delivers one message. Packet identifiers are chosen
-only here, so an identifier in use is never assigned to another message.
+An exchange is the sequence of packets that delivers one message. Only this module assigns packet
+identifiers, so an identifier in use is never assigned to another message.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ class Sent(Protocol):
 
     @property
     def qos(self) -> int:
-        """The QoS of the message, 1 or 2."""
+        """The message's QoS, 1 or 2."""
 
 
 Message = TypeVar("Message", bound=Sent)
@@ -32,8 +32,8 @@ Message = TypeVar("Message", bound=Sent)
 class Exchange(Generic[Message]):
     """An exchange in flight.
 
-    `number` is the row number of the message in the queue. `released` is True if PUBREC was
-    received, so that PUBREL is sent from then on.
+    `number` is the row number of the message in the queue. `released` is True once PUBREC was
+    received. From then on, PUBREL is sent instead of PUBLISH.
     """
 
     number: int
@@ -45,7 +45,7 @@ class Exchange(Generic[Message]):
 class Exchanges(Generic[Message]):
     """The exchanges in flight with one broker.
 
-    New exchanges are started only up to `window`, but an earlier run may have left more.
+    At most `window` exchanges are started, but an earlier run may have left more exchanges.
     """
 
     def __init__(self, window: int = 0, *, packet_id_max: int = PACKET_ID_MAX) -> None:
@@ -70,14 +70,15 @@ class Exchanges(Generic[Message]):
             self._by_packet_id[exchange.packet_id] = exchange
 
     def begin_again(self) -> None:
-        """Prepare for a new connection, on which all exchanges are sent again, PUBRELs first.
+        """Prepare for a new connection. All exchanges must be sent again on it, PUBRELs first.
 
-        A PUBREL makes the broker release a packet identifier, so it is not limited by the window.
+        PUBRELs are not limited by the window, because each lets the broker release a packet
+        identifier.
         """
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange[Message]]:
-        """Return and remove the exchanges to send again now, as many as the window allows."""
+        """Return exchanges to send again, as many as the window allows. Each is returned once."""
         taken: list[Exchange[Message]] = []
         unsent = self._unsent
         while unsent and (
@@ -104,9 +105,10 @@ class Exchanges(Generic[Message]):
             del self._by_packet_id[exchange.packet_id]
 
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange[Message] | None, bool]:
-        """Mark an exchange as released. Return the exchange, and True if this is its first PUBREC.
+        """Process a PUBREC. Return its exchange, and True if this is the exchange's first PUBREC.
 
-        Returns None and False if there is no QoS 2 exchange with this packet identifier.
+        The exchange is marked as released. Return None and False if there is no QoS 2 exchange with
+        this packet identifier.
         """
         exchange = self._by_packet_id.get(packet_id)
         if exchange is None or exchange.message.qos != 2:
@@ -116,20 +118,20 @@ class Exchanges(Generic[Message]):
         return exchange, first
 
     def receive_puback(self, packet_id: int) -> Exchange[Message] | None:
-        """Remove and return the QoS 1 exchange that a PUBACK completes, or return None."""
+        """Remove and return the QoS 1 exchange that a PUBACK completes, or None if none matches."""
         return self._complete(packet_id, qos=1, released=False)
 
     def receive_pubcomp(self, packet_id: int) -> Exchange[Message] | None:
-        """Remove and return the exchange that a PUBCOMP completes, or return None.
+        """Remove and return the exchange that a PUBCOMP completes. Return None if none matches.
 
-        A PUBCOMP is ignored while PUBREC is awaited. It responds to a repeated PUBREL from an
-        earlier exchange with the same packet identifier. Accepting it would remove a message that
-        the broker has not received yet.
+        A PUBCOMP is ignored if the exchange still waits for PUBREC. Such a PUBCOMP responds to a
+        repeated PUBREL from an earlier exchange with the same packet identifier. Accepting it would
+        remove a message that the broker has not received yet.
         """
         return self._complete(packet_id, qos=2, released=True)
 
     def receive_refusal(self, packet_id: int) -> Exchange[Message] | None:
-        """Remove and return the exchange that a PUBREC with an error code ends, or return None."""
+        """End an exchange after a PUBREC with an error code. Return it, or None if none matches."""
         return self._complete(packet_id, qos=2, released=False)
 
     def in_order(self) -> list[Exchange[Message]]:

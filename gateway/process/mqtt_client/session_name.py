@@ -1,4 +1,4 @@
-"""Client identifiers for the gateway's own MQTT sessions: each session gets a new one.
+"""Client identifiers for the gateway's own MQTT sessions. Each session gets a new identifier.
 
 A broker may still store a packet identifier from an earlier session. It would treat a new message
 with that identifier as a duplicate and drop it. An MQTT 3.1.1 client cannot find out which client
@@ -8,8 +8,8 @@ therefore unique for each session::
     <client_id of the configuration> - 8 random hexadecimal digits
 
 The identifier is stored with the exchanges in flight, and used for every address. If a broker has
-no session with this identifier, a new one is chosen. A session that another broker still stores
-under the old identifier is then never resumed.
+no session with this identifier, a new identifier is chosen. If another broker still stores a
+session with the old identifier, that session is never resumed.
 """
 
 import re
@@ -34,9 +34,9 @@ def new_name(client_id: str) -> str:
 
 
 def is_name_of(name: str, client_id: str) -> bool:
-    """Return True if `name` was created from `client_id`, with random digits or without.
+    """Return True if `name` was created from `client_id`, with or without random digits.
 
-    Format version 1 had no digits.
+    Names in format version 1 had no digits.
     """
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)

@@ -11,9 +11,9 @@ _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Paths of the PEM files for a TLS client, and the lowest TLS version to accept.
+    """Paths of a TLS client's PEM files, and the lowest TLS version to accept.
 
-    If `ca` is None, the certificate authorities of the operating system are trusted.
+    If `ca` is None, the operating system's certificate authorities are trusted.
     """
 
     ca: Path | None = None
@@ -23,7 +23,7 @@ class TlsFiles:
 
 
 def context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a TLS context with the current contents of the files, which may have been renewed.
+    """Return a TLS context. The files are read again, because they may have been renewed.
 
     Raises:
         OSError: if a file is unreadable or invalid. The message is one line that names the file.

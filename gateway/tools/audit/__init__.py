@@ -1,6 +1,6 @@
 """Audit of the session log: proves that every message is accounted for, or lists the exceptions.
 
 The audit reads a gateway's log, and its database if there is one. It writes nothing. It implements
-the checks of docs/audit.md independently of the broker's core, because it verifies the core. From
-the core it only uses the readers of records and rows.
+the checks described in docs/audit.md independently of the broker's core, because it verifies the
+core. The only parts of the core that it uses are the readers of records and rows.
 """

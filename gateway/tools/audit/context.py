@@ -1,4 +1,4 @@
-"""State of the audit for the log of one database, and the methods that report exceptions."""
+"""The audit's state for the log of one database, and methods that report exceptions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class Context:
     """State shared by all checks of one log.
 
     `epoch` counts breaks. A break is a place in the log where events are missing or may be missing.
-    A contradiction between two events recorded since the latest break is a violation. An earlier
-    event proves nothing, because what it recorded may have changed in the break.
+    If two events since the latest break contradict each other, this is a violation. Events before
+    the break prove nothing, because the recorded state may have changed during the break.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:

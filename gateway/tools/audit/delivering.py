@@ -1,4 +1,4 @@
-"""Checks of delivery: each queued message is started once and in order, and ends once."""
+"""Checks that each queued message is sent to its subscriber once, in order, and completed once."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut
@@ -7,7 +7,7 @@ from gateway.tools.audit.session_state import InFlight, SessionState, Waiting
 
 
 class DeliveryChecks:
-    """Runs the checks `delivery`, `identifier` and `resent` of docs/audit.md on queued messages."""
+    """Runs the checks `delivery`, `identifier` and `resent` (docs/audit.md) on queued messages."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
@@ -51,7 +51,7 @@ class DeliveryChecks:
         )
 
     def _enter(self, session: SessionState, message: int, position: int) -> None:
-        """Check that a new queue entry takes the next position in its session's queue."""
+        """Check that a new queue entry has the next position in the session's queue."""
         expected = session.next_position
         is_firm = session.entered_from is not None and position >= session.entered_from
         if expected is None or position >= expected:
@@ -72,7 +72,7 @@ class DeliveryChecks:
         session.next_position = max(position + 1, expected or 0)
 
     def _skip_to(self, session: SessionState, position: int) -> None:
-        """Remove the entries before `position` from the queue, and report them as undelivered."""
+        """Remove queue entries before `position`, and report their messages as undelivered."""
         while session.queue and session.queue[0].position < position:
             lost = session.queue.popleft()
             self.context.report(
@@ -118,7 +118,7 @@ class DeliveryChecks:
     def completed(self, event: Event) -> None:
         """Check the event of a PUBACK or PUBCOMP.
 
-        Packet identifier 0 means that a QoS 0 message from the queue was sent.
+        In the event, packet identifier 0 means that a QoS 0 message was sent from the queue.
         """
         if not event["packet_id"]:
             self._completed_at_qos0(event)
@@ -149,7 +149,7 @@ class DeliveryChecks:
     def dropped(self, event: Event) -> None:
         """Check the event of a dropped message.
 
-        The session must not receive the message any more.
+        After this event, the session must not receive the message.
         """
         session = self.context.session_of(event)
         message, reason = number_in(event, "message"), str(event["reason"])

@@ -1,8 +1,9 @@
-"""Checks of the fan-out: each matching persistent session gets exactly one queue entry.
+"""Checks that each matching persistent session gets exactly one queue entry for a message.
 
-The broker records the release of a message and the resulting queue entries as one run of events,
-committed in one batch. A later entry needs a reason: the message was retained and the session
-subscribed, or a shared subscription took over messages of a session that ended.
+The broker records the release of a message and the resulting queue entries as consecutive events (a
+run), committed in one batch. There are only two reasons for a later entry. Either the message was
+retained and the session subscribed, or the session took over messages of a shared subscription from
+a session that ended.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
 
 @dataclass(slots=True)
 class Run:
-    """The release of a message, with the queue entries recorded for the message so far."""
+    """The release of a message, with the queue entries recorded for this message so far."""
 
     publisher: int
     message: int
@@ -33,7 +34,7 @@ class Run:
 
 @dataclass(slots=True)
 class Claim:
-    """A queue entry that only the end of another session in the same batch can explain."""
+    """A queue entry that is valid only if another session ends in the same batch."""
 
     message: int
     session: SessionState
@@ -43,7 +44,7 @@ class Claim:
 
 
 class FanOut:
-    """Checks that a message reaches every matching persistent session once: the check `fan_out`."""
+    """The check `fan_out`, that a message reaches every matching persistent session once."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -63,7 +64,7 @@ class FanOut:
         *,
         may_be_5: bool,
     ) -> None:
-        """Start the run of a message that is forwarded to subscribers.
+        """Start the run of events for a message that is forwarded to subscribers.
 
         `matched` is the recorded number of receivers. `topic` is None if the topic does not
         determine the receivers. `may_be_5` is True if the publisher may use MQTT 5.0.
@@ -73,7 +74,7 @@ class FanOut:
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, session: SessionState, message: int) -> None:
-        """Record a session's queue entry for the message: queued, started directly, or dropped."""
+        """Record that the message was queued, sent directly or dropped for a session."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:
@@ -104,7 +105,7 @@ class FanOut:
     # -- reasons for late entries
 
     def retained_set(self, topic: str, message: int) -> None:
-        """Record the new retained message of a topic."""
+        """Record that `message` is the new retained message of a topic."""
         self.retained_cleared(topic)
         self._retained[topic] = message
         self._retained_count[message] = self._retained_count.get(message, 0) + 1
@@ -118,17 +119,17 @@ class FanOut:
                 del self._retained_count[before]
 
     def session_ends(self, session: SessionState) -> None:
-        """Record the end of a session, for shared subscriptions.
+        """Record the end of a session, for the check of shared subscriptions.
 
-        In the same batch, other members of its shared subscriptions may take over its messages.
-        Their queue entries are then explained.
+        In the same batch, other members of the session's shared subscriptions may take over its
+        messages. This explains their queue entries for those messages.
         """
         if any(name.startswith("$share/") for name in session.subscriptions):
             self._left.update(one.message for one in session.unfinished())
             self._claims = [claim for claim in self._claims if claim.message not in self._left]
 
     def batch_over(self) -> None:
-        """Report the queue entries that remain unexplained at the end of the batch."""
+        """Report the queue entries that are unexplained at the end of a batch."""
         for claim in self._claims:
             self.context.add(
                 "violation",
@@ -142,7 +143,7 @@ class FanOut:
     # -- the end of a run
 
     def close(self, *, is_cut: bool = False) -> None:
-        """End the run and check its number of entries.
+        """End the current run and check its number of queue entries.
 
         `is_cut` is True if the log lacks the end of the run.
         """
@@ -167,7 +168,7 @@ class FanOut:
             self._doubt(run, entries)
 
     def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
-        """Compare the run's queue entries with the persistent sessions subscribed in the log."""
+        """Compare the run's queue entries with the persistent sessions subscribed to the topic."""
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
             if qos and number not in run.entries:
@@ -182,7 +183,7 @@ class FanOut:
                 self._add("violation", run, detail, number)
 
     def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
-        """Report that a subscribed persistent session has no queue entry for the run's message."""
+        """Report that the persistent session `number` has no queue entry for the run's message."""
         verdict: ExceptionVerdict = "inconclusive"
         if is_cut:
             detail = "it is the last in the log, and the end of its batch is missing"

@@ -1,7 +1,8 @@
-"""Comparison of the messages that are open at the end of the log with the database.
+"""Compares the messages that are open at the end of the log with the database.
 
-The database is read as the broker reads it at startup: the tables, then the journal. A message that
-is open in the log but missing from the database is lost, whatever else was recorded.
+A message is open while it waits for PUBREL, is queued, or is in flight. The database is read as the
+broker reads it at startup: the tables, then the journal. A message that is open in the log but
+missing from the database is lost.
 """
 
 import sqlite3
@@ -30,7 +31,7 @@ class Database:
 
 
 def compare(check: LogCheck, database: Database) -> None:
-    """Compare the open messages of the log with the database: the check `state` of docs/audit.md.
+    """Compare the open messages in the log with the database (check `state` in docs/audit.md).
 
     Raises `OSError` and `sqlite3.Error` if the database cannot be read.
     """
@@ -96,7 +97,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report one exception for all messages of a session that only the database has."""
+    """Report one exception for all messages of a session that are only in the database."""
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch
     context.add(

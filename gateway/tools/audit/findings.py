@@ -89,7 +89,7 @@ class Findings:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict found. A log without events is inconclusive."""
+        """The worst verdict of all exceptions. A log without events is inconclusive."""
         if self.violations:
             return "violation"
         return "inconclusive" if self.inconclusive or not self.counts.events else "ok"
@@ -97,7 +97,7 @@ class Findings:
     def add(self, exception: LawException) -> None:
         """Count an exception.
 
-        Its details are stored only for the first `EXCEPTIONS_MAX` exceptions.
+        Details are stored only for the first `EXCEPTIONS_MAX` exceptions.
         """
         if exception.verdict == "violation":
             self.violations += 1

@@ -1,9 +1,9 @@
-"""Keys file for the option `--keys`: the public keys of each gateway, one key per line::
+"""The keys file for the option `--keys`: the public keys of each gateway, one key per line::
 
     <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
 
-The format is described in docs/formats/keys.md. Only the Spark job uses the folder, because it
-knows the folder of each segment at the upload target.
+The format is described in docs/formats/keys.md. Only the Spark job uses `prefix`, because it knows
+the folder of each segment at the upload target.
 """
 
 import re
@@ -19,7 +19,7 @@ _GATEWAY = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?", re.ASCII)
 
 
 class KeysFileError(ValueError):
-    """Raised if the file is not a valid keys file. The message names the line and the fix."""
+    """Error raised if a keys file is invalid. The message names the line and the fix."""
 
 
 def load_keys(path: Path) -> dict[str, list[str]]:

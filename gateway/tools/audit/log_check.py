@@ -15,7 +15,7 @@ _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 class LogCheck:
     """Runs all checks on the log of one database.
 
-    The caller passes events and breaks in the order of the log, and then calls `finish`.
+    The caller passes events and breaks in log order, and then calls `finish`.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -54,7 +54,7 @@ class LogCheck:
     def take(self, events: Iterable[Event], first_sequence: int, segment: str) -> None:
         """Check the next events, which are numbered consecutively from `first_sequence`.
 
-        `segment` is the file name of their segment, or `journal`.
+        `segment` is the file name of the segment with these events, or `journal`.
         """
         context, handlers, fan_out = self.context, self._handlers, self.fan_out
         context.segment = segment
@@ -114,10 +114,10 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report open messages as inconclusive, because their end may be in a gap of the log.
+        """Report open messages as inconclusive, because a gap in the log may contain their end.
 
-        `why` describes the gap. With `also_firm` all open messages are reported, otherwise only
-        messages from before the latest break.
+        `why` describes the gap. If `also_firm` is True, report all open messages, otherwise only
+        those from before the latest break.
         """
         for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [

@@ -1,4 +1,4 @@
-"""Checks of publishing: each message is accepted and released once, and repeats are suppressed."""
+"""Checks that each published message is accepted and released once, and repeats are suppressed."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut
@@ -6,9 +6,9 @@ from gateway.tools.audit.session_state import Held, Marks
 
 
 def number_in(event: Event, name: str) -> int:
-    """Return an integer field of an event. Raises ValueError if the field is not an integer from 0.
+    """Return an integer field of an event. Raises ValueError if it is not an integer of at least 0.
 
-    The check is needed because the readers have only validated the line, not its fields.
+    The check is needed because the readers validate only the line's form, not the values of fields.
     """
     value = event.get(name)
     if type(value) is not int or value < 0:
@@ -17,7 +17,7 @@ def number_in(event: Event, name: str) -> int:
 
 
 class PublishChecks:
-    """Runs the checks `held_once`, `duplicate` and `released_once` of docs/audit.md on messages."""
+    """Runs the checks `held_once`, `duplicate` and `released_once` (docs/audit.md) on messages."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
@@ -114,7 +114,7 @@ class PublishChecks:
     def published(self, event: Event) -> None:
         """Check the event of a message that is forwarded without waiting for a PUBREL.
 
-        Such messages have QoS 0 or 1, come from a clean session, or are wills.
+        These messages have QoS 0 or 1, come from a clean session, or are wills.
         """
         context = self.context
         message, number = number_in(event, "message"), number_in(event, "session")

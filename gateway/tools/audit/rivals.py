@@ -1,8 +1,8 @@
-"""Segments with the same number: the chain of hashes decides which of them is genuine.
+"""Decides which of several segments with the same number is genuine, by the chain of hashes.
 
-A gateway seals each number once, and each segment names the SHA-256 of the previous segment. The
-first signed segment therefore proves which unsigned segments before it are genuine. If no segment
-is signed, the newest segment is used instead.
+A gateway uses each segment number once, and each segment contains the SHA-256 of the previous
+segment. The first signed segment therefore proves which unsigned segments before it are genuine. If
+no segment is signed, the newest segment is used instead.
 """
 
 from collections.abc import Iterator
@@ -19,13 +19,13 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
-    """Return the segments to reject, because the chain has other segments with their numbers.
+    """Return the segments to reject because other segments with the same numbers are genuine.
 
-    The result maps the file names of rejected segments to reasons.
+    The result maps the file name of each rejected segment to the reason.
 
     Args:
         found: the folder of each segment, by the segment's file name.
-        vouching: the known keys. A segment signed with an unknown key proves nothing.
+        vouching: the trust in keys. A segment that is signed with an untrusted key proves nothing.
     """
     rejected: dict[str, str] = {}
     for gateway in _contested_gateways(found):
@@ -52,7 +52,7 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
 def _outside_the_chain(
     by_number: dict[int, list[Found]], vouching: SignatureTrust
 ) -> Iterator[tuple[str, str]]:
-    """Yield the file name of each segment outside the chain, and the reason to reject the segment.
+    """Yield the file name of each segment outside the chain, with the reason for its rejection.
 
     The chain is followed backwards from a trusted segment.
     """
@@ -73,8 +73,8 @@ def _outside_the_chain(
 def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
     """Return the segment from which the chain is followed backwards.
 
-    It is the first signed segment. If no segment is signed, it is the newest one, or None if
-    several segments have the newest number.
+    This is the first signed segment. If no segment is signed, it is the newest segment, or None if
+    several segments have the highest number.
     """
     for number in sorted(by_number):
         stretch = _signed_of(by_number[number], vouching)
@@ -85,9 +85,9 @@ def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> S
 
 
 def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """Return the only segment with a trusted signature, or None if there is not exactly one.
+    """Return the segment with a trusted signature, or None unless there is exactly one.
 
-    `members` are the segments with one number.
+    `members` are all segments that have the same number.
     """
     signed = [
         stretch

@@ -1,8 +1,9 @@
 """Audit of a gateway's data directory: its segments, its journal, and its database.
 
 The audit may run while the broker runs, and writes nothing. After all segments have been checked,
-one transaction reads the tables (a longer transaction would let the broker's WAL grow). Then the
-journal is read. At that time it contains all changes in the tables, and also later changes.
+one transaction reads the tables. It does not begin earlier, because a long transaction would make
+the broker's WAL grow. The journal is read last, so it contains all changes that are in the tables,
+and possibly later changes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -46,7 +47,7 @@ class Audit:
     ) -> None:
         """Prepare an audit of `source`.
 
-        `pinned` has the public keys of each gateway from the file of `--keys`.
+        `pinned` contains the public keys of each gateway from the file given with `--keys`.
         """
         self.findings = Findings(str(source))
         self._vouching = SignatureTrust(pinned)
@@ -57,7 +58,10 @@ class Audit:
         self._strange: set[Path] = set()
 
     def folder(self, directory: Path) -> Findings:
-        """Audit all segments below a directory. Raises `OSError` if a file cannot be read."""
+        """Audit all segments in a directory and its subfolders.
+
+        Raises `OSError` if a file cannot be read.
+        """
         self._segments([directory])
         for walk in self._walks.values():
             self._finish(walk)
@@ -185,11 +189,10 @@ class Audit:
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Return the first sequence number of the newest batch that may be in a segment, or 0 if none.
+    """Return the first sequence number of the newest journal batch that may be in a segment.
 
-    This is the newest batch of the journal whose broker start occurs in the segments. No later
-    batch can be in a segment. The search goes backwards, because the newest batch is usually the
-    result.
+    This is the newest batch of a broker run that occurs in the segments. Return 0 if there is none.
+    The search is backwards, because the newest batch of the journal is usually the result.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

@@ -1,4 +1,4 @@
-"""Finds the segments of a log in one or more directories, each once and in chain order."""
+"""Finds the segments of a log in one or more directories. Yields each segment once, in order."""
 
 import os
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ SUFFIX = ".jsonl.zst"
 
 
 def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]:
-    """Return each segment's folder by file name, and the files that only look like segments.
+    """Return each segment's folder by file name, and files that look like segments but are not.
 
     The directories are searched recursively, in the given order. A missing directory counts as
-    empty. The result needs little memory even for a year of segments: one string per segment and
-    one per folder.
+    empty. Even for a year of segments, the result needs little memory, because it has one string
+    per segment and one per folder.
     """
     found: dict[str, str] = {}
     strange: list[Path] = []
@@ -53,7 +53,7 @@ def _number_of(text: str) -> int:
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """Load the events of a segment.
+    """Load the events in a segment.
 
     Raises `DamagedSegment` if the segment is invalid, and `OSError` if it cannot be read.
     """

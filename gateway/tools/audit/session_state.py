@@ -1,9 +1,9 @@
-"""Open messages at one moment of the log, by session: held, queued and in flight.
+"""The messages that are open at one point of the log, by session: held, queued or in flight.
 
-Each entry corresponds to data on the gateway's disk at that moment, so the size of that data also
-bounds the audit's memory. A message is forgotten when its last use has ended. `epoch` is the number
-of breaks before an event was recorded. Events before the latest break prove nothing on their own,
-because the state may have changed in the break.
+Each entry corresponds to data that the gateway had on disk at that point, so the audit's memory is
+limited by the size of that data. A message is forgotten when no session needs it any more. `epoch`
+is the number of breaks (places where events are missing) before an event. Events before the latest
+break prove nothing on their own, because the state may have changed during the break.
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ PAGE_NUMBERS: Final = 1 << 16
 
 @dataclass(slots=True)
 class Held:
-    """A QoS 2 message that was received, and that no PUBREL has released yet."""
+    """A QoS 2 message that was received but not yet released by a PUBREL."""
 
     message: int
     topic: str
@@ -50,7 +50,7 @@ class InFlight:
 
 @dataclass(slots=True)
 class SessionState:
-    """The state of one session according to the log."""
+    """The state of one session, according to the events in the log."""
 
     number: int
     client_id: str
@@ -71,23 +71,23 @@ class SessionState:
     outbound: dict[int, InFlight] = field(default_factory=dict)
 
     def lose_track(self) -> None:
-        """Forget the queue positions, because a gap of the log may have added queue entries."""
+        """Forget the queue positions, because a gap in the log may contain new queue entries."""
         self.next_position = None
         self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
-        """Return the messages that a shared subscription may pass on when the session ends."""
+        """Return unfinished messages that other sessions may take over when this session ends."""
         return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
 
 
 class Marks:
-    """A compact set of nearly consecutive numbers: one bit per number, in pages."""
+    """A compact set of nearly consecutive numbers, stored in pages with one bit per number."""
 
     def __init__(self) -> None:
         self._pages: dict[int, bytearray] = {}
 
     def add(self, number: int) -> bool:
-        """Add a number. Return False if it was already in the set."""
+        """Add a number. Return False if the number was already in the set."""
         page, rest = divmod(number, PAGE_NUMBERS)
         bits = self._pages.get(page)
         if bits is None:

@@ -1,9 +1,9 @@
-"""Receivers of a message: persistent sessions, according to the recorded subscriptions.
+"""Determines the persistent sessions that must receive a message, from recorded subscriptions.
 
 The field `matched` of an event also counts clean sessions and subscriptions at QoS 0, which are not
-logged. Therefore the subscriptions decide if an entry is missing, and `matched` only limits the
-number of entries. Topic matching is deliberately implemented again here, because the audit verifies
-the core's topic tree.
+logged. Therefore the subscriptions determine if a queue entry is missing, and `matched` is only an
+upper limit for the number of entries. Topic matching is deliberately implemented again here,
+because the audit verifies the core's topic tree.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ TOPICS_CACHED_MAX: Final = 10_000
 
 @dataclass(slots=True)
 class Receivers:
-    """The sessions that a topic reaches."""
+    """The sessions that receive messages to a topic."""
 
     granted: dict[int, int] = field(default_factory=dict)
     """The highest QoS granted to each session, not counting shared subscriptions."""
@@ -27,9 +27,9 @@ class Receivers:
 
 
 def group_of(topic_filter: str) -> tuple[str, str]:
-    """Return the group and the filter of a shared subscription.
+    """Return the group name and the topic filter of a shared subscription.
 
-    For other filters the group is empty.
+    For any other topic filter, the group name is empty.
     """
     if not is_shared_filter(topic_filter) or validate_shared_filter(topic_filter) is not None:
         return "", topic_filter
@@ -38,7 +38,7 @@ def group_of(topic_filter: str) -> tuple[str, str]:
 
 
 class Subscriptions:
-    """All recorded subscriptions, with a search for the sessions that a topic reaches."""
+    """All recorded subscriptions, with a search for the sessions that match a topic."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, dict[int, int]] = {}
@@ -66,7 +66,7 @@ class Subscriptions:
             self.unsubscribe(session, topic_filter)
 
     def receivers_of(self, topic: str) -> Receivers:
-        """Return the sessions that a message to `topic` reaches."""
+        """Return the sessions that must receive a message to `topic`."""
         found = self._cache.get(topic)
         if found is None:
             if len(self._cache) >= TOPICS_CACHED_MAX:

@@ -1,7 +1,7 @@
-"""Trust in segments: which key may sign which segment, and why an untrusted segment is not used.
+"""Decides which segments are trusted, according to the keys with which they are signed.
 
-An untrusted segment makes the audit inconclusive, like a damaged segment. A missing signature
-proves nothing about what the gateway did, and neither do the events of the segment.
+An untrusted segment makes the audit inconclusive, like a damaged segment. The events in an
+untrusted segment prove nothing about what the gateway did.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ class SignatureTrust:
     """Checks the signatures of each gateway's segments, in the order of segment numbers."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
-        """Create the checks, with the keys from the file of `--keys` as `pinned`.
+        """Create the checks. `pinned` contains the keys from the file given with `--keys`.
 
         A gateway in this file may only use the keys listed there.
         """
@@ -25,7 +25,7 @@ class SignatureTrust:
         """Number of segments by gateway and signing key. The key is None for unsigned segments."""
 
     def trust(self, gateway: str, keys: Iterable[str]) -> None:
-        """Trust the keys in the gateway's own data directory, unless `--keys` lists the gateway."""
+        """Trust the keys in a gateway's own data directory, unless `--keys` lists the gateway."""
         if gateway not in self._pinned:
             self._keys.setdefault(gateway, set()).update(keys)
 
@@ -35,7 +35,7 @@ class SignatureTrust:
         return not known or public_key in known
 
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
-        """Count a segment. Return the reason why it must not be used, or None if it may be used."""
+        """Count a segment. Return why the segment must not be used, or None if it may be used."""
         gateway = name.gateway
         self.segments[gateway, public_key] += 1
         if public_key is None:

@@ -1,7 +1,7 @@
-"""Reads a gateway's log in order, passes events to the checks of their database, and finds gaps.
+"""Reads a gateway's log in order, passes each event to the checks of its database, and finds gaps.
 
-All that prevents events from being checked is reported as an exception of the check `log`, so that
-no verdict depends on data that was not read.
+Anything that prevents events from being checked is reported as an exception of the check `log`. So
+unread data is never silently ignored in the verdict.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from gateway.tools.audit.log_check import LogCheck
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive events from one start of the broker (`boot`) and one database (`store`)."""
+    """Consecutive events from one run of the broker (`boot`) and one database (`store`)."""
 
     gateway: str
     store: str
@@ -32,12 +32,12 @@ class Stretch:
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last event."""
+        """The sequence number of the last event."""
         return self.first_sequence + len(self.events) - 1
 
 
 class Walk:
-    """Passes the events of one gateway to the checks, in order. See `Stretch` for its input."""
+    """Passes the events of one gateway to the checks, in order. The input is `Stretch` objects."""
 
     def __init__(self, findings: Findings, gateway: str) -> None:
         self.findings = findings
@@ -49,16 +49,16 @@ class Walk:
         self._is_broken = False
 
     def damaged(self, name: str, why: str) -> None:
-        """Report a segment or a batch that cannot be used, and why."""
+        """Report that a segment or batch cannot be used. `why` gives the reason."""
         self._add(name, f"{why}; nothing in it was used: look for a good copy", ())
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
-        """Return True if a batch of the journal was already read from a segment."""
+        """Return True if a batch in the journal was already read from a segment."""
         return boot in self._boots and self.is_behind(store, last_sequence)
 
     def knows(self, boot: str) -> bool:
-        """Return True if a segment of this broker start was read."""
+        """Return True if a segment from the broker run `boot` was read."""
         return boot in self._boots
 
     def is_behind(self, store: str, last_sequence: int) -> bool:
@@ -70,7 +70,7 @@ class Walk:
         )
 
     def take(self, stretch: Stretch) -> None:
-        """Check the next events. Events that were already checked are skipped."""
+        """Check the next events. Skip events that were already checked."""
         if stretch.store != self._store:
             self._begin_store(stretch)
         else:
@@ -85,13 +85,13 @@ class Walk:
         check.take(events, stretch.first_sequence + skipped, stretch.name)
 
     def end(self) -> LogCheck | None:
-        """Return the check of the database that was read last, or None if no events were read."""
+        """Return the checks for the database of the last events, or None if no events were read."""
         if self._is_broken and self.check is not None:
             self.check.break_here()
         return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
-        """Start to check another database: the first one in the log, or a replacement."""
+        """Begin to check another database: the first in the log, or one that replaced another."""
         before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence

@@ -1,8 +1,8 @@
-"""The archive of a backup: a tar file in GNU's format, compressed with gzip.
+"""The archive file of a backup: a tar file in GNU format, compressed with gzip.
 
-Each member has exactly one possible header, which follows from the manifest. The reader compares
-the bytes with that header. So an archive cannot contain a link, a folder, a device, another name or
-a size that the manifest does not have.
+The manifest determines the exact header of each member, and the reader rejects any other header.
+Therefore an archive cannot contain a link, a folder, a device, or a name or size that is not in the
+manifest.
 """
 
 import gzip
@@ -33,10 +33,10 @@ Content = Callable[[Member], Iterator[bytes]]
 
 
 def write_archive(output: BinaryIO, manifest: Manifest, content_of: Content) -> None:
-    """Write a backup.
+    """Write a backup's archive.
 
     Args:
-        output: a file that is open for writing.
+        output: a file that is open for writing in binary mode.
         manifest: describes each member.
         content_of: returns a member's bytes in slices.
 
@@ -62,7 +62,7 @@ def _write_member(stream: gzip.GzipFile, name: str, size: int, slices: Iterator[
 
 
 def _header_of(name: str, size: int) -> bytes:
-    """Return the tar header of a member. A name of more than 100 bytes adds two blocks."""
+    """Return a member's tar header. If the name exceeds 100 bytes, two blocks are added."""
     header = tarfile.TarInfo(name)
     header.size, header.mode = size, _MODE
     return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
@@ -85,7 +85,7 @@ def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class ArchiveReader:
-    """Reader of a backup, from its first byte to its last. A backup can be read only once.
+    """Reads a backup from start to end. Each reader can read the backup only once.
 
     All methods raise `BackupRefused` if the file is not a backup, or is damaged or truncated, and
     `OSError` if it cannot be read.
@@ -105,8 +105,8 @@ class ArchiveReader:
     def members(self) -> Iterator[tuple[Member, Iterator[bytes]]]:
         """Yield each member with its bytes in slices.
 
-        The caller must read all slices of a member before it requests the next member. After the
-        last slice, the SHA-256 of the member is compared with that in the manifest.
+        The caller must read all slices of a member before requesting the next member. After the
+        last slice, the SHA-256 of the member is compared with the SHA-256 in the manifest.
         """
         for member in self.manifest.members:
             header = _header_of(member.name, member.size)
@@ -141,7 +141,7 @@ class ArchiveReader:
 
 
 def _size_in(header: bytes) -> int | None:
-    """Return the size that a tar header has, or None if the block is not a tar header."""
+    """Return the member size in a tar header, or None if the block is not a tar header."""
     try:
         return int(tarfile.TarInfo.frombuf(header, "utf-8", "strict").size)
     except (tarfile.TarError, ValueError):

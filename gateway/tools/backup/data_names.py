@@ -1,4 +1,4 @@
-"""Names in a data directory: which files are identity, which are data, and which are not backed up.
+"""Classifies files in a data directory by name: identity, data, or not included in backups.
 
 The identity is the gateway's id and its signing keys. The data is everything that the programs
 store, such as the journal and the queues.
@@ -35,17 +35,17 @@ def is_data(path: str) -> bool:
 
 
 def is_top_of_data(name: str) -> bool:
-    """Return True if a file or folder directly in the data directory belongs to the data."""
+    """Return True if a name directly in the data directory belongs to the data."""
     return name in _FOLDERS or name in _FILES or name.startswith(PREFIXES_OF_OURS)
 
 
 def is_set_aside(path: str) -> bool:
-    """Return True if a restore of data moves the present file at this path away."""
+    """Return True if a restore of data moves an existing file at this path out of the way."""
     return is_top_of_data(_within_tenant(path).partition("/")[0])
 
 
 def identity_in(data_dir: Path) -> Iterator[str]:
-    """Yield the paths of existing identity files (id and keys) of the gateway and tenants."""
+    """Yield the paths of existing identity files (id and keys) of the gateway and its tenants."""
     for folder in folders_in(data_dir):
         for name in IDENTITY:
             path = f"{folder}{name}"
@@ -54,7 +54,7 @@ def identity_in(data_dir: Path) -> Iterator[str]:
 
 
 def data_in(data_dir: Path) -> Iterator[str]:
-    """Yield the sorted paths of all files of the data.
+    """Yield the sorted paths of all data files.
 
     Raises `OSError` if a folder cannot be read.
     """
@@ -69,14 +69,14 @@ def data_in(data_dir: Path) -> Iterator[str]:
 
 
 def folders_in(data_dir: Path) -> list[str]:
-    """Return "" for the data directory itself, and `tenants/NAME/` for each tenant in it."""
+    """Return path prefixes: "" for the gateway, and `tenants/NAME/` for each tenant."""
     tenants = data_dir / TENANTS
     names = sorted(each.name for each in tenants.iterdir()) if tenants.is_dir() else []
     return ["", *(f"{TENANTS}/{name}/" for name in names if (tenants / name).is_dir())]
 
 
 def _files_below(entry: Path) -> Iterator[Path]:
-    """Yield `entry` if it is a file, or all files below it. Links are yielded but not followed."""
+    """Yield `entry` if it is a file, or all files in it. Links are yielded but not followed."""
     if not entry.is_dir() or entry.is_symlink():
         yield entry
         return
