@@ -57,8 +57,8 @@ def load(
             `[[serial]]`.
         tenant: the tenant whose configuration is returned, or None for the gateway with its
             tenants. Overrides outside the section `gateway` apply to the tenant, if given.
-        replaced: contents by name to use instead of the files in `conf.d/` on disk, or None for a
-            removed file. This is used to check a change before it is written.
+        replaced: contents to use instead of files in `conf.d/`, by file name. None means a removed
+            file. This is used to check a change before it is written.
 
     Raises:
         ConfigurationError: the configuration is invalid. Contains one line for each mistake.

@@ -48,7 +48,7 @@ def near_miss_of(key: str, protocols: Protocols) -> str | None:
 
 
 def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Return the tables that have the key `key`, or nothing if there are too many to list."""
+    """Return the tables that contain `key`, or an empty tuple if there are too many to list."""
     found = tuple(table for table, keys in tables.items() if key in keys)
     return found if len(found) <= _NAMED_MAX else ()
 

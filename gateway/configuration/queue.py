@@ -11,7 +11,7 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """What happens when the queues of certain clients are full: one table `[[queues]]`.
+    """Behaviour of certain clients' queues when they are full: one table `[[queues]]`.
 
     The first table whose pattern matches the client applies.
     """

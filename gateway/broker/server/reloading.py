@@ -171,7 +171,7 @@ class Reloader:
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
-        """Return the names of user sources (such as `jwt`) with files that changed since a load."""
+        """Return which sources of users have files that changed since the last load, by name."""
         before = self._source_files
         names = {*before, *source_files}
         return {name for name in names if before.get(name) != source_files.get(name)}

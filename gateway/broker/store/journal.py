@@ -165,7 +165,7 @@ class Journal:
         self._descriptor = -1
 
     def _start_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write header and first frame into the file `source`, then rename it as a journal file.
+        """Write header and first frame into the file `source`, then give it its journal name.
 
         If NoRoom is raised, the next call writes header and frame again.
         """

@@ -7,8 +7,8 @@ After a power cut the record may be older. It then states fewer events than were
 more. So a batch that was being written is never reported as missing. The record is synced when a
 new journal file begins, with each checkpoint, and when the store closes::
 
-    magic "OGR2" | store 8 | next sequence u64 | next message u64 | number of the newest file u64 |
-    end of that file u64 | CRC 4
+    magic "OGR2" | store 8 | next sequence u64 | next message u64
+        | number of the newest file u64 | end of that file u64 | CRC 4
 
 The record is overwritten in place. It fits into one sector, and after a power cut a sector has
 either the old or the new contents.

@@ -146,7 +146,7 @@ def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
 
 
 def _add_columns_of_5_0(connection: sqlite3.Connection) -> None:
-    """Add the columns that format 1 lacks. All existing sessions use MQTT 3.1.1, never expiring."""
+    """Add the columns that format 1 lacks, with values for MQTT 3.1.1 and without expiry."""
     connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
     connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))
     for column in ("delay INTEGER NOT NULL DEFAULT 0", "expiry INTEGER NOT NULL DEFAULT -1"):

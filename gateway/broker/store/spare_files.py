@@ -27,7 +27,7 @@ class SpareFiles:
         """Minimum length of the reserve file in bytes, or 0 if no reserve is configured."""
 
     def with_room(self, size_bytes: int) -> Path | None:
-        """Return the spare file or else the reserve file, if it has `size_bytes`, or None."""
+        """Return a file of at least `size_bytes`, preferably the spare file, or None."""
         for path in (self.spare, self._reserve):
             if path.exists() and path.stat().st_size >= size_bytes:
                 return path

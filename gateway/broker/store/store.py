@@ -249,7 +249,7 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files whose events are all exported and in the tables. Return False if none."""
+        """Delete files of exported events that are in the tables. Return True if any existed."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:

@@ -9,7 +9,7 @@ from gateway.process.files.disk_errors import line_of
 
 
 def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
-    """Return `port`, or a free port if `port` is 0. Check that `bind` and the port can be used.
+    """Check that `port` is free at `bind` and return it. If `port` is 0, choose a free port.
 
     `what` names the service, and `mend` describes how to choose another port. Both appear in the
     error message. Raises CommandFailed if the port cannot be used.

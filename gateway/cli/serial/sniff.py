@@ -115,7 +115,7 @@ class AskedRows:
         self._answer = None
 
     def learnt(self, text: str) -> None:
-        """Print a text about a device that polling has discovered."""
+        """Print what polling has found out about a device."""
         self._show(b"", f"-- {text}")
 
     async def wait_until_taken(self) -> None:

@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 class ChildEnded(Exception):
-    """Error raised if a child exits before it is ready. `exit_code` is negative after a signal."""
+    """Error raised if a child exits before it is ready. A signal gives a negative `exit_code`."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)

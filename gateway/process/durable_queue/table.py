@@ -117,7 +117,7 @@ class QueueTable(Generic[Queued]):
         self._last_committed = self.last_number
 
     def roll_back(self) -> None:
-        """Make row numbers available again that a rolled-back transaction had assigned."""
+        """Reuse the row numbers that a rolled-back transaction had assigned."""
         self.last_number = self._last_committed
 
     def _message_of(self, row: list[Any]) -> Queued:
