@@ -1,4 +1,4 @@
-"""Expiry of authentication for users that no list contains: users of tokens and certificates.
+"""Expiry of authentication for users that no list contains (of tokens, certificates, proxies).
 
 The broker cannot find out when such a user is removed. Therefore the last login decides: after a
 user's authentication has expired, the user's stored sessions continue to receive messages for
