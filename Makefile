@@ -225,7 +225,7 @@ deb: packages-deb $(UV_VENV)/.ready
 # Not a part of `make test`: two chroots with compilers, and minutes of compiling.
 deb-test: packages-deb $(VENV)/.ready-test
 	@for suite in trixie bookworm; do $(MAKE) deb SUITE=$$suite; done
-	@exec $(BIN)/python -m pytest tests/image/installed.py $(ARGUMENTS)
+	@exec $(BIN)/python -m pytest tests/image/installed.py tests/image/installed_card.py $(ARGUMENTS)
 
 container: packages-container packages-deb $(UV_VENV)/.ready
 	@for arch in $(ARCH); do \

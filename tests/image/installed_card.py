@@ -1,6 +1,6 @@
 """The card's units for name and network in a booted Debian 13, with its own systemd-networkd.
 
-    make deb-test ARGUMENTS="-k card"        as root
+    python -m pytest tests/image/installed_card.py        as root; a part of `make deb-test`
 
 systemd, its confinement of services and systemd-networkd are real, and the machine has an Ethernet
 interface. It has no slots and no boot partition: the kernel's command line is a file, and so
@@ -146,6 +146,22 @@ def test_a_name_and_an_address_are_applied_and_return_when_nothing_keeps_them(
     wait_until(machine, lambda: "192.0.2.10" not in addresses_of(machine))
     assert machine.said("cat", "/proc/sys/kernel/hostname") == before
     assert "failed" not in machine.said("systemctl", "is-failed", *UNITS, check=False).split()
+
+
+def test_a_change_that_is_kept_is_on_the_boot_partition_and_is_not_undone(machine: Machine) -> None:
+    machine.said("mkdir", "-p", "/boot/firmware")
+    machine.said("mount", "-t", "tmpfs", "-o", "size=1m", "boot", "/boot/firmware")
+    machine.said("mount", "-o", "remount,ro", "/boot/firmware")
+    ask(machine, "change_network", hostname="shed-3")
+    wait_until(machine, lambda: change_of(machine).get("state") == "trial")
+    ask(machine, "keep_network")
+    wait_until(machine, lambda: change_of(machine).get("state") == "kept")
+    assert 'hostname = "shed-3"' in machine.said("cat", "/boot/firmware/gateway.toml")
+    assert "called shed-3" in machine.said("cat", "/boot/firmware/gateway-report.txt")
+    assert "ro" in machine.said("findmnt", "-no", "OPTIONS", "/boot/firmware").split(",")
+    time.sleep(TRIAL_SECONDS + 3)
+    assert change_of(machine)["state"] == "kept"
+    assert machine.said("cat", "/proc/sys/kernel/hostname") == "shed-3"
 
 
 def test_the_unit_that_reads_a_request_follows_no_link_and_has_no_rights(

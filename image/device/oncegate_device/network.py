@@ -164,7 +164,9 @@ def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, o
     A file that was applied stays applied: the next start does not read it again.
     """
     wiping.finish(places.file)
-    content = places.file.read_bytes() if places.file.exists() else b""
+    # A card may have no gateway.toml: it runs with the settings that it comes with.
+    places.file.touch()
+    content = places.file.read_bytes()
     try:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
         after = gateway_toml.changed(text, new, old).encode()

@@ -140,3 +140,13 @@ def test_a_gateway_toml_with_a_mistake_is_left_as_it_is(
     network.keep(places, writable=device._writable)
     assert places.file.read_text() == "[device\n"
     assert "gateway.toml has mistakes" in str(report.network_change_of(places)["sentence"])
+
+
+def test_a_card_without_a_gateway_toml_gets_one(
+    places: Places, units: Units, device: Device
+) -> None:
+    places.file.unlink()
+    network.begin(change_in({"hostname": "shed-2"}), places, units)
+    network.keep(places, writable=device._writable)
+    assert state(places) == "kept"
+    assert 'hostname = "shed-2"' in places.file.read_text()
