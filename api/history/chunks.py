@@ -8,11 +8,14 @@ The format is also described in docs/formats/history.md. Integers are little-end
     group  zlib of: names bytes u32 | names | values
 
 A series is in group CRC-32(name) modulo the number of groups, so that one series can be read
-without unpacking all groups. Names are JSON, ``[[name, unit], ...]``. Values are float64. Each
-series has four columns (lowest, mean, highest, last) with one value per step, or NaN for a step
-without a value. Means are rounded to float32 precision. The first bytes of all values are stored
-first, then all second bytes, and so on. Neighbouring values have similar bytes, so zlib compresses
-this order to a third.
+without unpacking all groups. Names are JSON, ``[[name, unit, decimals], ...]``. Each series has
+four columns (lowest, mean, highest, last) with one value of 8 bytes per step.
+
+If all values of a series have few decimals, as most sensors send them, `decimals` is their number,
+and values are integers in units of the last decimal: zlib compresses these to a third of the same
+values as float64. Otherwise `decimals` is null or missing, and values are float64. ``scaled`` has
+both forms. The first bytes of all values are stored first, then the second bytes, and so on,
+because neighbouring values have similar bytes.
 """
 
 import json
@@ -25,6 +28,7 @@ from math import isnan, nan
 from typing import Final
 
 from api.history.points import Point
+from api.history.scaled import COLUMNS, DECIMALS_MAX, columns_in, packed
 
 MAGIC: Final = b"OGH1"
 _HEAD: Final = struct.Struct("<4sII")
@@ -41,7 +45,6 @@ _GROUPS_MAX: Final = 1024
 _STEPS_MAX: Final = 4096
 GROUP_BYTES_MAX: Final = 16_000_000
 """Bytes of an unpacked group, at most: a crafted file must not use more memory than our largest."""
-_COLUMNS: Final = 4
 
 
 class Damaged(ValueError):
@@ -103,29 +106,19 @@ def encoded(step_seconds: int, first: int, points: Points) -> bytes:
 def _group_of(
     members: Iterable[tuple[tuple[str, str], Sequence[Point]]], first: int, count: int
 ) -> bytes:
-    names, values = [], array("d")
-    for series, points in members:
-        names.append(series)
-        columns = [array("d", [nan]) * count for _ in range(_COLUMNS)]
+    names: list[tuple[str, str, int | None]] = []
+    raw = bytearray()
+    for (name, unit), points in members:
+        columns = [array("d", [nan]) * count for _ in range(COLUMNS)]
         for point in points:
             for column, value in zip(columns, point[1:], strict=True):
                 column[point.step - first] = value
-        columns[1] = array("d", map(_shortened, columns[1]))
-        for column in columns:
-            values.extend(column)
+        decimals, values = packed(columns)
+        names.append((name, unit, decimals))
+        raw += values
     text = json.dumps(names, separators=(",", ":")).encode()
-    raw = values.tobytes()
     planes = b"".join(raw[byte::8] for byte in range(8))
     return zlib.compress(_LENGTH.pack(len(text)) + text + planes, 9)
-
-
-def _shortened(mean: float) -> float:
-    """Round a mean to the 24 bits of a float32, which are more digits than a curve can show."""
-    try:
-        (rounded,) = struct.unpack("<f", struct.pack("<f", mean))
-    except OverflowError:
-        return mean
-    return float(rounded)
 
 
 def outline_of(read: bytes, offset: int) -> Chunk:
@@ -177,29 +170,31 @@ def points_in(
         Damaged: the bytes are not a valid group, although the chunk's checksum is right.
     """
     names, planes = _unpacked(group)
-    each = _COLUMNS * chunk.steps
+    each = COLUMNS * chunk.steps
     if len(planes) != 8 * each * len(names):
         raise Damaged("impossible values")
     found: dict[tuple[str, str], list[Point]] = {}
-    for number, series in enumerate(names):
-        if wanted is None or series[0] == wanted:
-            found[series] = _points_of(planes, number * each, len(names) * each, chunk)
+    for number, (name, unit, decimals) in enumerate(names):
+        if wanted is None or name == wanted:
+            place = number * each
+            found[name, unit] = _points_of(planes, place, len(names) * each, chunk, decimals)
     return found
 
 
-def _points_of(planes: bytes, begin: int, plane_bytes: int, chunk: Chunk) -> list[Point]:
+def _points_of(
+    planes: bytes, begin: int, plane_bytes: int, chunk: Chunk, decimals: int | None
+) -> list[Point]:
     """Return the points of one series, whose bytes begin at offset `begin` in each byte plane.
 
-    There are eight byte planes, one for each byte of a float64: the first plane contains the first
+    There are eight byte planes, one for each byte of a value: the first plane contains the first
     bytes of all values. `plane_bytes` is the length of a plane.
     """
     steps = chunk.steps
-    raw = bytearray(8 * _COLUMNS * steps)
+    raw = bytearray(8 * COLUMNS * steps)
     for byte in range(8):
         place = byte * plane_bytes + begin
-        raw[byte::8] = planes[place : place + _COLUMNS * steps]
-    values = array("d", bytes(raw))
-    columns = (values[number * steps : (number + 1) * steps] for number in range(_COLUMNS))
+        raw[byte::8] = planes[place : place + COLUMNS * steps]
+    columns = columns_in(bytes(raw), steps, decimals)
     return [
         Point(chunk.first + index, *four)
         for index, four in enumerate(zip(*columns, strict=True))
@@ -207,17 +202,25 @@ def _points_of(planes: bytes, begin: int, plane_bytes: int, chunk: Chunk) -> lis
     ]
 
 
-def _unpacked(group: bytes) -> tuple[list[tuple[str, str]], bytes]:
-    """Return the names and units of a group's series, and the bytes of their values."""
+def _unpacked(group: bytes) -> tuple[list[tuple[str, str, int | None]], bytes]:
+    """Return name, unit and decimals of a group's series, and the bytes of their values."""
     try:
         unpacker = zlib.decompressobj()
         plain = unpacker.decompress(group, GROUP_BYTES_MAX)
         (length,) = _LENGTH.unpack_from(plain)
         names = json.loads(plain[_LENGTH.size : _LENGTH.size + length])
-        series = [(str(name), str(unit)) for name, unit in names]
+        series = [_series_in(*each) for each in names]
     except (zlib.error, struct.error, ValueError, TypeError, RecursionError) as error:
         raise Damaged("a group cannot be unpacked") from error
     return series, plain[_LENGTH.size + length :]
+
+
+def _series_in(name: object, unit: object, decimals: object = None) -> tuple[str, str, int | None]:
+    if decimals is None:
+        return str(name), str(unit), None
+    if type(decimals) is not int or not 0 <= decimals <= DECIMALS_MAX:
+        raise ValueError(decimals)
+    return str(name), str(unit), decimals
 
 
 def _number_of(name: str, groups: int) -> int:

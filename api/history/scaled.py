@@ -1,0 +1,102 @@
+"""The values of a series in the history's files: integers with few digits, or float64.
+
+Sensors send values with few decimals, such as 21.5. As float64 such values have bytes that look
+random and hardly compress. As integers in units of the last decimal, most of their bytes are zero.
+
+Integers are stored as `2 * n`, or as `-2 * n - 1` if negative, so that small values have few bytes.
+"""
+
+import struct
+from array import array
+from collections.abc import Iterable, Sequence
+from math import isnan, nan
+from typing import Final
+
+COLUMNS: Final = 4
+"""Lowest, mean, highest and last value of each step."""
+_MEAN: Final = 1
+DECIMALS_MAX: Final = 6
+"""Largest number of decimals of values that are stored as integers."""
+MEAN_DECIMALS: Final = 2
+"""Decimals of a mean in addition to those of the values: more than a curve can show."""
+_INTEGER_MAX: Final = 2**53
+"""Larger integers are not exact as float64."""
+_MISSING: Final = 2**64 - 1
+
+
+def packed(columns: Sequence["array[float]"]) -> tuple[int | None, bytes]:
+    """Return the number of decimals and the bytes of a series' columns, NaN for a missing value.
+
+    Lowest, highest and last values are exact. The number is None if the values have more than
+    DECIMALS_MAX decimals or too many digits: then they are float64, and means have the 24 bits of
+    a float32.
+    """
+    decimals = _decimals_of(value for index in (0, 2, 3) for value in columns[index])
+    if decimals is None:
+        means = array("d", map(_shortened, columns[_MEAN]))
+        columns = [columns[0], means, *columns[2:]]
+        return None, b"".join(column.tobytes() for column in columns)
+    integers = array("Q")
+    for scale, column in zip(_scales_of(decimals), columns, strict=True):
+        integers.extend([_integer_of(value, scale) for value in column])
+    return decimals, integers.tobytes()
+
+
+def columns_in(raw: bytes, steps: int, decimals: int | None) -> list["array[float]"]:
+    """Return the columns of a series from their bytes, with NaN for a missing value.
+
+    `decimals` is the number that `packed` returned, and `steps` the number of values in a column.
+    """
+    if decimals is None:
+        values = array("d", raw)
+        return [values[number * steps : (number + 1) * steps] for number in range(COLUMNS)]
+    integers = array("Q", raw)
+    return [
+        array("d", [_value_of(n, scale) for n in integers[index * steps : (index + 1) * steps]])
+        for index, scale in enumerate(_scales_of(decimals))
+    ]
+
+
+def _scales_of(decimals: int) -> list[int]:
+    scales = [10**decimals] * COLUMNS
+    scales[_MEAN] = 10 ** (decimals + MEAN_DECIMALS)
+    return scales
+
+
+def _decimals_of(values: Iterable[float]) -> int | None:
+    """Return the fewest decimals with which all values are exact, or None if there is no number."""
+    decimals, scale, largest = 0, 1, 0.0
+    for value in values:
+        if isnan(value):
+            continue
+        largest = max(largest, abs(value))
+        if largest * scale * 10**MEAN_DECIMALS >= _INTEGER_MAX:
+            return None
+        while round(value * scale) / scale != value:
+            decimals += 1
+            if decimals > DECIMALS_MAX:
+                return None
+            scale = 10**decimals
+    return decimals if largest * scale * 10**MEAN_DECIMALS < _INTEGER_MAX else None
+
+
+def _integer_of(value: float, scale: int) -> int:
+    if isnan(value):
+        return _MISSING
+    number = round(value * scale)
+    return 2 * number if number >= 0 else -2 * number - 1
+
+
+def _value_of(number: int, scale: int) -> float:
+    if number == _MISSING:
+        return nan
+    return (number // 2 if number % 2 == 0 else -(number // 2) - 1) / scale
+
+
+def _shortened(mean: float) -> float:
+    """Round a mean to the 24 bits of a float32, which are more digits than a curve can show."""
+    try:
+        (rounded,) = struct.unpack("<f", struct.pack("<f", mean))
+    except OverflowError:
+        return mean
+    return float(rounded)
