@@ -40,8 +40,8 @@ def add(
 ) -> None:
     """Create a token and print it.
 
-    It is shown only now: the file contains only a hash. The page accepts it
-    within a second, without a restart. The last line is the token alone.
+    The token is shown only now, because the file has only a hash. The page
+    accepts it within a second, without a restart. The last line is the token.
 
     Examples:
 

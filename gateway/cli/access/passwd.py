@@ -57,8 +57,8 @@ def passwd(
 ) -> None:
     """Set a user's password, remove a user, or import Mosquitto's users.
 
-    The file contains Argon2 hashes, or with --scram keys for SCRAM-SHA-256. Set
-    password_file in the section access to it, and run `oncegate ctl reload`.
+    The file contains Argon2 hashes, or keys for SCRAM-SHA-256 with --scram. Set
+    password_file in the section access to its path, then `oncegate ctl reload`.
 
     Examples:
 

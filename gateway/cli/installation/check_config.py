@@ -38,9 +38,9 @@ def check_config(
 ) -> None:
     """Check the configuration file, the environment variables, and the files that they name.
 
-    The files that they name are, for example, password files and certificates.
-    Each mistake is printed in one line with the file, the key, the value and
-    the allowed values. With --json, every key is printed.
+    These files are, for example, password files and certificates. Each mistake
+    is printed in one line with the file, the key, the value and the allowed
+    values. With --json, every key is printed.
 
     Examples:
 

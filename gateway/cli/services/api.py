@@ -36,8 +36,8 @@ def api(
 ) -> PreparedApi:
     """Serve the status page and the REST interface.
 
-    The page reads the broker's state through a read-only socket. Operators act
-    through another one.
+    The page reads the broker's state through a read-only socket. Actions of
+    operators use another socket.
 
     Examples:
 

@@ -149,7 +149,7 @@ def vacuum(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the files.")] = False,
     tables: TablesOptions,
 ) -> int:  # fmt: skip
-    """Delete files that no table has referred to for some days.
+    """Delete files that no table has used for some days.
 
     Examples:
 
