@@ -6,7 +6,7 @@ the state that an object has at the time of writing. A replay of the journal sti
 state, because each record names its key and overwrites any existing value.
 """
 
-from gateway.broker.core.sessions.message import Delivery, Held, Message
+from gateway.broker.core.sessions.message import Delivery, DeliveryState, Held, Message
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 
@@ -29,6 +29,31 @@ class Changes:
         self.wills: dict[int, Session] = {}
         self.orphans: set[int] = set()
         """Numbers of messages that lost a reference, and may have no reference left."""
+
+    def session_ended(self, session: Session) -> None:
+        """Replace all changes of a persistent session by its end, which deletes its rows.
+
+        Call this before the session's contents are removed.
+        """
+        self.ended.append(session.number)
+        self.sessions.discard(session)
+        self.trimmed.discard(session)
+        for topic_filter in session.subscriptions:
+            self.subscriptions.pop((session.number, topic_filter), None)
+        for held in session.inbound.values():
+            self.held.pop(held, None)
+            self.orphans.add(held.message.number)
+        for delivery in session.outbound.values():
+            self._forget_delivery(delivery)
+        for delivery in session.waiting:
+            self._forget_delivery(delivery)
+        for delivery in session.recent:
+            self._forget_delivery(delivery)
+
+    def _forget_delivery(self, delivery: Delivery) -> None:
+        delivery.state = DeliveryState.DONE
+        self.deliveries.pop(delivery, None)
+        self.orphans.add(delivery.message_number)
 
     def count(self) -> int:
         """Return the number of changed keys."""

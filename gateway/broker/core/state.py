@@ -7,18 +7,11 @@ entries in `changes`. The state of a clean session is discarded when its connect
 
 from gateway.broker.core.changes import Changes
 from gateway.broker.core.gateway_time import GatewayTime
-from gateway.broker.core.memory import text_bytes_of
 from gateway.broker.core.owners import Owners
-from gateway.broker.core.sessions.message import (
-    Delivery,
-    DeliveryState,
-    Held,
-    Message,
-    Will,
-)
+from gateway.broker.core.retained_totals import RetainedTotals
+from gateway.broker.core.sessions.message import Delivery, DeliveryState, Held, Message, Will
 from gateway.broker.core.sessions.session import MemoryQueues, Session
 from gateway.broker.core.sessions.subscription import Subscription
-from gateway.broker.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
 from gateway.broker.core.topics.tree import TopicTree
 
 
@@ -33,13 +26,7 @@ class State:
         self.owners = Owners()
         self.memory_queues = MemoryQueues()
         self.retained: dict[str, Message] = {}
-        self.retained_bytes = 0
-        """Memory of the retained messages, without levels of the topic tree."""
-        self.retained_size_bytes = 0
-        """Size of the topics, payloads and properties of the retained messages."""
-        self.places_taken = 0
-        """Number of held messages that will be retained when they are released."""
-        self.places_taken_bytes = 0
+        self.retained_totals = RetainedTotals(self.owners)
         self.held_bytes = 0
         """Sum of `inbound_bytes` over all sessions."""
         self.wills: dict[int, Session] = {}
@@ -112,11 +99,11 @@ class State:
         for subscription in session.subscriptions.values():
             self.tree.unsubscribe(session, subscription)
         if session.persistent:
-            self._forget_rows(session)
+            self.changes.session_ended(session)
         session.subscriptions.clear()
         session.keys.clear()
         for held in session.inbound.values():
-            self._give_place_up(held)
+            self.retained_totals.released(held.message)
         session.inbound.clear()
         self.held_bytes -= session.inbound_bytes
         session.inbound_bytes = 0
@@ -130,28 +117,6 @@ class State:
         if self.sessions.get(session.client_id) is session:
             del self.sessions[session.client_id]
         self.numbers.pop(session.number, None)
-
-    def _forget_rows(self, session: Session) -> None:
-        changes = self.changes
-        changes.ended.append(session.number)
-        changes.sessions.discard(session)
-        changes.trimmed.discard(session)
-        for topic_filter in session.subscriptions:
-            changes.subscriptions.pop((session.number, topic_filter), None)
-        for held in session.inbound.values():
-            changes.held.pop(held, None)
-            changes.orphans.add(held.message.number)
-        for delivery in session.outbound.values():
-            self._forget_delivery(delivery)
-        for delivery in session.waiting:
-            self._forget_delivery(delivery)
-        for delivery in session.recent:
-            self._forget_delivery(delivery)
-
-    def _forget_delivery(self, delivery: Delivery) -> None:
-        delivery.state = DeliveryState.DONE
-        self.changes.deliveries.pop(delivery, None)
-        self.changes.orphans.add(delivery.message_number)
 
     # -- subscriptions
 
@@ -186,13 +151,10 @@ class State:
         before = session.inbound.get(held.packet_id)
         if before is not None:  # in a replay over tables that already contain it
             self._count_held(session, -before.message.size_bytes())
-            self._give_place_up(before)
+            self.retained_totals.released(before.message)
         session.inbound.put(held)
         self._count_held(session, held.message.size_bytes())
-        if held.message.has_place:
-            self.owners.took_place(held.message)
-            self.places_taken += 1
-            self.places_taken_bytes += place_bytes_of(held.message)
+        self.retained_totals.held(held.message)
         if held.session.persistent:
             self.changes.held[held] = None
 
@@ -202,7 +164,7 @@ class State:
         packet_id = held.packet_id
         if session.inbound.remove(packet_id):
             self._count_held(session, -held.message.size_bytes())
-            self._give_place_up(held)
+            self.retained_totals.released(held.message)
         if session.persistent:
             changes = self.changes
             if held in changes.held:
@@ -217,12 +179,6 @@ class State:
         self.held_bytes += size_bytes
         if session.owner is not None:
             session.owner.held_bytes += size_bytes
-
-    def _give_place_up(self, held: Held) -> None:
-        if held.message.has_place:
-            self.owners.gave_place_up(held.message)
-            self.places_taken -= 1
-            self.places_taken_bytes -= place_bytes_of(held.message)
 
     # -- delivering
 
@@ -305,11 +261,10 @@ class State:
         """Set a topic's retained message."""
         before = self.retained.get(topic)
         if before is not None:
-            self._forget_retained(before)
+            self.changes.orphans.add(before.number)
+            self.retained_totals.remove(before)
         self.retained[topic] = message
-        self.retained_bytes += message.retained_bytes()
-        self.retained_size_bytes += message.size_bytes()
-        self.owners.took_place(message)
+        self.retained_totals.add(message)
         self.tree.set_retained(topic, message)
         self.changes.retained[topic] = message
 
@@ -317,19 +272,14 @@ class State:
         """Remove a topic's retained message."""
         before = self.retained.pop(topic, None)
         if before is not None:
-            self._forget_retained(before)
+            self.changes.orphans.add(before.number)
+            self.retained_totals.remove(before)
         self.tree.set_retained(topic, None)
         self.changes.retained[topic] = None
 
-    def _forget_retained(self, message: Message) -> None:
-        self.changes.orphans.add(message.number)
-        self.retained_bytes -= message.retained_bytes()
-        self.retained_size_bytes -= message.size_bytes()
-        self.owners.gave_place_up(message)
-
     def retained_memory_bytes(self) -> int:
         """Return the memory size of all retained messages and their topic levels, in bytes."""
-        return self.retained_bytes + self.tree.topics.size_bytes
+        return self.retained_totals.memory_bytes + self.tree.topics.size_bytes
 
     def will_set(self, session: Session, will: Will) -> None:
         """Set the will of a connection. A clean session's will survives a restart too."""
@@ -347,9 +297,3 @@ class State:
         session.will = None
         self.wills.pop(session.number, None)
         self.changes.wills[session.number] = session
-
-
-def place_bytes_of(message: Message) -> int:
-    """Return the most bytes that a held message can take, with its topic levels, once retained."""
-    levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
-    return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

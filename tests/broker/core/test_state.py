@@ -26,10 +26,12 @@ def test_retained_messages_take_no_more_memory_than_allowed(tmp_path: Path) -> N
     harness.checkpoint()
     harness.cut()
     retained = harness.broker.state.retained
-    assert harness.broker.state.retained_bytes == sum(m.retained_bytes() for m in retained.values())
+    assert harness.broker.state.retained_totals.memory_bytes == sum(
+        m.retained_bytes() for m in retained.values()
+    )
     publisher = harness.connect("p")
     for topic in list(retained):
         publisher.send(Publish(topic, b"", 1, True, False, 1))
     harness.commit()
-    assert harness.broker.state.retained_bytes == 0
+    assert harness.broker.state.retained_totals.memory_bytes == 0
     harness.close()

@@ -9,10 +9,10 @@ from typing import Final
 
 from gateway.broker.core.effects import AuthenticationRequest
 from gateway.broker.core.limits import ACCEPTED_BEFORE_BYTES, ACCEPTED_BEFORE_MESSAGES, Limits
+from gateway.broker.core.retained_totals import place_bytes_of
 from gateway.broker.core.sessions.connection import ConnectionState
 from gateway.broker.core.sessions.message import DeliveryState
 from gateway.broker.core.sessions.session import Session
-from gateway.broker.core.state import place_bytes_of
 from gateway.broker.core.when_full import WhenFull
 from tests.broker.core.harness import Harness
 from tests.broker.core.owned import check_owners
@@ -162,11 +162,13 @@ class World(Harness):
         kept = state.retained.values()
         assert len(kept) <= limits.max_retained, "max_retained"
         assert state.retained_memory_bytes() <= limits.max_retained_bytes, "max_retained_bytes"
-        assert state.retained_bytes == sum(message.retained_bytes() for message in kept)
+        assert state.retained_totals.memory_bytes == sum(
+            message.retained_bytes() for message in kept
+        )
         held = [held for session in state.sessions.values() for held in session.inbound.values()]
         with_place = [place_bytes_of(each.message) for each in held if each.message.has_place]
-        assert state.places_taken == len(with_place), "places_taken"
-        assert state.places_taken_bytes == sum(with_place), "places_taken_bytes"
+        assert state.retained_totals.places == len(with_place), "places"
+        assert state.retained_totals.places_bytes == sum(with_place), "places_bytes"
         assert len(state.sessions) <= limits.max_sessions, "max_sessions"
         inbound_bytes = sum(session.inbound_bytes for session in state.sessions.values())
         assert state.held_bytes == inbound_bytes, "held_bytes"

@@ -7,7 +7,7 @@ from gateway.broker.core.core import Core
 from gateway.broker.core.limits import SLOW_READER_SECONDS
 from gateway.broker.core.records.kinds import CloseReason
 from gateway.broker.core.rules import full_queues
-from gateway.broker.core.rules.connect import admit, disconnect, refuse
+from gateway.broker.core.rules.connect import disconnect, keep_alive, refuse
 from gateway.broker.core.rules.deliver import backpressure, resend
 from gateway.broker.core.rules.publish import qos2_receive
 from gateway.broker.core.rules.subscribe import retained
@@ -103,7 +103,7 @@ def _end_before_connected(core: Core, _: Timer, connection: Connection, now: flo
 
 
 def _check_keep_alive(core: Core, timer: Timer, connection: Connection, now: float) -> None:
-    if not admit.watch_keep_alive(core, connection, timer, now):
+    if not keep_alive.check(core, connection, timer, now):
         core.statistics.count_error("keep_alive")
         disconnect.end(core, connection, CloseReason.KEEP_ALIVE, now)
 

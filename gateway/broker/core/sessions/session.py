@@ -91,7 +91,7 @@ class Session:
     memory_queues: MemoryQueues | None = None
     """Totals of all clean sessions, including this one, or None if it is persistent."""
     source: Source | None = None
-    """The client as publisher of its last retained message: see `source_of`."""
+    """The client as publisher of its last retained message: see `fan_out.source_of`."""
     groups: frozenset[str] = NO_GROUPS
     """Groups from its client's login. Empty after a start, until the client returns."""
 

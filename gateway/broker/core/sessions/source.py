@@ -5,12 +5,9 @@ user is preceded by "=", or empty if there is none. The parts are separated by N
 can contain.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mypy_extensions import mypyc_attr
-
-if TYPE_CHECKING:
-    from gateway.broker.core.sessions.session import Session
 
 CLIENT_ID_MAX: Final = 256
 """Maximum characters of a stored client id, since each retained message may have another one. A
@@ -34,20 +31,6 @@ class Source:
         """Return the publisher as the string that is stored on disk."""
         user = "" if self.username is None else "=" + self.username
         return "\0".join((user, self.client_id, self.listener, *sorted(self.groups)))
-
-
-def source_of(session: "Session") -> Source:
-    """Return the publisher object for a session's messages, reused until the client changes."""
-    found = session.source
-    if (
-        found is None
-        or found.username != session.username
-        or found.listener != session.listener
-        or found.groups != session.groups
-    ):
-        found = Source(session.username, session.client_id, session.listener, session.groups)
-        session.source = found
-    return found
 
 
 class Sources:

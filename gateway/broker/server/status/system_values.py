@@ -104,7 +104,7 @@ def _messages_of(broker: Broker, counts: dict[str, int], totals: Totals) -> dict
         totals.queued_bytes
         + totals.inflight_bytes
         + totals.awaiting_release_bytes
-        + state.retained_size_bytes
+        + state.retained_totals.size_bytes
     )
     return {
         "messages/received": counts["messages/received"],

@@ -2,8 +2,7 @@
 
 import pytest
 
-from gateway.broker.core.sessions.session import Session
-from gateway.broker.core.sessions.source import CLIENT_ID_MAX, Source, Sources, source_of
+from gateway.broker.core.sessions.source import CLIENT_ID_MAX, Source, Sources
 
 
 @pytest.mark.parametrize(
@@ -35,15 +34,3 @@ def test_a_text_that_states_no_source_is_none(text: str) -> None:
 def test_a_long_client_id_is_not_kept() -> None:
     assert Source(None, "c" * (CLIENT_ID_MAX + 1), "", frozenset()).client_id == ""
     assert Source(None, "c" * CLIENT_ID_MAX, "", frozenset()).client_id == "c" * CLIENT_ID_MAX
-
-
-def test_a_session_has_another_source_once_its_user_or_listener_is_another() -> None:
-    session = Session(1, "c", True)
-    first = source_of(session)
-    assert source_of(session) is first
-    session.listener = "public"
-    second = source_of(session)
-    assert second is not first
-    session.username = "anna"
-    assert source_of(session).username == "anna"
-    assert second.username is None

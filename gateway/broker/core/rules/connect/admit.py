@@ -1,18 +1,16 @@
-"""Acceptance of a client: takeover, session, will and CONNACK (sections 3.1.4 and 3.2).
+"""Acceptance of a client: takeover, session and will (sections 3.1.4 and 3.2).
 
 Each client identifier has at most one connection. A second CONNECT closes the first connection
 immediately, and packets that waited for the first connection are never sent on the second.
 """
 
-from typing import Final
-
 from gateway.broker.core.bans import BANNED_REASON
 from gateway.broker.core.core import Core
-from gateway.broker.core.limits import KEEP_ALIVE_PART_BYTES
 from gateway.broker.core.login_rates import LOGIN_RATE
 from gateway.broker.core.permissions import CONNECT_REFUSED, WILL_REFUSED
 from gateway.broker.core.records.kinds import CloseReason, EndReason, WillClearReason
-from gateway.broker.core.rules.connect import disconnect, refuse, session_places
+from gateway.broker.core.rules.connect import disconnect, keep_alive, refuse, session_places
+from gateway.broker.core.rules.connect.connack import connack_of
 from gateway.broker.core.rules.deliver import backpressure, deliver
 from gateway.broker.core.rules.publish import full_disk
 from gateway.broker.core.sessions.connection import Connection, ConnectionState
@@ -26,13 +24,9 @@ from gateway.broker.wire.codes import (
     NOT_AUTHORIZED,
     QUOTA_EXCEEDED,
 )
-from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.message_properties import forwarded_of
-from gateway.broker.wire.packets import Connack, Connect, Properties
+from gateway.broker.wire.packets import Connect
 from gateway.broker.wire.values import topic_field_of
-
-KEEP_ALIVE_FACTOR: Final = 1.5
-"""[MQTT-3.1.2-24] after one and a half keep-alives without a packet the connection is closed."""
 
 
 def admit(
@@ -70,7 +64,7 @@ def admit(
     _grant(core, connection, packet, now)
     session = _session_of(core, connection, packet, before, now)
     core.statistics.connected(session, connection, before is not None)
-    connack = _connack(core, session, connection, packet, before is not None, data)
+    connack = connack_of(core, session, connection, packet, before is not None, data)
     if not connection.takes(connack):
         return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
     _set_will(core, session, packet)
@@ -232,45 +226,9 @@ def _set_will(core: Core, session: Session, packet: Connect) -> None:
     core.recorder.will_set(session, made)
 
 
-def _connack(
-    core: Core,
-    session: Session,
-    connection: Connection,
-    packet: Connect,
-    present: bool,
-    data: bytes | None,
-) -> bytes:
-    if connection.version < 5:
-        # [MQTT-3.2.2-2], [MQTT-3.2.2-3]; MQTT 3.1 has no such flag
-        return encode(Connack(present and connection.version > 3, 0), connection.version)
-    properties = Properties()
-    asked = 0
-    if packet.properties is not None:
-        asked = packet.properties.session_expiry_interval_seconds or 0
-    if session.expiry_seconds != asked:
-        properties.session_expiry_interval_seconds = session.expiry_seconds
-    connection.receive_maximum_granted = core.limits.max_awaiting_rel
-    if core.limits.max_awaiting_rel < 65_535:
-        properties.receive_maximum = core.limits.max_awaiting_rel
-    if core.limits.maximum_qos < 2:
-        properties.maximum_qos = core.limits.maximum_qos  # [MQTT5-3.2.2-9]
-    if not core.limits.retain_available:
-        properties.retain_available = False
-    properties.maximum_packet_size_bytes = core.limits.max_packet_size_bytes
-    if core.limits.max_topic_alias:
-        properties.topic_alias_maximum = core.limits.max_topic_alias
-    if not packet.client_id:
-        properties.assigned_client_identifier = session.client_id  # [MQTT5-3.2.2-16]
-    if connection.keep_alive_seconds != packet.keep_alive_seconds:
-        properties.server_keep_alive_seconds = connection.keep_alive_seconds
-    properties.authentication_method = connection.authentication_method
-    properties.authentication_data = data
-    return encode(Connack(present, 0, properties), 5)
-
-
 def _set_timers(core: Core, session: Session, connection: Connection, now: float) -> None:
     if connection.keep_alive_seconds:
-        watch_keep_alive(core, connection, Timer(TimerKind.KEEP_ALIVE, connection, None), now)
+        keep_alive.check(core, connection, Timer(TimerKind.KEEP_ALIVE, connection, None), now)
     if core.limits.retry_interval_seconds is not None and connection.version < 5:
         # [MQTT5-4.4.0-1] MQTT 5.0 resends only after a reconnect
         due = now + core.limits.retry_interval_seconds
@@ -279,24 +237,3 @@ def _set_timers(core: Core, session: Session, connection: Connection, now: float
         session.await_rel_scheduled = True
         due = now + core.limits.await_rel_timeout_seconds
         core.timers.add(due, Timer(TimerKind.AWAIT_REL, None, session))
-
-
-def watch_keep_alive(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
-    """Return True if the client has sent a packet within its keep-alive time.
-
-    If so, the next check of the keep-alive is scheduled.
-    """
-    silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
-    due = connection.last_packet + silence_seconds
-    if not connection.reading:
-        due = now + silence_seconds
-    if due <= now:
-        since, seen_bytes = connection.part_seen
-        part_bytes = connection.decoder.partial_bytes()
-        new_bytes = part_bytes - seen_bytes if since == connection.last_packet else part_bytes
-        if new_bytes < KEEP_ALIVE_PART_BYTES:
-            return False
-        connection.part_seen = (connection.last_packet, part_bytes)
-        due = now + silence_seconds
-    core.timers.add(due, timer)
-    return True

@@ -7,7 +7,7 @@ from gateway.broker.core.rules.deliver import deliver
 from gateway.broker.core.rules.deliver.retained_limits import retained_limit_reached
 from gateway.broker.core.sessions.message import QOS, RETAIN, Message
 from gateway.broker.core.sessions.session import Session
-from gateway.broker.core.sessions.source import source_of
+from gateway.broker.core.sessions.source import Source
 from gateway.broker.core.topics.route import Group, Route, Target
 from gateway.broker.core.work import DELIVERY_UNITS
 
@@ -39,6 +39,23 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
             frame = deliver.deliver_qos0(core, target.session, message, flags, frame)
     for group in route.groups:
         deliver_shared(core, group, message, message.retain, None, now)
+
+
+def source_of(session: Session) -> Source:
+    """Return the publisher for messages of a session.
+
+    The object is reused until the client changes.
+    """
+    found = session.source
+    if (
+        found is None
+        or found.username != session.username
+        or found.listener != session.listener
+        or found.groups != session.groups
+    ):
+        found = Source(session.username, session.client_id, session.listener, session.groups)
+        session.source = found
+    return found
 
 
 def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> None:

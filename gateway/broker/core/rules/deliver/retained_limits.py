@@ -33,12 +33,12 @@ def retained_limit_reached(
         if own_bytes > 0 and owner.retained_bytes + own_bytes > owner.quota.retained_bytes:
             return owner.name_of("retained_bytes")
     if before is None:
-        if len(state.retained) + state.places_taken >= limits.max_retained:
+        if len(state.retained) + state.retained_totals.places >= limits.max_retained:
             return "max_retained"
         added_bytes += state.tree.topics.missing(topic).size_bytes
     else:
         added_bytes -= before.retained_bytes()
         if added_bytes <= 0:
             return ""  # even if more is stored than the limits, which may have been lowered, allow
-    total_bytes = state.retained_memory_bytes() + state.places_taken_bytes + added_bytes
+    total_bytes = state.retained_memory_bytes() + state.retained_totals.places_bytes + added_bytes
     return "max_retained_bytes" if total_bytes > limits.max_retained_bytes else ""

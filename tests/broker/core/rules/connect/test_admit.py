@@ -8,10 +8,8 @@ from gateway.broker.core.limits import Limits
 from gateway.broker.wire.packets import (
     Connack,
     Connect,
-    Disconnect,
     Puback,
     Publish,
-    Pubrel,
     Subscription,
 )
 from tests.broker.core.harness import Harness, payloads, publishes
@@ -21,7 +19,6 @@ from tests.broker.core.mqtt5 import (
     connect,
     end_of,
     granted,
-    is_there,
     properties,
     publish,
     subscribe,
@@ -47,29 +44,6 @@ def test_clean_start_and_session_present_are_about_two_different_things(harness:
         assert connack_of(client).session_present is present
         harness.lose(client)
         harness.commit()
-
-
-def test_what_the_operator_allows_is_granted_and_said(tmp_path: Path) -> None:
-    limits = Limits()
-    limits.max_session_expiry_seconds = 60
-    limits.max_keep_alive_seconds = 100
-    limits.max_awaiting_rel = 7
-    limits.max_packet_size_bytes = 5_000
-    limits.max_topic_alias = 3
-    harness = Harness(tmp_path, limits)
-    client = connect(harness, "c", keep_alive_seconds=600)
-    assert granted(client) == properties(
-        session_expiry_interval_seconds=60,
-        receive_maximum=7,
-        maximum_packet_size_bytes=5_000,
-        topic_alias_maximum=3,
-        server_keep_alive_seconds=100,
-    )
-    client.send(Disconnect(0, properties(session_expiry_interval_seconds=NEVER)))
-    harness.commit()
-    harness.advance(60)
-    assert not is_there(harness)
-    harness.close()
 
 
 @pytest.mark.statement("MQTT5-3.1.3-6", "MQTT5-3.1.3-7", "MQTT5-3.2.2-16")
@@ -146,16 +120,6 @@ def test_connack_comes_first_and_no_disconnect_before_it(harness: Harness) -> No
     assert [packet for packet in packets[1:] if isinstance(packet, Connack)] == []
 
 
-@pytest.mark.statement("MQTT5-3.1.2-28", "MQTT5-4.12.0-6", "MQTT5-3.2.2-8")
-def test_connack_contains_nothing_that_was_not_asked_for(harness: Harness) -> None:
-    for asked in (None, False, True):
-        client = connect(harness, "c", request_response_information=asked)
-        answered = granted(client)
-        assert answered.response_information is None
-        assert answered.server_reference is None
-        assert answered.authentication_method is None
-
-
 def test_a_connack_that_the_client_could_not_take_ends_the_connection(harness: Harness) -> None:
     client = connect(harness, "c", maximum_packet_size_bytes=5)
     assert client.closed
@@ -197,19 +161,3 @@ def test_a_will_is_on_disk_before_its_client_is_let_in(harness: Harness) -> None
     assert connack_of(client).reason_code == 0
     harness.cut()
     assert payloads(connect(harness, "watch").take()) == [b"will"]
-
-
-@pytest.mark.statement("MQTT5-3.2.2-9", "MQTT5-3.2.2-10", "MQTT5-3.2.2-12", "MQTT5-3.2.2-13")
-def test_every_qos_and_retain_are_there_and_none_is_denied(harness: Harness) -> None:
-    client = connect(harness, "c")
-    said = granted(client)
-    assert said.maximum_qos is None
-    assert said.retain_available is None
-    assert said.wildcard_subscription_available is None
-    assert said.subscription_identifiers_available is None
-    assert said.shared_subscription_available is None
-    publish(harness, client, "t", b"x", 2, retain=True)
-    client.send(Pubrel(2))
-    harness.commit()
-    (packet,) = publishes(subscribe(harness, client, Subscription("t", 2)))
-    assert (packet.qos, packet.retain) == (2, True)

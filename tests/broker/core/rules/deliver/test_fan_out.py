@@ -2,6 +2,8 @@
 
 import pytest
 
+from gateway.broker.core.rules.deliver.fan_out import source_of
+from gateway.broker.core.sessions.session import Session
 from gateway.broker.wire.packets import (
     Subscription,
 )
@@ -100,3 +102,15 @@ def test_retained_messages_are_replaced_and_removed_as_in_3_1_1(harness: Harness
         client = connect(harness, "c", clean=True)
         assert payloads(subscribe(harness, client, Subscription("t", 1))) == expected
         harness.lose(client)
+
+
+def test_a_session_has_another_source_once_its_user_or_listener_is_another() -> None:
+    session = Session(1, "c", True)
+    first = source_of(session)
+    assert source_of(session) is first
+    session.listener = "public"
+    second = source_of(session)
+    assert second is not first
+    session.username = "anna"
+    assert source_of(session).username == "anna"
+    assert second.username is None

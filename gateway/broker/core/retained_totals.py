@@ -1,0 +1,57 @@
+"""Number and memory of retained messages, for the limits of the broker and the users' quotas."""
+
+from gateway.broker.core.memory import text_bytes_of
+from gateway.broker.core.owners import Owners
+from gateway.broker.core.sessions.message import Message
+from gateway.broker.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
+
+
+class RetainedTotals:
+    """Totals of the retained messages, and of held messages with a place among them.
+
+    A held message has a place if it will be retained when it is released. Its publisher is
+    acknowledged before that, so the place must not be given to another message meanwhile.
+    """
+
+    def __init__(self, owners: Owners) -> None:
+        self._owners = owners
+        self.memory_bytes = 0
+        """Memory of the retained messages, without levels of the topic tree."""
+        self.size_bytes = 0
+        """Size of the topics, payloads and properties of the retained messages."""
+        self.places = 0
+        """Number of held messages that have a place."""
+        self.places_bytes = 0
+        """Maximum memory of these messages once they are retained, with their topic levels."""
+
+    def add(self, message: Message) -> None:
+        """Count a message that is now retained."""
+        self.memory_bytes += message.retained_bytes()
+        self.size_bytes += message.size_bytes()
+        self._owners.took_place(message)
+
+    def remove(self, message: Message) -> None:
+        """Subtract a message that is no longer retained."""
+        self.memory_bytes -= message.retained_bytes()
+        self.size_bytes -= message.size_bytes()
+        self._owners.gave_place_up(message)
+
+    def held(self, message: Message) -> None:
+        """Count the place of a message that is now held, if it has one."""
+        if message.has_place:
+            self._owners.took_place(message)
+            self.places += 1
+            self.places_bytes += place_bytes_of(message)
+
+    def released(self, message: Message) -> None:
+        """Subtract the place of a message that is no longer held, if it has one."""
+        if message.has_place:
+            self._owners.gave_place_up(message)
+            self.places -= 1
+            self.places_bytes -= place_bytes_of(message)
+
+
+def place_bytes_of(message: Message) -> int:
+    """Return the most bytes that a held message can take, with its topic levels, once retained."""
+    levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
+    return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

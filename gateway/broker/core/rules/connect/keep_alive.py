@@ -1,0 +1,32 @@
+"""Keep-alive of a connected client: how long it may send no packet (section 3.1.2.10)."""
+
+from typing import Final
+
+from gateway.broker.core.core import Core
+from gateway.broker.core.limits import KEEP_ALIVE_PART_BYTES
+from gateway.broker.core.sessions.connection import Connection
+from gateway.broker.core.timers import Timer
+
+KEEP_ALIVE_FACTOR: Final = 1.5
+"""[MQTT-3.1.2-24] after one and a half keep-alives without a packet the connection is closed."""
+
+
+def check(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
+    """Return True if the client has sent a packet within its keep-alive time.
+
+    If so, the next check of the keep-alive is scheduled.
+    """
+    silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
+    due = connection.last_packet + silence_seconds
+    if not connection.reading:
+        due = now + silence_seconds
+    if due <= now:
+        since, seen_bytes = connection.part_seen
+        part_bytes = connection.decoder.partial_bytes()
+        new_bytes = part_bytes - seen_bytes if since == connection.last_packet else part_bytes
+        if new_bytes < KEEP_ALIVE_PART_BYTES:
+            return False
+        connection.part_seen = (connection.last_packet, part_bytes)
+        due = now + silence_seconds
+    core.timers.add(due, timer)
+    return True
