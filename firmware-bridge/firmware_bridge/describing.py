@@ -74,7 +74,7 @@ class _Descriptions:
     def configs(self, seen: Seen) -> Mapping[str, bytes]:
         """Return the descriptions of the gateway and of all devices in `seen`, by topic."""
         settings = self._settings
-        return _of_gateway(settings, self._prefix, self._version) | {
+        return _gateway_description(settings, self._prefix, self._version) | {
             topic_for(self._prefix, settings.gateway_id, name): config
             for name, device in seen.devices.items()
             if (config := self._config_of(name, device)) is not None
@@ -96,7 +96,7 @@ class _Descriptions:
         return config
 
 
-def _of_gateway(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
+def _gateway_description(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
     """Return the gateway's own description by topic.
 
     Return an empty dictionary if the gateway does not publish its problems.

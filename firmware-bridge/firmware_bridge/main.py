@@ -43,15 +43,15 @@ OUTBOX_FILE = "outbox.db"
 DRAIN_SECONDS_MAX = 5.0
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing. This is the default callback for a caller that needs no notification."""
 
 
 async def serve(
     settings: BridgeSettings,
     stop: asyncio.Event,
-    ready: Callable[[], None] = _nothing,
-    alive: Callable[[], None] = _nothing,
+    ready: Callable[[], None] = _do_nothing,
+    alive: Callable[[], None] = _do_nothing,
     sensor_files: SensorFiles | None = None,
 ) -> None:
     """Run the bridge until `stop` is set, then publish the remaining readings for a few seconds.

@@ -18,7 +18,7 @@ def values_of(subscriber: Subscriber) -> dict[str, list[object]]:
     return found
 
 
-def left_out(room: ControlRoom) -> int:
+def skipped(room: ControlRoom) -> int:
     counts: dict[str, int] = room.port("sensor").get("left_out", {})
     return counts.get("type", 0)
 
@@ -40,7 +40,7 @@ async def test_numbers_texts_and_booleans_keep_their_kind_over_a_restart(
         async with running_bridge(settings) as room:
             await room.wait_for_port("sensor", "open")
             await terminal.write(b"t=ERR open=ajar id=0012\n")
-            await room.wait_until(lambda room: left_out(room) == 2)
+            await room.wait_until(lambda room: skipped(room) == 2)
     await subscriber.settled()
     assert values_of(subscriber) == {
         "t": [21.5],

@@ -33,9 +33,9 @@ async def test_idle_clients_beyond_the_limit_are_refused_and_the_others_are_serv
     clients = [await ByteClient.open(broker.port) for _ in range(CONNECTIONS_MAX)]
     for number, client in enumerate(clients):
         await client.connect(f"idle-{number}", keep_alive_seconds=0)
-    one_too_many = await ByteClient.open(broker.port)
-    one_too_many.send(connect("late", keep_alive_seconds=0))
-    assert await one_too_many.expect_closed() is not None
+    connection_to_close = await ByteClient.open(broker.port)
+    connection_to_close.send(connect("late", keep_alive_seconds=0))
+    assert await connection_to_close.expect_closed() is not None
     for _ in range(40):
         await clients[0].deliver("topic", bytes(200_000), qos=1)
     assert f"At most {CONNECTIONS_MAX} connections" in broker.standard_error()

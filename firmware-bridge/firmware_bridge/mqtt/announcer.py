@@ -88,7 +88,7 @@ class Announcer(Generic[Port]):
         self._saved = (set(self._remembered.topics), self.seen.changes)
         self._described: tuple[int, Mapping[str, bytes]] = (-1, {})
         self._acknowledged: dict[str, bytes] = {}
-        self._under_way: dict[int, tuple[str, bytes]] = {}
+        self._in_flight: dict[int, tuple[str, bytes]] = {}
         self._latest_id = 0
         self._is_asked_again = False
         self._again_at_seconds = -math.inf
@@ -143,7 +143,7 @@ class Announcer(Generic[Port]):
         client.on_message = self._receive
         if self._settings.username is not None:
             client.set_auth_credentials(self._settings.username, self._settings.password)
-        self._acknowledged, self._under_way = {}, {}
+        self._acknowledged, self._in_flight = {}, {}
         try:
             to = self._settings
             await connect(client, lost, **target_of(to.host, to.port, to.tls, MQTTv311))
@@ -214,18 +214,18 @@ class Announcer(Generic[Port]):
         return True
 
     def _send(self, client: SessionClient, wanted: Mapping[str, bytes]) -> None:
-        sent = {**self._acknowledged, **dict(self._under_way.values())}
+        sent = {**self._acknowledged, **dict(self._in_flight.values())}
         for topic, config in sorted(wanted.items()):
-            if len(self._under_way) >= UNACKNOWLEDGED_MAX:
+            if len(self._in_flight) >= UNACKNOWLEDGED_MAX:
                 return
             if sent.get(topic) != config:
                 self._latest_id = self._latest_id % (_SUBSCRIBE_ID - 1) + 1
-                self._under_way[self._latest_id] = (topic, config)
+                self._in_flight[self._latest_id] = (topic, config)
                 packet = Publish(topic, config, 1, True, False, self._latest_id, None)
                 client.send_packet(encode(packet, _VERSION))
 
     def _receive_puback(self, packet_id: int) -> None:
-        topic, config = self._under_way.pop(packet_id, ("", _REMOVAL))
+        topic, config = self._in_flight.pop(packet_id, ("", _REMOVAL))
         if config == _REMOVAL:
             self._remembered.topics.discard(topic)
             self._acknowledged.pop(topic, None)

@@ -90,7 +90,7 @@ _METERED: Final = {
     "kVAh": Shown("kVAh", None, "total_increasing"),
 }
 """Meter registers by unit. They only grow, except net registers."""
-_OF_MEDIUM: Final = {
+_UNITS_BY_MEDIUM: Final = {
     ("gas", "m3"): Shown("m³", "gas", "total_increasing"),
     ("water", "m3"): Shown("m³", "water", "total_increasing"),
     ("water", "l"): Shown("L", "water", "total_increasing"),
@@ -112,8 +112,8 @@ def shown_of(
     if unit is None:
         return Shown(None)
     known = unit if unit in UNITS else unit_meant_by(unit) or unit
-    if medium is not None and (medium, known) in _OF_MEDIUM:
-        return _OF_MEDIUM[medium, known]
+    if medium is not None and (medium, known) in _UNITS_BY_MEDIUM:
+        return _UNITS_BY_MEDIUM[medium, known]
     if is_meter and known in _METERED:
         return replace(_METERED[known], state_class="total") if is_net else _METERED[known]
     return _SHOWN.get(known, Shown(known))

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 AVAILABILITY_SECONDS = 1.0
 
 
-MEND = "[bridge] username and password_file, and whether it is banned: oncegate ctl ban list"
+FIX = "[bridge] username and password_file, and whether it is banned: oncegate ctl ban list"
 """Fix to suggest when the broker refuses the login. MQTT 3.1.1 has one return code for both an
 unknown user and a banned user.
 """
@@ -108,7 +108,7 @@ class Publisher:
             self._note_connected()
             await self._use(send, lost)
         except (OSError, MQTTConnectError, TimeoutError) as error:
-            return sentence_of(error, mend=MEND)
+            return sentence_of(error, mend=FIX)
         finally:
             await self._leave(client, send)
         return "the connection was lost"

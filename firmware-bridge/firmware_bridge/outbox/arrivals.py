@@ -78,13 +78,13 @@ class Arrivals:
         """The batches that must be committed, in the order in which they were sealed."""
         return self._sealed
 
-    def knows_room_for(self, device: int) -> bool:
+    def has_room_for(self, device: int) -> bool:
         """Return False if frames of the board `device` must be refused.
 
         They are refused if the board is unknown and the outbox already stores the maximum of
         boards.
         """
-        return self._boards.knows_room_for(device)
+        return self._boards.has_room_for(device)
 
     def add(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         """Add readings to the next batch. Return a future that is done when they are durable."""

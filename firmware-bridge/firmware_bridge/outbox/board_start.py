@@ -77,7 +77,7 @@ class BoardStart:
         """Return True if the frame with this number was accepted with these contents."""
         return self._digest_of(sequence) == digest
 
-    def knows(self, digest: bytes) -> bool:
+    def has_contents(self, digest: bytes) -> bool:
         """Return True if any recorded frame has these contents."""
         return any(
             digest == digests[at : at + DIGEST_BYTES]

@@ -90,7 +90,7 @@ class Boards:
         """Load the rows that the outbox has stored. They are ordered by their latest use."""
         # In the order of use, with the most recently used last.
         self._starts: OrderedDict[StartKey, BoardStart] = OrderedDict()
-        self._of_device: dict[int, list[StartKey]] = {}
+        self._by_device: dict[int, list[StartKey]] = {}
         self._counts: dict[BootKey, int] = {}
         self._floors: dict[int, tuple[int, int]] = {}
         self._block_count = 0
@@ -115,9 +115,9 @@ class Boards:
             self._counts[device, boot] = max(self._counts.get((device, boot), 0), repeat + 1)
             self._used = max(self._used, used)
 
-    def knows_room_for(self, device: int) -> bool:
+    def has_room_for(self, device: int) -> bool:
         """Return False if frames of `device` are refused, because too many devices are known."""
-        return device in self._of_device or len(self._of_device) < DEVICES_MAX
+        return device in self._by_device or len(self._by_device) < DEVICES_MAX
 
     def place(self, identity: BoardIdentity, digest: bytes, source: str) -> Placement:
         """Classify a frame from the port `source`. `digest` identifies the frame's contents.
@@ -133,7 +133,7 @@ class Boards:
                 return Placement(own, is_new=False, begins=False)
             for other in starts[1:]:
                 # If the contents are always the same, they do not show which start this is.
-                if other.holds(sequence, digest) and not own.knows(digest):
+                if other.holds(sequence, digest) and not own.has_contents(digest):
                     return Placement(other, is_new=False, begins=False)
         for start in starts:
             if start.is_next(sequence):
@@ -199,11 +199,11 @@ class Boards:
         return sorted(used, key=lambda start: start.source != source)
 
     def _latest_first(self, device: int) -> Iterator[tuple[StartKey, BoardStart]]:
-        for key in reversed(self._of_device.get(device, ())):
+        for key in reversed(self._by_device.get(device, ())):
             yield key, self._starts[key]
 
     def _remember(self, key: StartKey, start: BoardStart) -> BoardStart:
-        keys = self._of_device.setdefault(key[0], [])
+        keys = self._by_device.setdefault(key[0], [])
         if len(keys) >= STARTS_PER_DEVICE_MAX:
             self._forget(keys[0])
         keys.append(key)
@@ -212,7 +212,7 @@ class Boards:
 
     def _use(self, key: StartKey) -> None:
         self._starts.move_to_end(key)
-        keys = self._of_device[key[0]]
+        keys = self._by_device[key[0]]
         if keys[-1] != key:
             keys.remove(key)
             keys.append(key)
@@ -220,10 +220,10 @@ class Boards:
     def _forget(self, key: StartKey) -> None:
         """Delete the recorded frames of a start. The start still counts for its boot number."""
         start = self._starts.pop(key)
-        keys = self._of_device[key[0]]
+        keys = self._by_device[key[0]]
         keys.remove(key)
         if not keys:
-            del self._of_device[key[0]]
+            del self._by_device[key[0]]
         for block in start.blocks():
             self._forget_block(key, block)
         self._block_count -= start.block_count

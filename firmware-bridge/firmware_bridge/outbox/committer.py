@@ -13,7 +13,7 @@ from firmware_bridge.outbox.arrivals import Arrivals, Batch, bytes_of, count_of
 from firmware_bridge.outbox.boards import Boards
 from firmware_bridge.outbox.capacity import Capacity
 from firmware_bridge.outbox.delivery_times import DeliveryTimes
-from firmware_bridge.outbox.giving_way import Dropped, GivingWay
+from firmware_bridge.outbox.reading_dropper import Dropped, ReadingDropper
 from firmware_bridge.outbox.recovery import NAMES
 from firmware_bridge.outbox.session import Session
 from firmware_bridge.outbox.settlement import Settlement, Signal
@@ -54,7 +54,7 @@ class Committer(QueueCommitter[Signal]):
         """The batches of readings that the current commit stores."""
         self._dropped = Dropped([], Counter())
         ageing = Ageing(store.readings.last_arrived(), age_max_seconds)
-        self.giving_way = GivingWay(store.readings, bytes_max, ageing, self.wake)
+        self.reading_dropper = ReadingDropper(store.readings, bytes_max, ageing, self.wake)
         self._empty = asyncio.Event()
         self.delivery_times = DeliveryTimes()
         self._update_room()
@@ -97,7 +97,7 @@ class Committer(QueueCommitter[Signal]):
     async def close(self) -> None:
         """Close the store. If a COMMIT is running in the worker thread, wait for it first."""
         await super().close()
-        self.giving_way.cancel()
+        self.reading_dropper.cancel()
 
     # One batch
 
@@ -106,7 +106,7 @@ class Committer(QueueCommitter[Signal]):
         if not await super()._commit_batch():
             return False
         self.arrivals.complete_empty(sealed)
-        ageing = self.giving_way.ageing
+        ageing = self.reading_dropper.ageing
         if ageing.age_max_seconds is not None:
             # This query runs between two commits, because it would wait for a running commit.
             ageing.oldest = self._store.readings.arrival_after(self.queue.last_started)
@@ -130,30 +130,30 @@ class Committer(QueueCommitter[Signal]):
                 "the broker has lost our session: %d readings in flight are published again",
                 len(settlement.returned),
             )
-            self.giving_way.returned(settlement.returned)
+            self.reading_dropper.returned(settlement.returned)
 
     def _plan(self, *, takes_arrivals: bool) -> bool:
         self._batches = list(self.arrivals.sealed) if takes_arrivals else []
-        return bool(self._batches) or self.giving_way.due
+        return bool(self._batches) or self.reading_dropper.due
 
     def _write_rows(self) -> None:
         for each in self._batches:
-            self._store.readings.insert(each.publications, self.giving_way.ageing.now())
+            self._store.readings.insert(each.publications, self.reading_dropper.ageing.now())
             self._store.save_boards(each.boards)
             if each.kinds:
                 self._store.save_kinds(each.kinds)
         queue, waiting = self.queue, self.queue.waiting + count_of(self._batches)
         queue.start(min(queue.exchanges.free, waiting))
         bytes_after = queue.bytes_held + bytes_of(self._batches) - queue.gone_bytes
-        self._dropped = self.giving_way.drop(bytes_after, queue.last_started)
+        self._dropped = self.reading_dropper.drop(bytes_after, queue.last_started)
 
     def _committed(self) -> bool:
         batches, dropped = self._batches, self._dropped
         self.queue.add(count_of(batches), bytes_of(batches))
         self.queue.add(-len(dropped.rows), -sum(row.bytes_count for row in dropped.rows))
-        self.giving_way.removable_bytes += sum(each.removable_bytes for each in batches)
-        self.giving_way.started(self.queue.started)
-        self.giving_way.committed(dropped, self.queue.bytes_held)
+        self.reading_dropper.removable_bytes += sum(each.removable_bytes for each in batches)
+        self.reading_dropper.started(self.queue.started)
+        self.reading_dropper.committed(dropped, self.queue.bytes_held)
         self.delivery_times.committed(batches, self._store.readings.last_number)
         self.arrivals.committed(batches)
         return False
@@ -167,8 +167,8 @@ class Committer(QueueCommitter[Signal]):
         self.capacity.note_disk(has_room=not self.disk_full)
 
     def _update_room(self) -> None:
-        removable = self.giving_way.removable_bytes + self.arrivals.removable_bytes
-        oldest_is_old = self.giving_way.ageing.oldest_is_old
+        removable = self.reading_dropper.removable_bytes + self.arrivals.removable_bytes
+        oldest_is_old = self.reading_dropper.ageing.oldest_is_old
         self.capacity.update(self.bytes_held - removable, oldest_is_old=oldest_is_old)
 
     def _update_empty(self) -> None:

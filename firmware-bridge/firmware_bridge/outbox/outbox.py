@@ -11,7 +11,7 @@ from typing import TypedDict
 from firmware_bridge.outbox.boards import Placement
 from firmware_bridge.outbox.capacity import FullBy
 from firmware_bridge.outbox.committer import Committer
-from firmware_bridge.outbox.giving_way import Port
+from firmware_bridge.outbox.reading_dropper import Port
 from firmware_bridge.outbox.settlement import (
     Connected,
     Disconnected,
@@ -138,15 +138,15 @@ class Outbox:
         """Commit all submitted readings without further delay."""
         self._committer.hurry()
 
-    def knows_room_for(self, device: int) -> bool:
+    def has_room_for(self, device: int) -> bool:
         """Return False if frames of the board `device` must be refused.
 
         They are refused if the board is unknown and the outbox already stores the maximum of
         boards.
         """
-        return self._arrivals.knows_room_for(device)
+        return self._arrivals.has_room_for(device)
 
-    def give_way(
+    def allow_drops(
         self, port: str, dropped: Callable[[str, int], None], over: Callable[[], None]
     ) -> None:
         """Allow the outbox to drop the oldest readings of a port while the outbox is full.
@@ -157,7 +157,7 @@ class Outbox:
             over: called when the outbox has room again.
         """
         committer = self._committer
-        committer.giving_way.watch(port, Port(dropped, over), committer.queue.last_started)
+        committer.reading_dropper.watch(port, Port(dropped, over), committer.queue.last_started)
 
     @property
     def full_by(self) -> FullBy | None:
@@ -165,7 +165,7 @@ class Outbox:
         return self._capacity.full_by
 
     @property
-    def behind(self) -> bool:
+    def is_overloaded(self) -> bool:
         """True if too many bytes wait for a commit, so that ports should not be read now."""
         return self._arrivals.bytes_count > UNCOMMITTED_BYTES_MAX
 

@@ -140,11 +140,11 @@ class AskingPoller(Poller):
         """The data type (number, text or Boolean) of each quantity in the responses."""
         return self._decoder.kinds
 
-    def take_left_out(self) -> Counter[str]:
+    def take_skipped(self) -> Counter[str]:
         """Return the number of values that the decoder skipped since the last call, by reason."""
         tally = self._decoder.tally
-        left_out, tally.left_out = tally.left_out, Counter()
-        return left_out
+        skipped, tally.skipped = tally.skipped, Counter()
+        return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """Return "", because the outcome of a request needs no message in the log."""

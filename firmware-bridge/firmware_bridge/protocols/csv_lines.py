@@ -76,7 +76,7 @@ class CellReader:
         self._columns = list(columns)
         self._kinds = kinds
 
-    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+    def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of a line.
 
         A heading has no measurements. Loggers send the heading again when they restart.
@@ -89,7 +89,7 @@ class CellReader:
         cells = self._cells_of(line)
         if cells == self._columns:
             return {}
-        values = LineValues(self._kinds, left_out)
+        values = LineValues(self._kinds, skipped)
         for column, cell in zip(self._columns, cells, strict=True):
             if column != SKIPPED:
                 values.add_with_unit(column, cell)

@@ -105,7 +105,7 @@ class D0Poller(Poller):
         self._rate = line.baud_rate
         self._due = 0.0
         self._kinds = Kinds()
-        self._left_out: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
         self._identification: bytes | None = None
 
     def begin(self, now_seconds: float) -> None:
@@ -191,9 +191,9 @@ class D0Poller(Poller):
         return self._frame_of(identification + content.rstrip(b"\x03\r\n").removesuffix(b"!"))
 
     def _frame_of(self, telegram: bytes) -> Outcome:
-        quantities = read_telegram(telegram, self._settings.utc_offset, self._left_out)
+        quantities = read_telegram(telegram, self._settings.utc_offset, self._skipped)
         if changed := self._kinds.keep(quantities):
-            self._left_out[TYPE] += changed
+            self._skipped[TYPE] += changed
         return Frame(quantities) if quantities else Damage("no_reading")
 
     @property
@@ -201,10 +201,10 @@ class D0Poller(Poller):
         """The data type (number, text or Boolean) of each quantity of the meter."""
         return self._kinds
 
-    def take_left_out(self) -> Counter[str]:
+    def take_skipped(self) -> Counter[str]:
         """Return the number of skipped values since the last call, by reason."""
-        left_out, self._left_out = self._left_out, Counter()
-        return left_out
+        skipped, self._skipped = self._skipped, Counter()
+        return skipped
 
     def time_out(self, answer: bytes) -> Outcome:
         """Return the reason why no complete telegram arrived in time."""

@@ -84,7 +84,7 @@ class DeclaredFrames(AskedSettings):
             if names.count(name) > 1:
                 raise refusal(f'"{name}" once in fields, not several times')
         if self.frame_bytes is not None:
-            room = self.frame_bytes - self.bytes_behind_fields
+            room = self.frame_bytes - self.bytes_after_fields
             for field in self.fields:
                 if field.end > room:
                     raise refusal(
@@ -112,14 +112,14 @@ class DeclaredFrames(AskedSettings):
         return bytes.fromhex(self.end or "")
 
     @property
-    def bytes_behind_fields(self) -> int:
+    def bytes_after_fields(self) -> int:
         """Number of bytes after the fields: the checksum and the end bytes."""
         return CHECKSUMS[self.checksum].bytes_count + len(self.end_bytes)
 
     @property
     def frame_bytes_min(self) -> int:
         """Number of bytes in the shortest frame that has room for all fields."""
-        return max(field.end for field in self.fields) + self.bytes_behind_fields
+        return max(field.end for field in self.fields) + self.bytes_after_fields
 
     def decoder(self) -> "DeclaredDecoder":
         """Create a decoder for one serial line."""

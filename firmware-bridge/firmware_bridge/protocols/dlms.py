@@ -176,7 +176,7 @@ class DlmsDecoder(ScanningDecoder):
         if found is None:
             raise Damaged("dlms")
         data, _ = data_at(message, found[1] + found[0])
-        quantities = read_values(data, self.tally.left_out)
+        quantities = read_values(data, self.tally.skipped)
         if changed := self.kinds.keep(quantities):
-            self.tally.left_out[TYPE] += changed
+            self.tally.skipped[TYPE] += changed
         return Frame(quantities)

@@ -32,8 +32,8 @@ class _Object(NamedTuple):
     unit: int | None = None
 
 
-def read_values(data: Data, left_out: Counter[str]) -> Quantities:
-    """Convert a decoded message to measurements. `left_out` counts unreadable values by reason.
+def read_values(data: Data, skipped: Counter[str]) -> Quantities:
+    """Convert a decoded message to measurements. `skipped` counts unreadable values by reason.
 
     Raises:
         Damaged: with reason "layout" if no known layout fits the message.
@@ -45,7 +45,7 @@ def read_values(data: Data, left_out: Counter[str]) -> Quantities:
         try:
             measurement = _measurement_of(found)
         except Damaged as damage:
-            left_out[damage.reason] += 1
+            skipped[damage.reason] += 1
         else:
             if measurement is not None:
                 quantities.setdefault(measurement.name, [measurement])
@@ -56,11 +56,11 @@ def read_values(data: Data, left_out: Counter[str]) -> Quantities:
 
 def _objects_of(data: list[Data]) -> Iterator[_Object]:
     if _is_list_of_objects(data[0] if data else None):
-        yield from _of_landis(data)
+        yield from _landis_values(data)
     elif data and isinstance(data[0], str) and data[0].startswith("Kamstrup"):
-        yield from (_of_kamstrup(each) for each in _with_codes(data))
+        yield from (_kamstrup_object(each) for each in _with_codes(data))
     elif (codes := _KAIFA.get(len(data))) is not None and _is_of_kaifa(data, codes):
-        yield from _of_kaifa(data, codes)
+        yield from _kaifa_values(data, codes)
     else:
         yield from _with_codes(data)
 
@@ -121,7 +121,7 @@ def _scale_of(data: Data) -> tuple[int | None, int | None]:
 _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
-def _of_kamstrup(found: _Object) -> _Object:
+def _kamstrup_object(found: _Object) -> _Object:
     """Return the object with the scale and unit that all Kamstrup meters use for its OBIS code.
 
     For example, currents are sent in steps of 0.01 A, and energies in steps of 10 Wh.
@@ -159,7 +159,7 @@ _TEXTS_OF_KAIFA: Final = {
 }
 
 
-def _of_kaifa(data: list[Data], codes: tuple[str, ...]) -> Iterator[_Object]:
+def _kaifa_values(data: list[Data], codes: tuple[str, ...]) -> Iterator[_Object]:
     for value, written in zip(data, codes, strict=True):
         if written in _TEXTS_OF_KAIFA:
             yield _Object(Code(*_TEXTS_OF_KAIFA[written]), value)
@@ -190,7 +190,7 @@ def _is_list_of_objects(data: Data) -> bool:
     )
 
 
-def _of_landis(data: list[Data]) -> Iterator[_Object]:
+def _landis_values(data: list[Data]) -> Iterator[_Object]:
     """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
     The first entry of the list may describe the list itself, and then has no value.

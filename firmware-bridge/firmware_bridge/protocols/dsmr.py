@@ -111,11 +111,11 @@ class DsmrDecoder(ScanningDecoder):
             raise Damaged("no_checksum")
         if crc and crc16_arc(head + b"!") != int(crc, 16):
             raise Damaged("checksum")
-        quantities = read_telegram(head, self._settings.utc_offset, self.tally.left_out)
+        quantities = read_telegram(head, self._settings.utc_offset, self.tally.skipped)
         if not crc and is_mixture(quantities):
             raise Damaged("truncated")
         if changed := self.kinds.keep(quantities):
-            self.tally.left_out[TYPE] += changed
+            self.tally.skipped[TYPE] += changed
         return Frame(quantities) if quantities else None
 
 

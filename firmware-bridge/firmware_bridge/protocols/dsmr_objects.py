@@ -49,13 +49,13 @@ class TelegramObject:
     is_number: bool
 
 
-def objects_in(telegram: bytes, left_out: Counter[str]) -> list[TelegramObject]:
+def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
     """Return the objects of a telegram, whose first line is the identification of the meter.
 
-    If two objects would have the same name, the second is named by its OBIS code. `left_out` counts
+    If two objects would have the same name, the second is named by its OBIS code. `skipped` counts
     lines that are not objects: "text" if a line has other characters than ASCII, else "syntax".
     """
-    codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], left_out)
+    codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
     found = [(code, tuple(_parts_of(groups))) for code, groups in codes_and_groups]
     is_heat = any(is_of_heat(code, groups) for code, groups in found)
     codes: dict[str, Code] = {}
@@ -75,10 +75,10 @@ def is_quantity(group: str) -> bool:
     return "*" in group
 
 
-def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
+def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
     """Yield each object as its OBIS code and the contents of its parentheses."""
     latest: tuple[Code, list[str]] | None = None
-    for line in _separate_objects(_whole_lines(lines, left_out)):
+    for line in _separate_objects(_whole_lines(lines, skipped)):
         found = _OBJECT.fullmatch(line)
         if found is not None:
             if latest is not None:
@@ -87,7 +87,7 @@ def _objects_in(lines: list[bytes], left_out: Counter[str]) -> Iterator[tuple[Co
         elif latest is not None and _CONTINUATION.fullmatch(line) and _is_continued(*latest, line):
             latest[1].extend(_GROUP.findall(line))
         else:
-            left_out["syntax"] += 1
+            skipped["syntax"] += 1
     if latest is not None:
         yield latest
 
@@ -109,7 +109,7 @@ def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
             yield _ERROR_OF_HEAT_METERS.sub("F.F", part)
 
 
-def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
+def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
     """Yield the lines of a telegram.
 
     If the meter broke a line within parentheses, join the pieces.
@@ -119,10 +119,10 @@ def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
         try:
             line = each.decode("ascii").strip(_AROUND_LINES)
         except UnicodeDecodeError:
-            left_out["text"] += 1
+            skipped["text"] += 1
             continue
         if part and _BEGIN.match(line):
-            left_out["syntax"] += 1
+            skipped["syntax"] += 1
             part = ""
         part += line
         if part.count("(") <= part.count(")"):
@@ -130,7 +130,7 @@ def _whole_lines(lines: list[bytes], left_out: Counter[str]) -> Iterator[str]:
                 yield part
             part = ""
     if part:
-        left_out["syntax"] += 1
+        skipped["syntax"] += 1
 
 
 def _parts_of(groups: list[str]) -> Iterator[str]:

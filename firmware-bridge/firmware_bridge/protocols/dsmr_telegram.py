@@ -29,23 +29,23 @@ _UNITS = {"C": "Cel", "m3ph": "m3/h"}
 _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
 
 
-def read_telegram(head: bytes, utc_offset_hours: int, left_out: Counter[str]) -> Quantities:
+def read_telegram(head: bytes, utc_offset_hours: int, skipped: Counter[str]) -> Quantities:
     """Parse a telegram up to its '!'. `utc_offset_hours` is the offset in winter.
 
-    `left_out` counts skipped objects by reason: "text" if a line has a character that is not ASCII,
+    `skipped` counts skipped objects by reason: "text" if a line has a character that is not ASCII,
     "syntax" if a line is not an object, "type" if an expected number is missing, "time" or "value"
     if a time or value is invalid, and "not_measured" if an object is empty.
     """
-    objects = objects_in(head, left_out)
+    objects = objects_in(head, skipped)
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
                None)  # fmt: skip
     # Some meters send an object twice. A dict keeps the first of equal measurements.
     quantities: dict[str, dict[Measurement, None]] = {}
     for each in objects:
         try:
-            found = list(_measurements_of(each, utc_offset_hours, left_out))
+            found = list(_measurements_of(each, utc_offset_hours, skipped))
         except Damaged as damage:
-            left_out[damage.reason] += 1
+            skipped[damage.reason] += 1
             continue
         for measurement in found:
             quantity = quantities.setdefault(measurement.name.partition("/")[0], {})
@@ -78,11 +78,11 @@ def _now_of(clock: TelegramObject, utc_offset_hours: int) -> float | None:
 
 
 def _measurements_of(
-    found: TelegramObject, utc_offset_hours: int, left_out: Counter[str]
+    found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
     """Yield the measurements of an object. An empty object may have none.
 
-    If an object has several values, unreadable values are counted in `left_out`.
+    If an object has several values, unreadable values are counted in `skipped`.
 
     Raises:
         Damaged: the object cannot be read.
@@ -100,15 +100,15 @@ def _measurements_of(
     elif not measured and groups[0].isdecimal() and not groups[0].strip("0"):
         return  # The log has no entries: (0), (0)() or (0)(code of a column).
     elif not measured and groups[0].isdecimal() and not is_time(groups[0]) and len(groups) > 2:
-        yield from _log_of(found, utc_offset_hours, left_out)
+        yield from _log_of(found, utc_offset_hours, skipped)
     elif measured or any(is_quantity(group) for group in groups):
-        yield from _timed_values_of(found, utc_offset_hours, left_out)
+        yield from _timed_values_of(found, utc_offset_hours, skipped)
     else:
         yield Measurement(found.name, "".join(f"({group})" for group in groups))
 
 
 def _timed_values_of(
-    found: TelegramObject, utc_offset_hours: int, left_out: Counter[str]
+    found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
     """Yield the values of an object. A time may come before or after the values.
 
@@ -132,7 +132,7 @@ def _timed_values_of(
                 raise Damaged(NOT_MEASURED)
             yield value
         except Damaged as damage:
-            left_out[damage.reason] += 1
+            skipped[damage.reason] += 1
 
 
 def _was_never_read(code: Code, reading: Measurement) -> bool:
@@ -150,7 +150,7 @@ def _was_never_read(code: Code, reading: Measurement) -> bool:
 
 
 def _log_of(
-    found: TelegramObject, utc_offset_hours: int, left_out: Counter[str]
+    found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> list[Measurement]:
     """Return the entries of a log: (count)(code of a column)...(time)(value)(time)(value)...
 
@@ -171,7 +171,7 @@ def _log_of(
                     raise Damaged("time")  # The meter's clock was not set at that time.
                 entry = _number(name, *_split(group), seconds)
             except Damaged as damage:
-                left_out[damage.reason] += 1
+                skipped[damage.reason] += 1
             else:
                 entries.append(replace(entry, is_past=True))
     return sorted(entries, key=lambda entry: entry.time_seconds or 0.0)

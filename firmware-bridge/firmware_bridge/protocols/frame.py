@@ -87,7 +87,7 @@ class Frame:
     such as the number of a node, is appended to the name of the port's own device. A sensor repeats
     a frame with an `identity` until the sensor receives `acknowledgement`. A frame with an
     `answer_code` is a board's answer to a command. Its identity's `sequence` is the number of the
-    request. `left_out` has the quantities without a value in this frame, with the reason for each.
+    request. `skipped` has the quantities without a value in this frame, with the reason for each.
     """
 
     quantities: Quantities
@@ -96,7 +96,7 @@ class Frame:
     acknowledgement: bytes = b""
     part: str | None = None
     answer_code: int | None = None
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     def contents_digest(self) -> bytes:
         """Return an 8-byte digest of the measurements, which is equal for each repeat of the frame.
@@ -122,7 +122,7 @@ class Tally:
 
     damaged: Counter[str] = field(default_factory=Counter)
     foreign: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, object]:
@@ -130,7 +130,7 @@ class Tally:
         return {
             "damaged": dict(self.damaged),
             "foreign": dict(self.foreign),
-            "left_out": dict(self.left_out),
+            "left_out": dict(self.skipped),
             "refused": dict(self.refused),
         }
 

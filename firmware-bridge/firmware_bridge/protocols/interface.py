@@ -151,10 +151,10 @@ class Poller(ABC):
         """
         return Kinds()
 
-    def take_left_out(self) -> Counter[str]:
+    def take_skipped(self) -> Counter[str]:
         """Return the number of unreadable values in valid responses since the last call, by reason.
 
-        Values whose quantity is known are not included, because the `left_out` of their frames
+        Values whose quantity is known are not included, because the `skipped` of their frames
         contains them.
         """
         return Counter()

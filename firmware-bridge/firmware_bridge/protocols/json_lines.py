@@ -58,7 +58,7 @@ class MemberReader:
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
 
-    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+    def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of one line.
 
         Raises:
@@ -72,12 +72,12 @@ class MemberReader:
             found = _loaded_as_printed(line)
         if not isinstance(found, _Members):
             raise Damaged("syntax")
-        values = LineValues(self._kinds, left_out)
+        values = LineValues(self._kinds, skipped)
         for name, value in _leaves_of(found, "", DEPTH_MAX):
             if value is None or isinstance(value, str | bool | int | float):
-                values.add_or_leave_out(name, value, is_text=True)
+                values.add_or_skip(name, value, is_text=True)
             else:
-                values.leave_out("member")
+                values.skip("member")
         return values.finish()
 
 

@@ -60,14 +60,14 @@ class PairReader:
         self._kinds = kinds
         self._declared = declared
 
-    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+    def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of one line.
 
         Raises:
             Damaged: with reason "syntax" if the line is prose, "type" if a quantity does not have
                 its declared type.
         """
-        values = LineValues(self._kinds, left_out)
+        values = LineValues(self._kinds, skipped)
         words = units = 0
         quoted = _QUOTED.sub(_hidden, line)
         joined = _BLANKS_AROUND_SIGN.sub("=", quoted)
@@ -84,10 +84,10 @@ class PairReader:
             except Damaged as damage:
                 if damage.reason == TYPE and name in self._declared:
                     raise
-                values.leave_out(damage.reason)
+                values.skip(damage.reason)
         if (words - units) * 2 >= len(parts) - units:
             raise Damaged("syntax")
-        values.leave_out("syntax", words)
+        values.skip("syntax", words)
         return values.finish()
 
 

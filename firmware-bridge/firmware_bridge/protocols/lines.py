@@ -78,9 +78,9 @@ class LineDecoder(DelimitedDecoder):
 
     def frame_of(self, text: str) -> Frame | None:
         """Return the measurements of a line as a frame, or None if the line has none."""
-        left_out: Counter[str] = Counter()
-        measurements = self._parse(text, left_out)
-        self.tally.left_out.update(left_out)
+        skipped: Counter[str] = Counter()
+        measurements = self._parse(text, skipped)
+        self.tally.skipped.update(skipped)
         if not measurements:
             return None
         return Frame({name: [found] for name, found in measurements.items()})

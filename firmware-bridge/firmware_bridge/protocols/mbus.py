@@ -144,7 +144,7 @@ class MBusPoller(Poller):
         self._character_seconds = _BITS_PER_CHARACTER / line.baud_rate
         self._due = [0.0] * len(settings.meters)
         self._now: _Conversation | None = None
-        self._left_out: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
 
     def begin(self, now_seconds: float) -> None:
         """Make all meters due now."""
@@ -214,7 +214,7 @@ class MBusPoller(Poller):
         if now.meter.secondary and not is_selected_by(content[3:11], now.meter.secondary):
             return Damage("address")
         data = decrypted(first_bytes, data, now.meter.key)
-        found, more = read_records(data, header, self._left_out)
+        found, more = read_records(data, header, self._skipped)
         now.header = header
         for name, measurements in found.items():
             now.quantities.setdefault(name, measurements)
@@ -244,10 +244,10 @@ class MBusPoller(Poller):
             return self._data_request()
         return self._repeated() or Damage("truncated" if answer else "no_answer")
 
-    def take_left_out(self) -> Counter[str]:
+    def take_skipped(self) -> Counter[str]:
         """Return the number of skipped values since the last call, by reason."""
-        left_out, self._left_out = self._left_out, Counter()
-        return left_out
+        skipped, self._skipped = self._skipped, Counter()
+        return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """End the reading of this meter.

@@ -77,10 +77,10 @@ class Header:
         return "water_" if kind.endswith("water") else "gas_" if kind == "gas" else ""
 
 
-def read_records(data: bytes, header: Header, left_out: Counter[str]) -> tuple[Quantities, bool]:
+def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Quantities, bool]:
     """Parse the values after a header.
 
-    Return the quantities, and True if the meter has more telegrams. `left_out` counts unreadable
+    Return the quantities, and True if the meter has more telegrams. `skipped` counts unreadable
     values by reason.
 
     Raises:
@@ -98,15 +98,15 @@ def read_records(data: bytes, header: Header, left_out: Counter[str]) -> tuple[Q
             break
         try:
             found = _record(dif, reader, header)
-        except _LeftOut as missing:
-            left_out[missing.reason] += 1
+        except _SkippedRecord as missing:
+            skipped[missing.reason] += 1
             continue
         if found is not None:
             quantities.setdefault(_free_name(found.name, quantities), []).append(found)
     return {name: [_named(found[0], name)] for name, found in quantities.items()}, more
 
 
-class _LeftOut(Exception):
+class _SkippedRecord(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
@@ -160,7 +160,7 @@ def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
     try:
         value = _text_of(data, size) if form == _VARIABLE else _value_of(data, form, meaning)
     except (Damaged, OutOfRange) as damage:
-        raise _LeftOut(damage.reason if isinstance(damage, Damaged) else "value") from None
+        raise _SkippedRecord(damage.reason if isinstance(damage, Damaged) else "value") from None
     return Measurement(name, value, None if isinstance(value, str) else meaning.unit)
 
 
@@ -198,7 +198,7 @@ def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
     while rest:
         code = rest.pop(0) & 0x7F
         if code in _READ_ERRORS:
-            raise _LeftOut("not_measured")
+            raise _SkippedRecord("not_measured")
         if 0x70 <= code <= 0x77:
             power += code - 0x76
         elif code == 0x7D:

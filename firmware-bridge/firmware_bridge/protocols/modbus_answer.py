@@ -15,7 +15,7 @@ from typing import Final
 
 from firmware_bridge.protocols.frame import Damage, Frame, Refused
 from firmware_bridge.protocols.modbus_device import REGISTERS_PER_REQUEST_MAX
-from firmware_bridge.protocols.modbus_register import LeftOut, Register, span_of
+from firmware_bridge.protocols.modbus_register import Register, SkippedRegister, span_of
 from firmware_bridge.readings.measurement import MEASUREMENTS_MAX, Measurement, Quantities
 
 READ_FUNCTIONS: Final = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
@@ -146,8 +146,8 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
         return Damage("address")
     if len(answer) != block.answer_bytes:
         return Damage("length")
-    quantities, left_out = quantities_of(answer[_HEAD_BYTES:], block.registers, block.first)
-    return Frame(quantities, device=block.device, left_out=left_out)
+    quantities, skipped = quantities_of(answer[_HEAD_BYTES:], block.registers, block.first)
+    return Frame(quantities, device=block.device, skipped=skipped)
 
 
 def exception_of(code: int) -> str:
@@ -170,16 +170,16 @@ def quantities_of(
         The quantities that have a value, and the reasons why the other quantities have none.
     """
     quantities: Quantities = {}
-    left_out: dict[str, str] = {}
+    skipped: dict[str, str] = {}
     for each in registers:
         try:
             value = _value_of(each, values, each.at - first)
-        except LeftOut as missing:
-            left_out[each.name] = missing.reason
+        except SkippedRegister as missing:
+            skipped[each.name] = missing.reason
         else:
             unit = None if each.is_bit else each.unit
             quantities[each.name] = [Measurement(each.name, value, unit)]
-    return quantities, left_out
+    return quantities, skipped
 
 
 def _value_of(asked: Register, values: bytes, at: int) -> float | bool:

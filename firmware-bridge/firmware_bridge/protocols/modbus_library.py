@@ -22,10 +22,10 @@ DIRECTORY_NAME: Final = "devices"
 DESCRIPTION_BYTES_MAX: Final = 65_536
 """Maximum size of a description. Two hundred registers take 20 KiB."""
 NAME_PATTERN: Final = r"[a-z0-9_]{1,32}\.[a-z0-9_]{1,32}"
-_OF_DEVICE: Final = frozenset({"registers_per_request", "word_order", "byte_order", "no_value"})
-_OF_REGISTERS: Final = frozenset({"kind", "type"})
+_DEVICE_KEYS: Final = frozenset({"registers_per_request", "word_order", "byte_order", "no_value"})
+_REGISTER_KEYS: Final = frozenset({"kind", "type"})
 _FOR_PEOPLE: Final = frozenset({"title", "source", "line"})
-_KNOWN: Final = _OF_DEVICE | _OF_REGISTERS | _FOR_PEOPLE | {"registers", "same_as"}
+_KNOWN: Final = _DEVICE_KEYS | _REGISTER_KEYS | _FOR_PEOPLE | {"registers", "same_as"}
 
 
 def names_known() -> list[str]:
@@ -64,7 +64,7 @@ def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(name, str) or re.fullmatch(NAME_PATTERN, name) is None:
         return written
     description = description_of(name)
-    common = {key: description[key] for key in _OF_REGISTERS & description.keys()}
+    common = {key: description[key] for key in _REGISTER_KEYS & description.keys()}
     registers = [{**common, **each} for each in description["registers"]]
     if isinstance(chosen, list):
         names = [each["name"] for each in registers]
@@ -75,8 +75,8 @@ def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(own, list):
         replaced = {each.get("name") for each in own if isinstance(each, Mapping)}
         registers = [each for each in registers if each["name"] not in replaced] + own
-    of_device = {key: description[key] for key in _OF_DEVICE & description.keys()}
-    return {**of_device, **written, "registers": registers}
+    device_settings = {key: description[key] for key in _DEVICE_KEYS & description.keys()}
+    return {**device_settings, **written, "registers": registers}
 
 
 def _folders() -> Iterable[Path]:

@@ -60,7 +60,7 @@ class Plan:
         self._busy_count = 0
         self.is_busy = False
         """True if the device responded "busy", which delays the next request."""
-        self._left_out: dict[str, str] = {}
+        self._skipped: dict[str, str] = {}
 
     def begin(self) -> None:
         """Forget an unfinished poll. What is known about the device is kept."""
@@ -121,7 +121,7 @@ class Plan:
         return [
             Unread(name, each.name, each.place, reason)
             for each in self._device.registers
-            if (reason := refused.get(each.name) or self._left_out.get(each.name)) is not None
+            if (reason := refused.get(each.name) or self._skipped.get(each.name)) is not None
         ]
 
     @property
@@ -192,8 +192,8 @@ class Plan:
 
     def _note_answer(self, block: Block, frame: Frame, now_seconds: float) -> str:
         for each in block.registers:
-            self._left_out.pop(each.name, None)
-        self._left_out.update(frame.left_out)
+            self._skipped.pop(each.name, None)
+        self._skipped.update(frame.skipped)
         self._failing_since.pop(block, None)
         if not block.is_bits:
             self._answered_max = max(self._answered_max, block.count)
@@ -204,7 +204,7 @@ class Plan:
 
     def _note_refusal(self, block: Block, reason: str, now_seconds: float) -> str:
         for each in block.registers:
-            self._left_out.pop(each.name, None)
+            self._skipped.pop(each.name, None)
         rest = self._resting.get(block)
         if block not in self._searches:
             wait_seconds = 0.0 if rest is None else rest.wait_seconds

@@ -24,7 +24,7 @@ POWER_OF_TEN_MAX = 10
 """Largest exponent that SunSpec allows. The smallest is its negative."""
 
 
-class LeftOut(ValueError):
+class SkippedRegister(ValueError):
     """Raised if the registers of a quantity have no valid reading at present.
 
     `reason` is `no_value`, `not_measured` or `value`.
@@ -113,7 +113,7 @@ class Register(Section):
         """Decode the quantity's number from the bytes of its registers, in the order received.
 
         Raises:
-            LeftOut: the registers have no valid reading.
+            SkippedRegister: the registers have no valid reading.
         """
         scale = self.scale
         if self.scale_at is not None:
@@ -124,12 +124,12 @@ class Register(Section):
         if self.word_order == "little":
             data = b"".join(data[at : at + 2] for at in range(len(data) - 2, -1, -2))
         if is_no_value(data, self.type, self.no_value or ()):
-            raise LeftOut("no_value")
+            raise SkippedRegister("no_value")
         try:
             return read_number(data, self.type, "big", scale, self.offset)
         except Damaged:
             is_number = not is_infinite_or_nan(data, self.type)
-            raise LeftOut("value" if is_number else "not_measured") from None
+            raise SkippedRegister("value" if is_number else "not_measured") from None
 
     def _power_of_ten(self, data: bytes) -> int:
         """Decode the power of ten that follows the number.
@@ -137,13 +137,13 @@ class Register(Section):
         In SunSpec, the code 0x8000 means that there is no value.
 
         Raises:
-            LeftOut: the power of ten is missing or out of range.
+            SkippedRegister: the power of ten is missing or out of range.
         """
         assert self.scale_at is not None, "the caller has looked"
         at = 2 * (self.scale_at - self.at)
         power = int.from_bytes(data[at : at + 2], self.byte_order or "big", signed=True)
         if abs(power) > POWER_OF_TEN_MAX:
-            raise LeftOut("no_value")
+            raise SkippedRegister("no_value")
         return power
 
 

@@ -65,20 +65,20 @@ class MySensorsDecoder(LineDecoder):
     """
 
     def __init__(self) -> None:
-        super().__init__(lambda line, left_out: {}, can_mistake_part_of_line=True)
+        super().__init__(lambda line, skipped: {}, can_mistake_part_of_line=True)
 
     def frame_of(self, text: str) -> Frame | None:
         """Decode one message. Return None if the message has no reading."""
-        left_out: Counter[str] = Counter()
-        frame = read_message(text, self.kinds, left_out)
-        self.tally.left_out.update(left_out)
+        skipped: Counter[str] = Counter()
+        frame = read_message(text, self.kinds, skipped)
+        self.tally.skipped.update(skipped)
         return frame
 
 
-def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | None:
+def read_message(line: str, kinds: Kinds, skipped: Counter[str]) -> Frame | None:
     """Decode one message. Return None if the message has no reading.
 
-    `left_out` counts messages in which the node reports that it has no measured value.
+    `skipped` counts messages in which the node reports that it has no measured value.
 
     Raises:
         Damaged: with reason "syntax" if the line is not a message, or "type", "value" or "text" if
@@ -106,7 +106,7 @@ def read_message(line: str, kinds: Kinds, left_out: Counter[str]) -> Frame | Non
     except Damaged as damage:
         if damage.reason != NOT_MEASURED:
             raise
-        left_out[NOT_MEASURED] += 1
+        skipped[NOT_MEASURED] += 1
         return None
     kinds.note(of_node, value)
     return Frame({name: [Measurement(name, value, unit)]}, part=str(node))

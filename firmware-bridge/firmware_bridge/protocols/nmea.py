@@ -146,9 +146,9 @@ class NmeaDecoder(Decoder):
         return self._resume_after(segment)
 
     def _frame_with(self, start: bytes, body: bytes) -> Frame:
-        frame = self._frame_of(start, body, self.tally.left_out)
-        if left_out := self.kinds.keep(frame.quantities):
-            self.tally.left_out[TYPE] += left_out
+        frame = self._frame_of(start, body, self.tally.skipped)
+        if skipped := self.kinds.keep(frame.quantities):
+            self.tally.skipped[TYPE] += skipped
         return frame
 
     def _note_checked(self, body: bytes) -> None:

@@ -57,10 +57,10 @@ _FIELD_ERRORS = (
 logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 
 
-def frame_of(start: bytes, body: bytes, left_out: Counter[str] | None = None) -> Frame:
+def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> Frame:
     """Return the frame of a sentence. `body` is the bytes between `start` ('$' or '!') and '*'.
 
-    `left_out` counts fields that contain `nan`, `--.-` or the like instead of a number.
+    `skipped` counts fields that contain `nan`, `--.-` or the like instead of a number.
     """
     try:
         text = body.decode("utf-8")
@@ -70,8 +70,8 @@ def frame_of(start: bytes, body: bytes, left_out: Counter[str] | None = None) ->
     measurements = [Measurement(f"{quantity}/sentence", text)]
     if start == b"$":
         measured, nothing = _NOTHING.subn("", text)
-        if nothing and left_out is not None:
-            left_out[NOT_MEASURED] += nothing
+        if nothing and skipped is not None:
+            skipped[NOT_MEASURED] += nothing
         fields = _fields_of(measured)
         for name, value in fields.items():
             unit = _unit_of(name, value)

@@ -98,7 +98,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "0-0:96.1.7": "meter_type",
     "1-0:96.1.1": "meter_type",
 }
-_OF_MBUS: Final[Mapping[str, str]] = {
+_MBUS_NAMES: Final[Mapping[str, str]] = {
     "24.1.0": "type",
     "24.2.1": "reading",
     "24.2.3": "reading",  # Belgian gas, not converted to normal temperature
@@ -176,8 +176,8 @@ class Code:
 
 def name_of(code: Code) -> str:
     """Return the name of the quantity that a code identifies, or the code if it has no name."""
-    if code.a == "0" and code.b != "0" and code.quantity in _OF_MBUS:
-        return f"mbus_{code.b}_{_OF_MBUS[code.quantity]}"
+    if code.a == "0" and code.b != "0" and code.quantity in _MBUS_NAMES:
+        return f"mbus_{code.b}_{_MBUS_NAMES[code.quantity]}"
     # IEC 62056-21 meters may omit a tariff of 0: `32.7`.
     written = code if code.e is not None or code.f is not None else replace(code, e="0")
     return _NAMES.get(str(code)) or _NAMES.get(str(written)) or str(code)

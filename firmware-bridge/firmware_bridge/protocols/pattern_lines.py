@@ -82,7 +82,7 @@ class MatchReader:
         self._expression = expression
         self._kinds = kinds
 
-    def read(self, line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+    def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of one line. Groups that did not match have no measurement.
 
         Raises:
@@ -94,7 +94,7 @@ class MatchReader:
         match = self._expression.fullmatch(line)
         if match is None:
             raise Damaged("pattern")
-        values = LineValues(self._kinds, left_out)
+        values = LineValues(self._kinds, skipped)
         for name, text in match.groupdict().items():
             if text is not None:
                 values.add_with_unit(name, text)

@@ -82,7 +82,7 @@ class ScanningDecoder(Decoder):
         frames: list[Frame] = []
         buffer, position = self._buffer, 0
         while (found := self.find_start(buffer, position)) >= 0:
-            self._pass_over(buffer[position:found])
+            self._skip_to(buffer[position:found])
             position = found
             end: int | None = position + len(self._start)
             try:
@@ -93,7 +93,7 @@ class ScanningDecoder(Decoder):
                     end = len(buffer)
                     raise Damaged("truncated")
                 if end == position:
-                    self._pass_over(buffer[position : position + 1])
+                    self._skip_to(buffer[position : position + 1])
                     position += 1
                     continue
                 frame = self.read_frame(buffer[position:end])
@@ -107,13 +107,13 @@ class ScanningDecoder(Decoder):
             position, self._in_noise = end, False
         else:
             rest = 0 if idle else _bytes_of_start(buffer[position:], self._start)
-            self._pass_over(buffer[position : len(buffer) - rest])
+            self._skip_to(buffer[position : len(buffer) - rest])
             position = len(buffer) - rest
         self._buffer = buffer[position:]
         self._counted_up_to = max(0, self._counted_up_to - position)
         return frames
 
-    def _pass_over(self, data: bytes) -> None:
+    def _skip_to(self, data: bytes) -> None:
         if data.strip(self.fillers) and not self._in_noise:
             self.tally.foreign["noise"] += 1
             self._in_noise = True

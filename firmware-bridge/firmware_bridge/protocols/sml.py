@@ -87,9 +87,9 @@ class SmlDecoder(ScanningDecoder):
         if fill > _FILL_MAX:
             raise Damaged("fill")
         messages = data[len(_START) : len(data) - _END_BYTES - fill]
-        quantities = read_messages(_unescaped(messages), self.tally.left_out)
+        quantities = read_messages(_unescaped(messages), self.tally.skipped)
         if changed := self.kinds.keep(quantities):
-            self.tally.left_out[TYPE] += changed
+            self.tally.skipped[TYPE] += changed
         return Frame(quantities) if quantities else None
 
 

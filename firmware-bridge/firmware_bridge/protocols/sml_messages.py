@@ -54,10 +54,10 @@ _BASIC_METER, _BASIC_METER_EXPORTS = 0x04, 0x800
 """Lowest byte of each status word of FNN's basic meter, and its bit for the direction of power."""
 
 
-def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
+def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
     """Return the values of all lists in the messages.
 
-    `left_out` counts unreadable entries by reason: "sml" if the form is invalid, "value" if a
+    `skipped` counts unreadable entries by reason: "sml" if the form is invalid, "value" if a
     number is out of range, and "type" if an entry has bytes instead of a number. All other entries
     are still read.
 
@@ -67,11 +67,11 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
     quantities: Quantities = {}
     statuses: dict[str, int] = {}
     try:
-        for entry, server in _entries_of(data, left_out):
+        for entry, server in _entries_of(data, skipped):
             try:
                 code, its_status, measurement = _reading_of_entry(entry, server)
             except Damaged as damage:
-                left_out[damage.reason] += 1
+                skipped[damage.reason] += 1
                 continue
             if measurement is not None:
                 quantities.setdefault(measurement.name, []).append(measurement)
@@ -80,14 +80,14 @@ def read_messages(data: bytes, left_out: Counter[str]) -> Quantities:
     except Damaged as damage:
         if not quantities:
             raise
-        left_out[damage.reason] += 1
+        skipped[damage.reason] += 1
     status = next((statuses[each] for each in _STATUS_OF if each in statuses), None)
-    for each in _of_status(status, quantities):
+    for each in _status_values(status, quantities):
         quantities[each.name] = [each]
     return quantities
 
 
-def _of_status(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
+def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
     """Yield the status word.
 
     If the meter sends its power without a sign, also yield the signed power. Two-way meters such as
@@ -120,7 +120,7 @@ def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
     return bool(status & _EDL_EXPORTS)
 
 
-def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[tuple[Element, Element]]:
+def _entries_of(data: bytes, skipped: Counter[str]) -> Iterator[tuple[Element, Element]]:
     """Yield each entry of the lists, with the identifier of the meter that sent the list."""
     position = 0
     while position < len(data):
@@ -134,12 +134,12 @@ def _entries_of(data: bytes, left_out: Counter[str]) -> Iterator[tuple[Element, 
             try:
                 _, server, _, _, entries, _, _ = _list_of(content, _LIST_ELEMENTS)
             except Damaged as damage:
-                left_out[damage.reason] += 1
+                skipped[damage.reason] += 1
                 continue
             if isinstance(entries, list):
                 yield from ((entry, server) for entry in entries)
             elif entries is not None:
-                left_out["sml"] += 1
+                skipped["sml"] += 1
 
 
 def _list_of(element: Element, count: int) -> list[Element]:

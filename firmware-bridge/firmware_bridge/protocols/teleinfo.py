@@ -163,11 +163,11 @@ class TeleinfoDecoder(DelimitedDecoder):
             try:
                 found = _measurement_of(group, now, self._utc_offset_hours, self.kinds)
             except Damaged as damage:
-                self.tally.left_out[damage.reason] += 1
+                self.tally.skipped[damage.reason] += 1
             else:
                 quantities.setdefault(found.name, [found])
         if changed := self.kinds.keep(quantities):
-            self.tally.left_out[TYPE] += changed
+            self.tally.skipped[TYPE] += changed
         return Frame(quantities) if quantities else None
 
     def _group_of(self, line: bytes) -> list[str]:

@@ -75,9 +75,9 @@ class LineValues:
     on them.
     """
 
-    def __init__(self, kinds: Kinds, left_out: Counter[str]) -> None:
+    def __init__(self, kinds: Kinds, skipped: Counter[str]) -> None:
         self._kinds = kinds
-        self._left_out = left_out
+        self._skipped = skipped
         self._values: dict[str, Value] = {}
         self._units: dict[str, str] = {}
         self._damage: str | None = None
@@ -109,19 +109,19 @@ class LineValues:
         except Damaged as damage:
             if damage.reason != NOT_MEASURED:
                 raise
-            self._left_out[NOT_MEASURED] += 1
+            self._skipped[NOT_MEASURED] += 1
 
-    def add_or_leave_out(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
+    def add_or_skip(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
         """Add a value, or count and skip a value that cannot be read."""
         try:
             self.add(name, written, is_text=is_text)
         except Damaged as damage:
-            self.leave_out(damage.reason)
+            self.skip(damage.reason)
 
-    def leave_out(self, reason: str, count: int = 1) -> None:
+    def skip(self, reason: str, count: int = 1) -> None:
         """Count `count` unreadable parts of the line under this reason."""
         if count:
-            self._left_out[reason] += count
+            self._skipped[reason] += count
             self._damage = self._damage or reason
 
     @property

@@ -183,13 +183,13 @@ class VeDirectDecoder(Decoder):
             try:
                 found = _measurement_of(label.decode("ascii"), text.decode("ascii").strip())
             except UnicodeDecodeError:
-                self.tally.left_out["text"] += 1
+                self.tally.skipped["text"] += 1
             except Damaged as damage:
-                self.tally.left_out[damage.reason] += 1
+                self.tally.skipped[damage.reason] += 1
             else:
                 quantities[found.name] = [found]
         if changed := self.kinds.keep(quantities):
-            self.tally.left_out[TYPE] += changed
+            self.tally.skipped[TYPE] += changed
         return quantities
 
 

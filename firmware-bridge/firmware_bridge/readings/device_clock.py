@@ -24,7 +24,7 @@ ZONE_TOLERANCE_SECONDS: Final = 120.0
 _ZONE_HOURS_MAX: Final = 12
 # A device that was offline for months may send old readings. No reading is from the future, but the
 # clock of a gateway that was switched off for weeks may be late until it is set.
-BEHIND_SECONDS_MAX: Final = 366 * _DAY
+LAG_SECONDS_MAX: Final = 366 * _DAY
 AHEAD_SECONDS_MAX: Final = 31 * _DAY
 EARLIEST_LOGGED: Final = datetime(2010, 1, 1, tzinfo=UTC).timestamp()
 """Earliest plausible time in a meter's log, which may cover years. A reset clock shows earlier
@@ -80,7 +80,7 @@ def iso_of(seconds: float) -> str:
 
 
 def _is_wrong(measurement: Measurement, given: float, arrival_seconds: float) -> bool:
-    earliest = arrival_seconds - BEHIND_SECONDS_MAX
+    earliest = arrival_seconds - LAG_SECONDS_MAX
     if measurement.is_past:
         earliest = EARLIEST_LOGGED
     return not earliest <= given <= arrival_seconds + AHEAD_SECONDS_MAX

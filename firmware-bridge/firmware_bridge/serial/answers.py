@@ -42,7 +42,7 @@ class Answers:
     def __init__(self, status: PortStatus) -> None:
         self._status = status
         self._failed: Counter[tuple[str, str]] = Counter()
-        self._left_out: Counter[tuple[str, str, str]] = Counter()
+        self._skipped: Counter[tuple[str, str, str]] = Counter()
 
     def note(self, outcome: Outcome, name: str, text: str) -> None:
         """Count the outcome of a request to the device `name`. `text` describes the request.
@@ -82,11 +82,11 @@ class Answers:
             )
 
     def _note_left_out(self, frame: Frame, device: str) -> None:
-        for name, reason in frame.left_out.items():
+        for name, reason in frame.skipped.items():
             if reason == "no_value":
                 continue  # The configuration expects it.
-            self._left_out[device, name, reason] += 1
-            count = self._left_out[device, name, reason]
+            self._skipped[device, name, reason] += 1
+            count = self._skipped[device, name, reason]
             if count.bit_count() == 1:
                 logger.warning(
                     "serial port %s: %s has no value for %s (%s), %d since the start; see type, "

@@ -79,7 +79,7 @@ class _FirstOutcome:
     def learnt(self, text: str) -> None:
         """Ignore a message from the poller about a device."""
 
-    async def wait_until_taken(self) -> None:
+    async def wait_until_accepted(self) -> None:
         """Stop the polling loop if there is an outcome, by raising `_Answered`."""
         if self.outcome is not None:
             raise _Answered

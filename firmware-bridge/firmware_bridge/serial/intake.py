@@ -16,8 +16,8 @@ from typing import Final
 
 from firmware_bridge.outbox.boards import Placement, TooManyStarts
 from firmware_bridge.outbox.gathering import Gathering
-from firmware_bridge.outbox.giving_way import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.outbox.outbox import Outbox
+from firmware_bridge.outbox.reading_dropper import FULL_BY_AGE, FULL_BY_BYTES
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.readings.device_clock import checked_times, hours_off
 from firmware_bridge.readings.kinds import Kinds
@@ -70,7 +70,7 @@ class Intake:
         self.recent = RecentFrames()
         self._policy = settings.policy
         if self._policy == "drop_oldest":
-            outbox.give_way(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
+            outbox.allow_drops(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
     def use_kinds(self, kinds: Kinds) -> None:
         """Take the value types of the port's quantities from `kinds` from now on.
@@ -84,13 +84,13 @@ class Intake:
         if new:
             self._outbox.note_kinds(self._settings.name, self._settings.framing, new)
 
-    async def wait_until_taken(self) -> None:
+    async def wait_until_accepted(self) -> None:
         """Wait until the port may be read again.
 
         The port must wait while too many readings are not committed yet. It must also wait while
         the outbox is full, if `when_full` of the port requires this.
         """
-        if self._outbox.behind:
+        if self._outbox.is_overloaded:
             await self._outbox.wait_for_commit()
         if self._has_to_wait():
             self.status.held = True
@@ -181,7 +181,7 @@ class Intake:
     def _take_board_frame(
         self, frame: Frame, identity: BoardIdentity, link: Link, arrival_seconds: float
     ) -> None:
-        if not self._outbox.knows_room_for(identity.device):
+        if not self._outbox.has_room_for(identity.device):
             self.losses.drop("too_many_devices", len(frame.quantities))
             return
         if self._commands is not None:

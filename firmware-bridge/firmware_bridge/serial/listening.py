@@ -66,10 +66,10 @@ class Listening:
                 self._intake.take(frame, link)
             self._note_resync(bool(frames))
             self._intake.losses.check_damage(self.tally.damaged)
-            self._intake.losses.check_left_out(self.tally.left_out)
+            self._intake.losses.check_left_out(self.tally.skipped)
             # A line that sends without a pause must not block the other ports and MQTT.
             await asyncio.sleep(0)
-            await self._intake.wait_until_taken()
+            await self._intake.wait_until_accepted()
 
     def _note_resync(self, is_read: bool) -> None:
         """Count a resync, which is the first decoded frame after damaged data.

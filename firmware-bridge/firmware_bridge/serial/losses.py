@@ -60,12 +60,12 @@ class Losses:
                     _ADVICE.get(reason, _ADVICE_ON_DAMAGE),
                 )
 
-    def check_left_out(self, left_out: Mapping[str, int]) -> None:
+    def check_left_out(self, skipped: Mapping[str, int]) -> None:
         """Log the reasons for omitted values in good frames whose count has doubled.
 
-        `left_out` has the total count for each reason.
+        `skipped` has the total count for each reason.
         """
-        for reason, count in left_out.items():
+        for reason, count in skipped.items():
             if self._has_doubled("left_out", reason, count):
                 logger.log(
                     logging.INFO if reason == _NOT_MEASURED else logging.WARNING,

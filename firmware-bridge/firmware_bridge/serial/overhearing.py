@@ -96,8 +96,8 @@ class Overhearing:
         expected_bytes = (request.count + 7) // 8 if kind in _BITS else 2 * request.count
         if not registers or len(answer.values) != expected_bytes:
             return ""
-        values, left_out = quantities_of(answer.values, registers, request.first)
-        return values_text(Frame(values, left_out=left_out), self._units)
+        values, skipped = quantities_of(answer.values, registers, request.first)
+        return values_text(Frame(values, skipped=skipped), self._units)
 
 
 def _values_text(message: Message, kind: str) -> str:

@@ -54,7 +54,7 @@ class Audience(Protocol):
     def learnt(self, text: str) -> None:
         """Handle a sentence about a device, which states what the poller has found out about it."""
 
-    async def wait_until_taken(self) -> None:
+    async def wait_until_accepted(self) -> None:
         """Wait until the next request may be sent."""
 
 
@@ -89,9 +89,9 @@ class ToIntake:
         """Log a sentence about a device, which states what the poller has found out about it."""
         logger.warning("serial port %s: %s", self._intake.status.name, text)
 
-    async def wait_until_taken(self) -> None:
+    async def wait_until_accepted(self) -> None:
         """Wait until the intake accepts more frames."""
-        await self._intake.wait_until_taken()
+        await self._intake.wait_until_accepted()
 
 
 class Polling:
@@ -137,7 +137,7 @@ class Polling:
                 await self._discard(link, "unasked", seconds=pause, at_most_seconds=pause)
             else:
                 await self._ask(link, step)
-            await self._audience.wait_until_taken()
+            await self._audience.wait_until_accepted()
             # A poller that never pauses must not block the other ports and MQTT.
             await asyncio.sleep(0)
 
@@ -172,8 +172,8 @@ class Polling:
         elif isinstance(outcome, Refused):
             self.tally.refused[outcome.reason] += 1
         else:
-            self.tally.left_out.update(outcome.left_out.values())
-            self.tally.left_out.update(self._poller.take_left_out())
+            self.tally.skipped.update(outcome.skipped.values())
+            self.tally.skipped.update(self._poller.take_skipped())
 
     async def _is_written(self, request: Request, link: Link) -> bool:
         """Prepare the line and write a request.

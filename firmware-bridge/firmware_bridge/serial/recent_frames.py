@@ -75,8 +75,8 @@ def _shortened(frame: Frame) -> Frame:
     """
     first = islice(frame.quantities.items(), VALUES_KEPT)
     quantities = {name: measurements[-1:] for name, measurements in first}
-    left_out = dict(islice(frame.left_out.items(), VALUES_KEPT))
-    return replace(frame, quantities=quantities, left_out=left_out)
+    skipped = dict(islice(frame.skipped.items(), VALUES_KEPT))
+    return replace(frame, quantities=quantities, skipped=skipped)
 
 
 class RecentFrames:

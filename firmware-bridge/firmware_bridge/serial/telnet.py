@@ -20,7 +20,7 @@ _IAC, _DONT, _DO, _WONT, _WILL, _SB, _SE = 255, 254, 253, 252, 251, 250, 240
 _BINARY, _SUPPRESS_GO_AHEAD, _COM_PORT = 0, 3, 44
 _SET_BAUD, _SET_DATA, _SET_PARITY, _SET_STOP, _SET_CONTROL = 1, 2, 3, 4, 5
 _NOTIFY_LINE, _SUSPEND, _RESUME, _SET_LINE_MASK = 6, 8, 9, 10
-_OF_SERVER = 100
+_SERVER_OFFSET = 100
 _PARITIES: Final = {"N": 1, "O": 2, "E": 3}
 _CONTROLS: Final = {"none": 1, "xon_xoff": 2, "rts_cts": 3}
 _LINE_ERRORS: Final = {2: "overrun", 4: "parity", 8: "framing", 16: "break"}
@@ -173,7 +173,7 @@ class Telnet:
     def _receive_sub(self, sub: bytes) -> None:
         if len(sub) < 2 or sub[0] != _COM_PORT:
             return
-        command, value = sub[1] - _OF_SERVER, sub[2:]
+        command, value = sub[1] - _SERVER_OFFSET, sub[2:]
         if command in self.wanted:
             found = int.from_bytes(value, "big")
             asked = self.wanted[command]

@@ -77,14 +77,14 @@ class Reading:
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:
         tally = self._decoder.tally
-        damaged_before, left_out_before = tally.damaged.copy(), tally.left_out.copy()
+        damaged_before, skipped_before = tally.damaged.copy(), tally.skipped.copy()
         frames = decode()
         self.frames += len(frames)
         self.latest = frames[-1] if frames else self.latest
         return [
             *(text_of(frame, self._units) for frame in frames),
             *map(self._with_limit, _texts_of("!!", tally.damaged - damaged_before)),
-            *_texts_of("left out:", tally.left_out - left_out_before),
+            *_texts_of("left out:", tally.skipped - skipped_before),
         ]
 
     def _with_limit(self, text: str) -> str:
@@ -127,4 +127,4 @@ def values_text(frame: Frame, units: Mapping[str, str]) -> str:
         for each in measurements
         for unit in (units.get(each.name, each.unit),)
     ]
-    return "  ".join([*found, *(f"{name}=? {why}" for name, why in frame.left_out.items())])
+    return "  ".join([*found, *(f"{name}=? {why}" for name, why in frame.skipped.items())])

@@ -75,7 +75,7 @@ class Broker:
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
         enqueue.apply_policies(self.core, now)
-        restart.take_up(self.core, now)
+        restart.resume_all(self.core, now)
 
     def stop(self, now: float) -> None:
         """Record that the broker stopped. Close all connections before this call."""
@@ -104,13 +104,13 @@ class Broker:
         """Set whether user names are authenticated from now on, and by which methods."""
         revoke.authenticate(self.core, authenticates, methods)
 
-    def know_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
+    def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
         """Deny everything to users that are in `removed`, or that are missing in `users`."""
-        revoke.know_users(self.core, users, removed)
+        revoke.deny_removed_users(self.core, users, removed)
 
-    def give(self, session: Session, username: str) -> None:
+    def assign_owner(self, session: Session, username: str) -> None:
         """Assign a session that belongs to no user to the user `username`."""
-        revoke.give(self.core, session, username)
+        revoke.assign_owner(self.core, session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
         """Disconnect clients that may no longer connect, and all clients of the users in `changed`.
@@ -135,7 +135,7 @@ class Broker:
     @property
     def removed_users(self) -> frozenset[str]:
         """The names of removed users that still own sessions or retained messages."""
-        return self.core.permissions.gone
+        return self.core.permissions.removed_users
 
     # -- connections
 
@@ -156,12 +156,12 @@ class Broker:
             self._time.advance(now)
             receive.receive(self.core, connection, data, now)
 
-    def go_on(self, connection: Connection, now: float) -> None:
+    def continue_connection(self, connection: Connection, now: float) -> None:
         """Process at most one slice (about a millisecond) of a connection's remaining data."""
-        if connection.behind:
+        if connection.has_more_work:
             self._time.advance(now)
             self.work.spent = 0
-            receive.go_on(self.core, connection, now)
+            receive.continue_receiving(self.core, connection, now)
 
     def authenticated(
         self, connection: Connection, answer: AuthenticationAnswer, now: float
@@ -175,7 +175,7 @@ class Broker:
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
-    def lose(self, connection: Connection, reason: CloseReason, now: float) -> None:
+    def connection_lost(self, connection: Connection, reason: CloseReason, now: float) -> None:
         """Record that a connection was lost or was closed by the server, with the reason."""
         self._time.advance(now)
         disconnect.end(self.core, connection, reason, now)
@@ -190,7 +190,7 @@ class Broker:
 
     def close_silent(self, now: float) -> bool:
         """Close the oldest connection that has not sent CONNECT. Return False if none exists."""
-        return silent.give_way(self.core, None, now)
+        return silent.close_oldest(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
         """Record whether a connection's send buffer has room (`writable` is True) or is full."""
@@ -261,7 +261,7 @@ class Broker:
 
     def restart_timeouts(self, now: float) -> None:
         """Restart the timeouts of all clients, because the process was blocked for a while."""
-        timeouts.begin_again(self.core, now)
+        timeouts.restart(self.core, now)
 
     # -- batches
 
@@ -284,8 +284,8 @@ class Broker:
         disconnect.seal(self.core)
         self._time.advance(now)
         blob = self._recorder.seal(wall_ms, clock)
-        if self._time.learned:
-            self._time.learned = False
+        if self._time.outage_became_known:
+            self._time.outage_became_known = False
             restart.count_time_switched_off(self.core, now)
         return SealedBatch(number, blob, withheld)
 

@@ -4,7 +4,7 @@ from gateway.broker.core.bans import Bans
 from gateway.broker.core.effects import Effects
 from gateway.broker.core.frames import Frames
 from gateway.broker.core.incoming import Incoming
-from gateway.broker.core.limits import PUT_OFF_CONNECTIONS_MAX, Limits
+from gateway.broker.core.limits import DEFERRED_CONNECTIONS_MAX, Limits
 from gateway.broker.core.login_rates import LoginRates
 from gateway.broker.core.output import Output
 from gateway.broker.core.permissions import Permissions
@@ -13,7 +13,7 @@ from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.state import State
 from gateway.broker.core.statistics import Statistics
-from gateway.broker.core.subscribe_request import Asked, PendingReplay
+from gateway.broker.core.subscribe_request import PendingReplay, PendingSubscribe
 from gateway.broker.core.timers import Timers
 from gateway.broker.core.user_meters import UserMeters
 
@@ -56,11 +56,11 @@ class Core:
         """Open connections without a CONNECT so far, oldest first: rules/connect/silent.py."""
         self.deferred: dict[Connection, None] = {}
         """Connections with a deferred PUBLISH: rules/deliver/defer.py."""
-        self.deferred_open_count = PUT_OFF_CONNECTIONS_MAX
+        self.deferred_open_count = DEFERRED_CONNECTIONS_MAX
         """Number of open connections in `deferred` when they were last counted."""
         self.slowing: dict[Session, None] = {}
         """Sessions that slow down their publishers: rules/deliver/backpressure.py."""
-        self.asked: dict[Connection, Asked] = {}
+        self.pending_subscribes: dict[Connection, PendingSubscribe] = {}
         """The SUBSCRIBE of each connection that has not been answered with SUBACK yet."""
         self.replays: dict[Connection, PendingReplay] = {}
         """Retained messages that are still to be sent to a connection."""

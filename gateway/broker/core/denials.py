@@ -34,7 +34,7 @@ class Denials:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}
-        self.left_out = 0
+        self.unlogged_count = 0
         """Denials of pairs beyond `ENTRIES_MAX` since they were last logged."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
@@ -43,7 +43,7 @@ class Denials:
         entry = self._entries.get(key)
         if entry is None:
             if len(self._entries) >= ENTRIES_MAX:
-                self.left_out += 1
+                self.unlogged_count += 1
                 return
             entry = Denial(reason, client_id, username, topic)
             self._entries[key] = entry
@@ -72,9 +72,9 @@ class Denials:
                 lines.append((f"client {entry.client_id!r}{user}: {sentence}", entry.client_id))
                 entry.count = 0
                 entry.next_line_at = now + SECONDS_BETWEEN_LINES
-        if self.left_out and len(lines) < count_max:
+        if self.unlogged_count and len(lines) < count_max:
             lines.append(
-                (f"{self.left_out} denials of further clients; the counters have them", "")
+                (f"{self.unlogged_count} denials of further clients; the counters have them", "")
             )
-            self.left_out = 0
+            self.unlogged_count = 0
         return lines

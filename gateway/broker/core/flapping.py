@@ -35,7 +35,7 @@ class Flapping:
         """Windows by client identifier, oldest first."""
         self._found: dict[str, str] = {}
 
-    def left(self, client_id: str, address: str, now: float) -> None:
+    def disconnected(self, client_id: str, address: str, now: float) -> None:
         """Count a disconnection of a client whose CONNECT was accepted."""
         window = self._windows.get(client_id)
         if window is None or now - window.began_at > self.window_seconds:

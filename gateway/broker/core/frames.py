@@ -17,7 +17,8 @@ from gateway.broker.wire.message_properties import (
 )
 
 NO_ALIAS: Final = -1
-"""Value of `leaves_with` if aliases are not allowed, so that the packet must contain its topic."""
+"""Value of `release_batch` if aliases are not allowed, so that the packet must contain its
+topic."""
 NO_TOPIC: Final = b"\x00\x00"
 """The topic field of a packet that uses an alias."""
 
@@ -32,15 +33,15 @@ class Frames:
     def is_expired(self, message: Message) -> bool:
         """Return True if the message expiry interval has passed [MQTT5-3.3.2-5]."""
         expires_ms = message.expires_ms
-        return expires_ms != 0 and self.time.left_ms(message.number, expires_ms) <= 0
+        return expires_ms != 0 and self.time.remaining_ms(message.number, expires_ms) <= 0
 
     def expiry_seconds_of(self, message: Message) -> int:
         """Return the remaining message expiry interval in seconds [MQTT5-3.3.2-6], or NEVER."""
         if not message.expires_ms:
             return NEVER
-        left_ms = self.time.left_ms(message.number, message.expires_ms)
+        remaining_ms = self.time.remaining_ms(message.number, message.expires_ms)
         # An earlier version whose clock was fast may have stored more than the field can contain.
-        return min(max(0, (left_ms + 999) // 1000), EXPIRY_SECONDS_MAX)
+        return min(max(0, (remaining_ms + 999) // 1000), EXPIRY_SECONDS_MAX)
 
     def delivery(
         self,
@@ -48,11 +49,11 @@ class Frames:
         delivery: Delivery,
         message: Message,
         dup: bool,
-        leaves_with: int,
+        release_batch: int,
     ) -> bytes:
         """Encode the PUBLISH of a QoS 1 or 2 delivery.
 
-        The packet is sent when batch number `leaves_with` is durable, as in `_aliased`.
+        The packet is sent when batch number `release_batch` is durable, as in `_aliased`.
         """
         retain = delivery.flags & RETAIN != 0
         packet_id = delivery.packet_id
@@ -61,9 +62,9 @@ class Frames:
         if connection.version == 5:
             session = delivery.session
             flags = delivery.flags
-            if connection.topic_alias_maximum and leaves_with >= 0:
+            if connection.topic_alias_maximum and release_batch >= 0:
                 frame = self._aliased(
-                    connection, session, message, flags, qos, dup, packet_id, leaves_with
+                    connection, session, message, flags, qos, dup, packet_id, release_batch
                 )
                 if frame:
                     return frame
@@ -71,17 +72,21 @@ class Frames:
         topic_field = message.topic_field
         return raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
 
-    def qos0(self, connection: Connection, message: Message, flags: int, leaves_with: int) -> bytes:
+    def qos0(
+        self, connection: Connection, message: Message, flags: int, release_batch: int
+    ) -> bytes:
         """Encode a QoS 0 PUBLISH for a delivery with `flags`.
 
-        The packet is sent when batch number `leaves_with` is durable, as in `_aliased`.
+        The packet is sent when batch number `release_batch` is durable, as in `_aliased`.
         """
         field = b""
         if connection.version == 5:
             session = connection.session
             assert session is not None, "a PUBLISH to a connection without a session"
-            if connection.topic_alias_maximum and leaves_with >= 0:
-                frame = self._aliased(connection, session, message, flags, 0, False, 0, leaves_with)
+            if connection.topic_alias_maximum and release_batch >= 0:
+                frame = self._aliased(
+                    connection, session, message, flags, 0, False, 0, release_batch
+                )
                 if frame:
                     return frame
             field = self._field(session, message, flags, 0)
@@ -97,21 +102,21 @@ class Frames:
         qos: int,
         dup: bool,
         packet_id: int,
-        leaves_with: int,
+        release_batch: int,
     ) -> bytes:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
-        The packet is sent when batch number `leaves_with` is durable, or immediately if this is the
-        last committed batch. NO_ALIAS means that no alias may be used. If an earlier packet that
-        defines the alias still waits, the new packet may overtake it, and therefore contains the
-        topic and defines the alias again.
+        The packet is sent when batch number `release_batch` is durable, or immediately if this is
+        the last committed batch. NO_ALIAS means that no alias may be used. If an earlier packet
+        that defines the alias still waits, the new packet may overtake it, and therefore contains
+        the topic and defines the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)
         is_known = False
         if defined is not None:
             alias, defined_with = defined
-            is_known = defined_with <= leaves_with
+            is_known = defined_with <= release_batch
         else:
             alias = len(connection.aliases_out) + 1
             if alias > connection.topic_alias_maximum or len(topic) > ALIASED_TOPIC_CHARACTERS_MAX:
@@ -126,7 +131,7 @@ class Frames:
         if 0 < maximum < len(frame) + len(message.topic_field):
             return b""
         if not is_known:
-            connection.aliases_out[topic] = (alias, leaves_with)
+            connection.aliases_out[topic] = (alias, release_batch)
         return frame
 
     def _field(self, session: Session, message: Message, flags: int, alias: int) -> bytes:

@@ -58,7 +58,7 @@ class GatewayTime:
         """Wall time when the newest batch was sealed, or 0 if there is no batch."""
         self.clock = ClockQuality.UNKNOWN
         """The quality of `wall_ms`."""
-        self.learned = False
+        self.outage_became_known = False
         """True if the length of an outage became known during this run and the timers do not
         include the outage yet."""
         self._base_ms = 0
@@ -81,7 +81,7 @@ class GatewayTime:
         self.time_ms += length_ms
         self.run_began(self.time_ms, next_message)
         self.sealed(self.time_ms, wall_ms, clock)
-        self.learned = False  # no timer is set yet
+        self.outage_became_known = False  # no timer is set yet
         self._base_ms = self.time_ms - int(now * 1000)
 
     def advance(self, now: float) -> None:
@@ -119,7 +119,7 @@ class GatewayTime:
 
     def _add(self, outage: Outage) -> None:
         self.outages.append(outage)
-        self.learned = True
+        self.outage_became_known = True
         if len(self.outages) > OUTAGES_MAX:
             self.outages[0].length_ms += self.outages.pop(1).length_ms
 
@@ -133,14 +133,14 @@ class GatewayTime:
                 age_ms += outage.length_ms
         return max(0, age_ms)
 
-    def left_ms(self, message_number: int, expires_ms: int) -> int:
+    def remaining_ms(self, message_number: int, expires_ms: int) -> int:
         """Return the milliseconds until a message expires.
 
         The result is zero or negative if the message has expired.
         """
-        left_ms = expires_ms - self.time_ms
+        remaining_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1
         while index >= 0 and message_number < self.outages[index].before_message:
-            left_ms -= self.outages[index].length_ms
+            remaining_ms -= self.outages[index].length_ms
             index -= 1
-        return left_ms
+        return remaining_ms

@@ -17,7 +17,7 @@ PARTS_BYTES_MAX: int = 64 * 1024 * 1024
 whose password is being checked. Beyond this, the connection that has waited longest for the rest of
 a packet is closed. A connection that completes packets is not among the oldest."""
 
-UNDECIDED_FACTOR: Final = 50
+UNPROCESSED_FACTOR: Final = 50
 """Bytes of memory per received byte while a password is being checked: the shortest packet has two
 bytes, and takes a hundred when decoded."""
 
@@ -47,11 +47,12 @@ class Incoming:
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
         """Count bytes received from a client. `completed` is True if the bytes completed a packet.
 
-        Completing a packet restarts the waiting time by which `one_too_many` selects a connection.
+        Completing a packet restarts the waiting time by which `connection_to_close` selects a
+        connection.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
-            size_bytes += self.parts.get(connection, 0) + data_bytes * UNDECIDED_FACTOR
+            size_bytes += self.parts.get(connection, 0) + data_bytes * UNPROCESSED_FACTOR
         before = self.parts.get(connection, 0)
         if before and (completed or not size_bytes):
             del self.parts[connection]
@@ -59,7 +60,7 @@ class Incoming:
             self.parts[connection] = size_bytes
         self.parts_bytes += size_bytes - before
 
-    def one_too_many(self, packet_bytes_max: int) -> Connection | None:
+    def connection_to_close(self, packet_bytes_max: int) -> Connection | None:
         """Return a connection to close if all incomplete packets take too much memory.
 
         Return None if the total is within the limit.
@@ -77,7 +78,7 @@ class Incoming:
         known = connection.aliases_in.get(alias)
         if known is not None:
             size_bytes -= _alias_bytes_of(known[0], known[1])
-        total = self.aliases_bytes + _beyond_free(size_bytes) - _beyond_free(before)
+        total = self.aliases_bytes + _counted_bytes(size_bytes) - _counted_bytes(before)
         if size_bytes > max(before, ALIASES_BYTES_FREE) and total > ALIASES_BYTES_MAX:
             return Violation(
                 "aliases_bytes",
@@ -93,12 +94,12 @@ class Incoming:
     def forget(self, connection: Connection) -> None:
         """Remove a closed connection from all memory counts."""
         self.parts_bytes -= self.parts.pop(connection, 0)
-        self.aliases_bytes -= _beyond_free(self.aliases.pop(connection, 0))
+        self.aliases_bytes -= _counted_bytes(self.aliases.pop(connection, 0))
 
 
 def _alias_bytes_of(topic: str, topic_field: bytes) -> int:
     return ALIAS_BYTES + text_bytes_of(topic) + len(topic_field)
 
 
-def _beyond_free(size_bytes: int) -> int:
+def _counted_bytes(size_bytes: int) -> int:
     return max(0, size_bytes - ALIASES_BYTES_FREE)

@@ -31,7 +31,7 @@ FORWARDED_BYTES_MAX: Final = 4 * 1024 * 1024
 about 1 MiB, but a topic alias of three bytes may mean a topic of 64 kB. Without a limit, 18 kB
 became 120 MB."""
 
-WILD_PATTERNS_MAX: int = 8_192
+WILDCARD_PATTERNS_MAX: int = 8_192
 """Maximum levels that a lookup may visit in addition to those of its topic: two milliseconds. Each
 different mix of names and `+` in filters adds one level for each of its levels from the first `+`
 on. Fleets have some dozens of such patterns. With 1,000 random ones of 128 levels, a lookup took 30
@@ -66,13 +66,13 @@ KEEP_ALIVE_PART_BYTES: Final = 1024
 keep-alives. A line of 9,600 baud transfers them in 1.5 s, which is the shortest such time. A slower
 client is disconnected, so that no client can stretch one packet without limit."""
 
-PUT_OFF_BYTES_MAX: Final = 64 * 1024
+DEFERRED_BYTES_MAX: Final = 64 * 1024
 """Maximum bytes of a connection's messages deferred because of a full disk or queue. Beyond this,
 the connection is no longer read. Until then its PINGREQ and acknowledgements are received: few
 clients have a larger window."""
 
 # Not Final, so that tests can use a smaller value.
-PUT_OFF_CONNECTIONS_MAX: int = 512
+DEFERRED_CONNECTIONS_MAX: int = 512
 """Maximum connections with deferred messages that are still read: 32 MiB in all. For each further
 connection, only one message is stored."""
 

@@ -52,7 +52,7 @@ class LoginRates:
         Nothing is counted, so `username` need not be authenticated.
         """
         bucket = self._buckets.get(username)
-        if bucket is None or bucket.has_one(now):
+        if bucket is None or bucket.has_token(now):
             return ""
         # The quota is looked up only here, because the lookup compares the name with patterns.
         quota = self._limits.quotas.quota_of(username)

@@ -50,12 +50,12 @@ class Output:
         self.statistics = statistics
         self.committed_batch = recorder.batch_number - 1
         self.withholding: list[Connection] = []
-        self.departing: list[Connection] = []
+        self.closing_after_commit: list[Connection] = []
         """Connections to be closed when the current batch is durable."""
 
     def forward(self, connection: Connection, frame: bytes) -> None:
         """Send a QoS 0 PUBLISH in this iteration of the event loop, but never before CONNACK."""
-        if not connection.greeted:
+        if not connection.connack_released:
             self._send_after_connack(connection, frame)
             return
         outgoing = connection.outgoing
@@ -84,7 +84,7 @@ class Output:
         else:
             self.push(connection, data)
 
-    def leaves_with(self, connection: Connection, is_fact: bool) -> int:
+    def release_batch(self, connection: Connection, is_fact: bool) -> int:
         """Return the number of the batch that must be durable before `send` would send a packet.
 
         `is_fact` has the same meaning as in `send`. If the packet would not have to wait, return
@@ -94,7 +94,7 @@ class Output:
             return self.recorder.batch_number
         return self.committed_batch
 
-    def qos0_leaves_with(self, connection: Connection, withheld: bool) -> int:
+    def qos0_release_batch(self, connection: Connection, withheld: bool) -> int:
         """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
         If the packet does not wait, return the number of the last committed batch. Return NO_ALIAS
@@ -102,11 +102,11 @@ class Output:
         """
         if withheld:
             return self.recorder.batch_number
-        return self.committed_batch if connection.greeted else NO_ALIAS
+        return self.committed_batch if connection.connack_released else NO_ALIAS
 
-    def send_at_once(self, connection: Connection, data: bytes) -> None:
+    def send_immediately(self, connection: Connection, data: bytes) -> None:
         """Send a packet that may overtake other packets (QoS 0, PINGRESP), but not CONNACK."""
-        if connection.greeted:
+        if connection.connack_released:
             self.push(connection, data)
         else:
             self._send_after_connack(connection, data)
@@ -118,7 +118,7 @@ class Output:
             return
         # CONNACK is being committed. The packet need not wait for the next batch as well.
         self.statistics.packets_sent[data[0] >> 4] += 1
-        connection.early.append(data)
+        connection.after_connack.append(data)
         connection.forwarded_bytes += len(data)
 
     def withhold(self, connection: Connection, data: bytes) -> None:
@@ -166,16 +166,16 @@ class Output:
 
     def close_after_commit(self, connection: Connection) -> None:
         """Close the connection when the current batch, which records the closing, is durable."""
-        self.departing.append(connection)
+        self.closing_after_commit.append(connection)
 
     def waits(self) -> bool:
         """Return True if a client waits for the commit of the current batch."""
-        return bool(self.withholding or self.departing)
+        return bool(self.withholding or self.closing_after_commit)
 
     def seal(self) -> list[Withheld]:
         """Remove and return the withheld bytes of all connections when their batch is sealed."""
-        sealed = [Withheld(connection, [], 0) for connection in self.departing]
-        self.departing = []
+        sealed = [Withheld(connection, [], 0) for connection in self.closing_after_commit]
+        self.closing_after_commit = []
         for connection in self.withholding:
             parts = connection.withheld.take()
             if connection.is_open:
@@ -194,12 +194,12 @@ class Output:
                 continue
             if not connection.is_open:
                 continue
-            connection.greeted = True
+            connection.connack_released = True
             connection.receiving = max(0, connection.receiving - withheld.received)
             outgoing = self._outgoing(connection)
             for part in withheld.parts:
                 outgoing.append(part)
-            if connection.early:
-                for data in connection.early:
+            if connection.after_connack:
+                for data in connection.after_connack:
                     outgoing.append(data)
-                connection.early = []
+                connection.after_connack = []

@@ -125,7 +125,7 @@ class Permissions:
         self.has_rules = False
         """True if there are access rules. Without rules everything is allowed."""
         self._rules = AccessRules()
-        self.gone: frozenset[str] = frozenset()
+        self.removed_users: frozenset[str] = frozenset()
         """Removed users, to whom everything is denied."""
         self._has_revoked = False
         """True if any session has a revoked certificate."""
@@ -145,9 +145,9 @@ class Permissions:
         self._rules = AccessRules() if rules is None else rules
         self._update()
 
-    def forbid(self, gone: frozenset[str]) -> None:
-        """From now on, deny everything to the users in `gone`, which were removed."""
-        self.gone = gone
+    def forbid(self, removed_users: frozenset[str]) -> None:
+        """From now on, deny everything to the users in `removed_users`, which were removed."""
+        self.removed_users = removed_users
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
@@ -156,7 +156,7 @@ class Permissions:
         self._update()
 
     def _update(self) -> None:
-        self.restricted = self.has_rules or bool(self.gone) or self._has_revoked
+        self.restricted = self.has_rules or bool(self.removed_users) or self._has_revoked
         self._forget_all()
 
     def _forget_all(self) -> None:
@@ -167,7 +167,7 @@ class Permissions:
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
         """Return True if a client must not connect."""
         client = self._client_of_connection(connection, client_id)
-        return client.username in self.gone or not self._rules.may_connect(client)
+        return client.username in self.removed_users or not self._rules.may_connect(client)
 
     def refuses_will(
         self, connection: Connection, client_id: str, topic: str, qos: int, retain: bool
@@ -181,7 +181,7 @@ class Permissions:
         client = self._clients.get(session)
         if client is None:
             client = self._client_of(session)
-        return self._refuses_publish(client, topic, qos, retain, self._is_gone(session, client))
+        return self._refuses_publish(client, topic, qos, retain, self._is_removed(session, client))
 
     def refuses_source(self, source: Source, topic: str, qos: int) -> bool:
         """Return True if the publisher of a retained message is no longer allowed to publish it.
@@ -195,10 +195,12 @@ class Permissions:
             username = source.username if self._authenticates else None
             client = Client(source.client_id, username, source.listener, source.groups)
             self._sources[source] = client
-        return self._refuses_publish(client, topic, qos, True, client.username in self.gone)
+        return self._refuses_publish(
+            client, topic, qos, True, client.username in self.removed_users
+        )
 
     def _refuses_publish(
-        self, client: Client, topic: str, qos: int, retain: bool, is_gone: bool
+        self, client: Client, topic: str, qos: int, retain: bool, is_removed: bool
     ) -> bool:
         kind = 1 << (2 * qos + (1 if retain else 0))
         answers = client.answers.get(topic, 0)
@@ -206,7 +208,7 @@ class Permissions:
             return False
         if answers & kind << REFUSED_SHIFT:
             return True
-        is_refused = is_gone or not self._rules.may_publish(client, topic, qos, retain)
+        is_refused = is_removed or not self._rules.may_publish(client, topic, qos, retain)
         self._keep(client, topic, answers, kind << REFUSED_SHIFT if is_refused else kind)
         return is_refused
 
@@ -225,10 +227,10 @@ class Permissions:
     def refuses_receive(self, session: Session, topic: str) -> bool:
         """Return True if a client must not receive messages on a topic."""
         client = self._client_of(session)
-        return self._is_gone(session, client) or not self._rules.may_receive(client, topic)
+        return self._is_removed(session, client) or not self._rules.may_receive(client, topic)
 
-    def _is_gone(self, session: Session, client: Client) -> bool:
-        return session.is_revoked or client.username in self.gone
+    def _is_removed(self, session: Session, client: Client) -> bool:
+        return session.is_revoked or client.username in self.removed_users
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
         """Return a suffix for a group name that separates groups with the same name by user.

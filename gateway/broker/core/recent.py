@@ -24,7 +24,7 @@ class StepClock:
     def __init__(self) -> None:
         self._ends_at: float | None = None
 
-    def passed(self, now: float) -> int:
+    def steps_ended(self, now: float) -> int:
         """Return the number of ten-minute steps that have ended since the last call.
 
         `now` is in seconds of the monotonic clock.
@@ -105,7 +105,7 @@ class RecentCounts:
 
     def advance(self, now: float) -> None:
         """Discard counts from more than an hour before `now` (monotonic, in seconds)."""
-        steps = self._clock.passed(now)
+        steps = self._clock.steps_ended(now)
         if not steps:
             return
         self._latest = None

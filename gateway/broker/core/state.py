@@ -95,7 +95,7 @@ class State:
             self.memory_queues.bytes_count -= session.memory_bytes()
             self.memory_queues.sessions.pop(session, None)
             session.memory_queues = None
-        session.count_at(())
+        session.set_shares(())
         for subscription in session.subscriptions.values():
             self.tree.unsubscribe(session, subscription)
         if session.persistent:

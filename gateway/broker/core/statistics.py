@@ -76,7 +76,7 @@ class Statistics:
         self.errors: dict[str, int] = {}
 
         self.notices: list[tuple[str, str]] = []
-        self.notices_left_out = 0
+        self.notices_dropped = 0
         self.denials = Denials()
         self.takeovers = Takeovers()
         self.recently_denied = RecentCounts()
@@ -87,7 +87,7 @@ class Statistics:
         if len(self.notices) < NOTICES_MAX:
             self.notices.append((sentence, client_id))
         else:
-            self.notices_left_out += 1
+            self.notices_dropped += 1
 
     def count_error(self, reason: str, count: int = 1) -> None:
         """Count an error of a client, or a reached limit, under the name `reason`."""
@@ -136,7 +136,7 @@ class Statistics:
                 )
             )
 
-    def left(self, session: Session, reason: CloseReason) -> None:
+    def disconnected(self, session: Session, reason: CloseReason) -> None:
         """Decrease the number of connected clients, and inform the observer."""
         self.clients_connected -= 1
         if self.observe is None:

@@ -15,7 +15,7 @@ class Found:
         self.message = message
 
 
-class Asked:
+class PendingSubscribe:
     """The progress of one SUBSCRIBE.
 
     If a filter occurs several times in the packet, only its last occurrence is processed.
@@ -23,13 +23,13 @@ class Asked:
 
     def __init__(self, packet: Subscribe) -> None:
         self.packet_id = packet.packet_id
-        self.wanted = packet.subscriptions
+        self.requested = packet.subscriptions
         self.identifier = 0
         if packet.properties is not None and packet.properties.subscription_identifiers:
             self.identifier = packet.properties.subscription_identifiers[0]
         self.last: dict[str, WantedSubscription] = {}
-        for wanted in packet.subscriptions:
-            self.last[wanted.topic_filter] = wanted
+        for requested in packet.subscriptions:
+            self.last[requested.topic_filter] = requested
         self.filters = list(self.last)
         self.filters_done = 0
         self.refused: dict[str, str] = {}
@@ -48,7 +48,7 @@ class PendingReplay:
     """Progress of sending retained messages to one connection."""
 
     def __init__(self) -> None:
-        self.wanted: dict[str, Subscription] = {}
+        self.requested: dict[str, Subscription] = {}
         """Subscriptions still to be served, by filter."""
         self.current: Subscription | None = None
         self.walk: RetainedWalk | None = None

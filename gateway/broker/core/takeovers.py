@@ -133,7 +133,7 @@ class Takeovers:
         return lines
 
     def _advance(self, now: float) -> None:
-        steps = self._clock.passed(now)
+        steps = self._clock.steps_ended(now)
         if not steps:
             return
         for client_id, shared in list(self._clients.items()):

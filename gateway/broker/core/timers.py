@@ -22,7 +22,7 @@ class TimerKind(Enum):
     RETAINED = 5
     SLOW_READER = 6
     WILL_DELAY = 7
-    PUT_OFF = 8
+    DEFERRED = 8
     CREDENTIALS = 9
     PACE = 10
 
@@ -40,7 +40,7 @@ class Timer:
         self.order = 0
         """Number in order of addition. If two timers are due at the same time, the lower fires
         first."""
-        self.place = -1
+        self.heap_index = -1
         """Position of the timer in the heap, or -1 if it is not in the heap."""
 
 
@@ -50,23 +50,23 @@ class Timers:
     def __init__(self) -> None:
         self.heap: list[Timer] = []
         self.count = 0
-        self.of_connections: dict[Connection, list[Timer]] = {}
-        self.of_sessions: dict[Session, list[Timer]] = {}
+        self.by_connection: dict[Connection, list[Timer]] = {}
+        self.by_session: dict[Session, list[Timer]] = {}
 
-    def add(self, when: float, timer: Timer) -> None:
-        """Schedule `timer` at `when` (monotonic seconds), replacing a timer of the same kind."""
-        owned = self._owned_with(timer)
+    def add(self, due: float, timer: Timer) -> None:
+        """Schedule `timer` at `due` (monotonic seconds), replacing a timer of the same kind."""
+        owned = self._timers_with(timer)
         for other in owned:
             if other.kind is timer.kind:
                 owned.remove(other)
-                self._take_out(other)
+                self._remove_from_heap(other)
                 break
         owned.append(timer)
         self.count += 1
-        timer.due = when
+        timer.due = due
         timer.order = self.count
         self.heap.append(timer)
-        self._rise(timer, len(self.heap) - 1)
+        self._sift_up(timer, len(self.heap) - 1)
 
     def next_due(self) -> float | None:
         """Return when the next timer is due (monotonic seconds), or None if there is no timer."""
@@ -83,67 +83,67 @@ class Timers:
         timer = self.heap[0]
         if timer.due > now or timer.order > order_max:
             return None
-        self._take_out(timer)
-        self._disown(timer)
+        self._remove_from_heap(timer)
+        self._remove_from_owner(timer)
         return timer
 
     def forget_connection(self, connection: Connection) -> None:
         """Remove all timers of a closed connection."""
-        for timer in self.of_connections.pop(connection, []):
-            self._take_out(timer)
+        for timer in self.by_connection.pop(connection, []):
+            self._remove_from_heap(timer)
 
     def forget_session(self, session: Session) -> None:
         """Remove all timers of an ended session."""
-        for timer in self.of_sessions.pop(session, []):
-            self._take_out(timer)
+        for timer in self.by_session.pop(session, []):
+            self._remove_from_heap(timer)
 
-    def _owned_with(self, timer: Timer) -> list[Timer]:
+    def _timers_with(self, timer: Timer) -> list[Timer]:
         """Return all timers of the connection or session that this timer belongs to."""
         if timer.connection is not None:
-            return self.of_connections.setdefault(timer.connection, [])
+            return self.by_connection.setdefault(timer.connection, [])
         assert timer.session is not None, "a timer of a connection or a session"
-        return self.of_sessions.setdefault(timer.session, [])
+        return self.by_session.setdefault(timer.session, [])
 
-    def _disown(self, timer: Timer) -> None:
-        owned = self._owned_with(timer)
+    def _remove_from_owner(self, timer: Timer) -> None:
+        owned = self._timers_with(timer)
         owned.remove(timer)
         if owned:
             return
         if timer.connection is not None:
-            del self.of_connections[timer.connection]
+            del self.by_connection[timer.connection]
         elif timer.session is not None:
-            del self.of_sessions[timer.session]
+            del self.by_session[timer.session]
 
     # -- the heap
 
-    def _take_out(self, timer: Timer) -> None:
-        place = timer.place
-        timer.place = -1
+    def _remove_from_heap(self, timer: Timer) -> None:
+        heap_index = timer.heap_index
+        timer.heap_index = -1
         last = self.heap.pop()
         if last is not timer:
-            self._rise(last, place)
-            self._sink(last, last.place)
+            self._sift_up(last, heap_index)
+            self._sift_down(last, last.heap_index)
 
-    def _rise(self, timer: Timer, place: int) -> None:
-        """Place a timer at `place`, or move it up while it is due earlier than its parent."""
+    def _sift_up(self, timer: Timer, heap_index: int) -> None:
+        """Place a timer at `heap_index`, or move it up while it is due earlier than its parent."""
         heap = self.heap
-        while place:
-            above = (place - 1) // 2
+        while heap_index:
+            above = (heap_index - 1) // 2
             parent = heap[above]
             if not _comes_before(timer, parent):
                 break
-            heap[place] = parent
-            parent.place = place
-            place = above
-        heap[place] = timer
-        timer.place = place
+            heap[heap_index] = parent
+            parent.heap_index = heap_index
+            heap_index = above
+        heap[heap_index] = timer
+        timer.heap_index = heap_index
 
-    def _sink(self, timer: Timer, place: int) -> None:
-        """Place a timer at `place`, or move it down while a child is due earlier."""
+    def _sift_down(self, timer: Timer, heap_index: int) -> None:
+        """Place a timer at `heap_index`, or move it down while a child is due earlier."""
         heap = self.heap
         count = len(heap)
         while True:
-            below = 2 * place + 1
+            below = 2 * heap_index + 1
             if below >= count:
                 break
             if below + 1 < count and _comes_before(heap[below + 1], heap[below]):
@@ -151,11 +151,11 @@ class Timers:
             child = heap[below]
             if not _comes_before(child, timer):
                 break
-            heap[place] = child
-            child.place = place
-            place = below
-        heap[place] = timer
-        timer.place = place
+            heap[heap_index] = child
+            child.heap_index = heap_index
+            heap_index = below
+        heap[heap_index] = timer
+        timer.heap_index = heap_index
 
 
 def _comes_before(one: Timer, other: Timer) -> bool:

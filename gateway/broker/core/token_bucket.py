@@ -18,14 +18,14 @@ class TokenBucket:
             self.tokens = min(self.burst, self.tokens + (now - self.counted_at) * self.rate)
             self.counted_at = now
 
-    def has_one(self, now: float) -> bool:
+    def has_token(self, now: float) -> bool:
         """Return True if a token is available."""
         self._fill(now)
         return self.tokens >= 1.0
 
     def take(self, now: float) -> bool:
         """Take one token. Return False if none is available."""
-        if not self.has_one(now):
+        if not self.has_token(now):
             return False
         self.tokens -= 1.0
         return True

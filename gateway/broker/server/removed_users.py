@@ -137,7 +137,7 @@ class RemovedUsers:
         kept = self._of_sessions(known, removed.intersection(owners))
         if kept != self._kept or self._is_unwritten:
             self._write(kept)
-        self._broker.know_users(self._users, kept.removed)
+        self._broker.deny_removed_users(self._users, kept.removed)
 
     def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
         """Return what to store on disk: users, expiry times, and the certificates of sessions."""

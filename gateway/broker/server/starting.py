@@ -155,7 +155,7 @@ def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> No
     name = re.compile(re.escape(configuration.bridge.client_id) + "(-[0-9a-f]{8})?")
     for session in list(broker.state.sessions.values()):
         if session.username is None and name.fullmatch(session.client_id) is not None:
-            broker.give(session, user)
+            broker.assign_owner(session, user)
 
 
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:

@@ -87,7 +87,7 @@ class Decoder:
         """Return the number of buffered bytes of an incomplete packet."""
         return len(self._partial)
 
-    def let_go(self) -> None:
+    def free_memory(self) -> None:
         """Discard the buffered bytes of an incomplete packet whose rest will not arrive."""
         self._partial = bytearray()
         self._partial_size_bytes = 0

@@ -118,7 +118,7 @@ class AskedRows:
         """Print what polling has found out about a device."""
         self._show(b"", f"-- {text}")
 
-    async def wait_until_taken(self) -> None:
+    async def wait_until_accepted(self) -> None:
         """Return immediately, because `oncegate serial sniff` does not store readings."""
 
     def _show(self, data: bytes, text: str) -> None:

@@ -76,7 +76,7 @@ async def test_a_repeated_frame_is_durable_with_what_it_repeats() -> None:
 
 async def test_one_board_too_many_is_known_before_its_frame_is_taken() -> None:
     boards = Boards()
-    boards.knows_room_for = lambda device: device == 7  # type: ignore[method-assign]
+    boards.has_room_for = lambda device: device == 7  # type: ignore[method-assign]
     arrivals = Arrivals(boards)
-    assert arrivals.knows_room_for(7)
-    assert not arrivals.knows_room_for(8)
+    assert arrivals.has_room_for(7)
+    assert not arrivals.has_room_for(8)

@@ -60,7 +60,7 @@ def test_old_blocks_are_forgotten_and_rows_of_the_outbox_are_a_start_again() -> 
         again.load(block, start.digests_of(block))
     assert again.latest == 2999
     assert again.holds(2999, digest(2999))
-    assert again.knows(digest(2998))
+    assert again.has_contents(digest(2998))
 
 
 def test_what_an_earlier_version_accepted_counts_as_the_same_contents() -> None:

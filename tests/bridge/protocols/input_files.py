@@ -45,7 +45,7 @@ def read(name: str) -> tuple[list[Frame], dict[str, int], dict[str, int]]:
     decoder = decoder_of(name)
     frames = decoder.feed(stream) + decoder.flush()
     assert check_any_pieces(lambda: decoder_of(name), stream) == frames
-    return frames, dict(decoder.tally.damaged), dict(decoder.tally.left_out)
+    return frames, dict(decoder.tally.damaged), dict(decoder.tally.skipped)
 
 
 def values(frame: Frame) -> dict[str, object]:

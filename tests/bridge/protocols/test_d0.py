@@ -63,7 +63,7 @@ def test_a_meter_of_mode_c_is_read_at_the_rate_that_it_offers() -> None:
     }
     assert isinstance(frame, Frame)
     assert frame.quantities["energy_import"][0].unit == "kWh"
-    assert not poller.take_left_out()
+    assert not poller.take_skipped()
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_an_object_that_cannot_be_read_costs_itself() -> None:
     poller.read(IDENTIFICATION)
     found = poller.read(telegram(b"1.8.0(123.4*kWh)\r\n2.8.0(----)\r\nnonsense\r\n"))
     assert values(found) == {"energy_import": 123.4}
-    assert poller.take_left_out() == {"not_measured": 1, "syntax": 1}
-    assert not poller.take_left_out()
+    assert poller.take_skipped() == {"not_measured": 1, "syntax": 1}
+    assert not poller.take_skipped()
 
 
 def test_a_meter_with_a_battery_is_asked_seldom_and_woken_up_before() -> None:

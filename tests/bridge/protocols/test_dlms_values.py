@@ -23,9 +23,9 @@ from tests.bridge.protocols.dlms_meter import (
 
 
 def read(data: bytes) -> dict[str, tuple[object, str | None]]:
-    left_out: Counter[str] = Counter()
-    quantities = read_values(data_at(data, 0)[0], left_out)
-    assert not left_out
+    skipped: Counter[str] = Counter()
+    quantities = read_values(data_at(data, 0)[0], skipped)
+    assert not skipped
     return {name: (each.value, each.unit) for name, (each,) in quantities.items()}
 
 
@@ -119,15 +119,15 @@ def test_landis_and_gyr_names_the_objects_before_their_values() -> None:
 
 
 def test_a_value_that_cannot_be_read_costs_itself() -> None:
-    left_out: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     data = structure(
         obis(1, 0, 1, 7, 0, 255), text("high"), obis(1, 0, 2, 7, 0, 255), u32(5), scale(99, W),
         obis(0, 0, 1, 0, 0, 255), time(0xFFFF), obis(1, 0, 1, 8, 0, 255), u32(5), scale(0, WH),
         obis(1, 0, 2, 8, 0, 255), b"\x00", obis(1, 0, 3, 8, 0, 255), array(u16(1)),
     )  # fmt: skip
-    quantities = read_values(data_at(data, 0)[0], left_out)
+    quantities = read_values(data_at(data, 0)[0], skipped)
     assert list(quantities) == ["energy_import"]
-    assert left_out == {"type": 2, "value": 1, "time": 1}
+    assert skipped == {"type": 2, "value": 1, "time": 1}
 
 
 def test_a_message_in_no_known_layout_is_damage() -> None:

@@ -96,7 +96,7 @@ def test_a_quantity_without_a_kind_of_its_own_keeps_that_of_its_first_value() ->
         ["0-0:96.99.1", "power_import"],
         ["power_import"],
     ]
-    assert decoder.tally.left_out == {"type": 1}
+    assert decoder.tally.skipped == {"type": 1}
 
 
 @given(st.lists(st.sampled_from([POWER, OTHER[:30], OTHER[30:], b"/", b"!", b"\r\n", b"/ABC5"])))

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def read(*lines: str, left_out: Counter[str] | None = None) -> list[Measurement]:
+def read(*lines: str, skipped: Counter[str] | None = None) -> list[Measurement]:
     counts: Counter[str] = Counter()
     found = read_telegram("\r\n".join(["/ISk5", "", *lines, ""]).encode("latin-1"), 1, counts)
-    assert left_out is not None or not counts
-    if left_out is not None:
-        left_out.update(counts)
+    assert skipped is not None or not counts
+    if skipped is not None:
+        skipped.update(counts)
     return [each for measurements in found.values() for each in measurements]
 
 
@@ -68,10 +68,10 @@ def test_a_reading_of_the_hour_of_dsmr_2_is_in_the_next_line() -> None:
 
 @pytest.mark.parametrize("lost", ["0-1:24.3.0(0902\xb0)(00)(60)(1)(0-1:24.2.1)(m3)", "junk"])
 def test_a_value_whose_line_before_is_lost_does_not_cost_the_object_before(lost: str) -> None:
-    left_out: Counter[str] = Counter()
-    found = read("1-0:1.8.1(000004.426*kWh)", lost, "(12345.678)", left_out=left_out)
+    skipped: Counter[str] = Counter()
+    found = read("1-0:1.8.1(000004.426*kWh)", lost, "(12345.678)", skipped=skipped)
     assert found == [Measurement("energy_import_t1", 4.426, "kWh")]
-    assert left_out.total() == 2
+    assert skipped.total() == 2
 
 
 def test_a_time_in_the_next_line_belongs_to_the_value_before() -> None:
@@ -139,11 +139,11 @@ def test_a_gas_meter_whose_clock_was_reset_keeps_its_reading() -> None:
 def test_an_odd_object_is_counted_and_costs_no_other(
     line: str, reason: str, *, is_first: bool
 ) -> None:
-    left_out: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     good = "1-0:1.7.0(00.244*kW)"
     lines = (line, good) if is_first else (good, line)
-    assert read(*lines, left_out=left_out) == [Measurement("power_import", 0.244, "kW")]
-    assert left_out == {reason: 1}
+    assert read(*lines, skipped=skipped) == [Measurement("power_import", 0.244, "kW")]
+    assert skipped == {reason: 1}
 
 
 PIECES = ("0-0:1.0.0(", "1-0:1.7.0(", "0-0:98.1.0(", "0-1:24.3.0(", "1)", "(", "0*kWh)", "\r\n",
@@ -152,9 +152,9 @@ PIECES = ("0-0:1.0.0(", "1-0:1.7.0(", "0-0:98.1.0(", "0-1:24.3.0(", "1)", "(", "
 
 @given(st.lists(st.sampled_from(PIECES), max_size=40))
 def test_no_lines_raise(parts: list[str]) -> None:
-    read("".join(parts), left_out=Counter())
+    read("".join(parts), skipped=Counter())
 
 
 @given(st.text(st.characters(codec="latin-1"), max_size=200))
 def test_no_text_raises(text: str) -> None:
-    read(text, left_out=Counter())
+    read(text, skipped=Counter())

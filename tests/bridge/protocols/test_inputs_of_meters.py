@@ -16,9 +16,9 @@ TELEGRAM = {
 
 @pytest.mark.parametrize(("name", "count"), [("p1-64-objects.txt", 64), ("p1-65-objects.txt", 65)])
 def test_a_telegram_is_bounded_by_its_bytes_and_not_by_its_objects(name: str, count: int) -> None:
-    (frame,), damaged, left_out = read(name)
+    (frame,), damaged, skipped = read(name)
     assert len(frame.quantities) == count
-    assert (damaged, left_out) == ({}, {})
+    assert (damaged, skipped) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_a_telegram_is_bounded_by_its_bytes_and_not_by_its_objects(name: str, co
 def test_an_odd_object_of_a_sound_telegram_costs_itself(
     name: str, reason: str, more: dict[str, object]
 ) -> None:
-    (frame,), damaged, left_out = read(name)
+    (frame,), damaged, skipped = read(name)
     assert values(frame) == TELEGRAM | more
-    assert (damaged, left_out) == ({}, {reason: 1})
+    assert (damaged, skipped) == ({}, {reason: 1})
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_an_odd_object_of_a_sound_telegram_costs_itself(
     ],
 )
 def test_a_number_is_one_however_a_meter_writes_it(name: str, energy: float) -> None:
-    (frame,), _, left_out = read(name)
+    (frame,), _, skipped = read(name)
     (found,) = frame.quantities["energy_import"]
-    assert (found.value, found.unit, left_out) == (energy, "kWh", {})
+    assert (found.value, found.unit, skipped) == (energy, "kWh", {})
 
 
 def test_codes_with_255_in_place_of_a_tariff_have_their_names() -> None:
@@ -67,8 +67,8 @@ def test_codes_with_255_in_place_of_a_tariff_have_their_names() -> None:
 
 
 def test_gas_identifiers_and_peaks_of_belgian_meters_have_names() -> None:
-    (frame,), damaged, left_out = read("p1-belgium.txt")
-    assert (damaged, left_out) == ({}, {})
+    (frame,), damaged, skipped = read("p1-belgium.txt")
+    assert (damaged, skipped) == ({}, {})
     found = values(frame)
     assert found["mbus_1_reading"] == 338.711
     assert found["mbus_2_reading"] == 29.535
@@ -91,9 +91,9 @@ def test_the_peaks_of_thirteen_months_are_readings_with_their_times_and_no_long_
 
 
 def test_power_factors_without_a_unit_are_numbers() -> None:
-    (frame,), damaged, left_out = read("p1-hungary.txt")
+    (frame,), damaged, skipped = read("p1-hungary.txt")
     found = values(frame)
-    assert (damaged, left_out) == ({}, {})
+    assert (damaged, skipped) == ({}, {})
     for name in ("power_factor", "power_factor_l1", "power_factor_l2", "power_factor_l3"):
         assert found[name] == 0.842
     assert found["tariff"] == "TARIFF 1"
@@ -101,28 +101,28 @@ def test_power_factors_without_a_unit_are_numbers() -> None:
 
 
 def test_a_gas_meter_without_a_reading_gives_no_text_in_its_place() -> None:
-    (frame,), damaged, left_out = read("p1-gas-without-reading.txt")
+    (frame,), damaged, skipped = read("p1-gas-without-reading.txt")
     assert values(frame) == {
         "meter_time": "260124170225W",
         "power_import": 0.383,
         "mbus_4_reading": 0,
     }
-    assert (damaged, left_out) == ({}, {"not_measured": 2, "time": 1})
+    assert (damaged, skipped) == ({}, {"not_measured": 2, "time": 1})
 
 
 def test_an_odd_entry_of_a_log_costs_itself() -> None:
-    (frame,), damaged, left_out = read("p1-log-with-bad-time.txt")
+    (frame,), damaged, skipped = read("p1-log-with-bad-time.txt")
     assert [each.value for each in frame.quantities["power_failure_log"]] == [240, 100]
     assert [each.value for each in frame.quantities["power_peak_months"]] == [4.329]
     assert [(each.name, each.value) for each in frame.quantities["monthly_values"]] == [
         ("monthly_values/1", 663.924),
         ("monthly_values/3", 0.1),
     ]
-    assert (damaged, left_out) == ({}, {"time": 2, "not_measured": 1})
+    assert (damaged, skipped) == ({}, {"time": 2, "not_measured": 1})
 
 
 def test_lines_may_end_with_cr_alone_and_a_message_may_look_like_a_beginning() -> None:
-    (frame,), damaged, left_out = read("p1-carriage-returns.txt")
+    (frame,), damaged, skipped = read("p1-carriage-returns.txt")
     assert values(frame) == {
         "meter_time": "260124170225W",
         "energy_import": 6678.394,
@@ -130,11 +130,11 @@ def test_lines_may_end_with_cr_alone_and_a_message_may_look_like_a_beginning() -
         "current_limit_l1/1": 200,
         "current_limit_l1/2": -200,
     }
-    assert (damaged, left_out) == ({}, {})
+    assert (damaged, skipped) == ({}, {})
 
 
 def test_hourly_readings_without_a_value_are_not_measured() -> None:
-    (frame,), damaged, left_out = read("p1-dsmr22.txt")
+    (frame,), damaged, skipped = read("p1-dsmr22.txt")
     assert values(frame) == {
         "meter_id": "4B414D",
         "energy_import_t1": 12345.678,
@@ -145,11 +145,11 @@ def test_hourly_readings_without_a_value_are_not_measured() -> None:
         "mbus_1_valve": "1",
     }
     assert frame.quantities["mbus_1_reading"][0].time_seconds == 1351602000.0
-    assert (damaged, left_out) == ({}, {"not_measured": 2})
+    assert (damaged, skipped) == ({}, {"not_measured": 2})
 
 
 def test_peaks_are_numbers_in_whatever_form_their_time_is_written() -> None:
-    (frame,), damaged, left_out = read("d0-answer-to-request.txt")
+    (frame,), damaged, skipped = read("d0-answer-to-request.txt")
     assert values(frame) == {
         "error_code": "00",
         "meter_id": "12345678",
@@ -161,7 +161,7 @@ def test_peaks_are_numbers_in_whatever_form_their_time_is_written() -> None:
         "current_l1": 2.1,
     }
     assert frame.quantities["power_peak"][0].time_seconds == 1398940200.0
-    assert (damaged, left_out) == ({}, {"time": 1})
+    assert (damaged, skipped) == ({}, {"time": 1})
 
 
 def test_two_telegrams_that_lost_what_was_between_them_are_never_one() -> None:
@@ -178,7 +178,7 @@ def test_two_way_meters_without_a_sign_show_the_direction_of_power_in_the_status
 
 
 def test_a_block_of_a_solar_charger_with_a_wrong_checksum_is_damage() -> None:
-    frames, damaged, left_out = read("vedirect.bin")
+    frames, damaged, skipped = read("vedirect.bin")
     assert [values(frame) for frame in frames] == [
         {
             "product_id": "0xA053",
@@ -189,11 +189,11 @@ def test_a_block_of_a_solar_charger_with_a_wrong_checksum_is_damage() -> None:
         }
         for voltage, current, power, state in ((12.8, -0.15, 0, "off"), (12.81, -0.16, 5, "bulk"))
     ]
-    assert (damaged, left_out) == ({"checksum": 1}, {})
+    assert (damaged, skipped) == ({"checksum": 1}, {})
 
 
 def test_groups_of_a_french_meter_are_read_with_the_meter_s_time() -> None:
-    (frame,), damaged, left_out = read("linky-standard.bin")
+    (frame,), damaged, skipped = read("linky-standard.bin")
     assert values(frame) == {
         "meter_id": "000000000000",
         "meter_time": "H260124170225",
@@ -202,11 +202,11 @@ def test_groups_of_a_french_meter_are_read_with_the_meter_s_time() -> None:
         "apparent_power_max": 4536,
     }
     assert frame.quantities["energy_import"][0].time_seconds == 1769270545.0
-    assert (damaged, left_out) == ({}, {})
+    assert (damaged, skipped) == ({}, {})
 
 
 def test_a_value_against_the_form_of_sml_costs_its_entry() -> None:
-    (frame,), damaged, left_out = read("sml-odd-entries.bin")
+    (frame,), damaged, skipped = read("sml-odd-entries.bin")
     assert values(frame) == {
         "manufacturer": "ISK",
         "energy_import": (2**64 - 1) / 10,
@@ -216,11 +216,11 @@ def test_a_value_against_the_form_of_sml_costs_its_entry() -> None:
         "public_key": "1b" * 8,
         "meter_status": 0x1C0104,
     }
-    assert (damaged, left_out) == ({}, {"sml": 1, "type": 1, "value": 1})
+    assert (damaged, skipped) == ({}, {"sml": 1, "type": 1, "value": 1})
 
 
 def test_what_a_battery_monitor_does_not_know_is_not_measured_and_a_cut_block_is_damage() -> None:
-    frames, damaged, left_out = read("vedirect-bmv.bin")
+    frames, damaged, skipped = read("vedirect-bmv.bin")
     for frame in frames:
         assert values(frame) == {
             "product_id": "0x203",
@@ -233,11 +233,11 @@ def test_what_a_battery_monitor_does_not_know_is_not_measured_and_a_cut_block_is
             "model": "700",
             "firmware": "0307",
         }
-    assert (len(frames), damaged, left_out) == (2, {"truncated": 1}, {"not_measured": 8})
+    assert (len(frames), damaged, skipped) == (2, {"truncated": 1}, {"not_measured": 8})
 
 
 def test_tariffs_and_phases_of_the_historic_mode_have_names() -> None:
-    (frame,), damaged, left_out = read("linky-historic.bin")
+    (frame,), damaged, skipped = read("linky-historic.bin")
     assert values(frame) == {
         "meter_id": "012345678901",
         "tariff_name": "BBR(",
@@ -254,7 +254,7 @@ def test_tariffs_and_phases_of_the_historic_mode_have_names() -> None:
         "meter_status": "000000",
         "phase_potentials": "0E",
     }
-    assert (damaged, left_out) == ({}, {})
+    assert (damaged, skipped) == ({}, {})
 
 
 def test_two_frames_that_lost_what_was_between_them_are_never_one() -> None:

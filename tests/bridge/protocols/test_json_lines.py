@@ -9,10 +9,10 @@ from firmware_bridge.protocols.json_lines import DEPTH_MAX, JsonLines, MemberRea
 from firmware_bridge.readings.kinds import Kinds
 
 
-def values(*lines: str, left_out: Counter[str] | None = None) -> dict[str, Any]:
+def values(*lines: str, skipped: Counter[str] | None = None) -> dict[str, Any]:
     """Decode lines and return the values of the last line."""
     reader = MemberReader(Kinds())
-    *_, found = (reader.read(line, Counter() if left_out is None else left_out) for line in lines)
+    *_, found = (reader.read(line, Counter() if skipped is None else skipped) for line in lines)
     return {name: each.value for name, each in found.items()}
 
 
@@ -91,22 +91,22 @@ def test_a_line_against_the_form_is_damage_with_its_reason(line: str, reason: st
     ],
 )
 def test_a_member_that_cannot_be_read_costs_itself(line: str, reason: str) -> None:
-    left_out: Counter[str] = Counter()
-    assert list(values(line, left_out=left_out).values()) == [1]
-    assert left_out == {reason: 1}
+    skipped: Counter[str] = Counter()
+    assert list(values(line, skipped=skipped).values()) == [1]
+    assert skipped == {reason: 1}
 
 
 def test_bytes_that_are_no_utf_8_cost_their_member() -> None:
     decoder = JsonLines().decoder()
     (frame,) = decoder.feed(b'{"a":1,"b":"\xb0C","t\xffmp":2}\n')
     assert list(frame.quantities) == ["a"]
-    assert decoder.tally.left_out == {"text": 1, "name": 1}
+    assert decoder.tally.skipped == {"text": 1, "name": 1}
 
 
 def test_a_member_keeps_the_type_of_its_first_value() -> None:
-    left_out: Counter[str] = Counter()
-    assert values('{"a":1,"b":1}', '{"a":"ERR","b":2}', left_out=left_out) == {"b": 2}
-    assert left_out == {"type": 1}
+    skipped: Counter[str] = Counter()
+    assert values('{"a":1,"b":1}', '{"a":"ERR","b":2}', skipped=skipped) == {"b": 2}
+    assert skipped == {"type": 1}
     assert values('{"a":1}', '{"a":"21,5"}') == {"a": 21.5}
     assert values('{"a":1}', '{"a":true}') == {"a": 1}
     assert values('{"a":"x"}', '{"a":21.5}') == {"a": "21.5"}

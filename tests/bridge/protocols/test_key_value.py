@@ -13,10 +13,10 @@ SECONDS_MAX = 0.05
 """Processor time for the longest line. It was 0.14 s when each comma searched the whole line."""
 
 
-def values(*lines: str, left_out: Counter[str] | None = None) -> dict[str, Any]:
+def values(*lines: str, skipped: Counter[str] | None = None) -> dict[str, Any]:
     """Decode lines and return the values of the last line."""
     reader = PairReader(Kinds())
-    *_, found = (reader.read(line, Counter() if left_out is None else left_out) for line in lines)
+    *_, found = (reader.read(line, Counter() if skipped is None else skipped) for line in lines)
     return {name: each.value for name, each in found.items()}
 
 
@@ -83,22 +83,22 @@ def test_a_line_against_the_form_is_damage_with_its_reason(line: str, reason: st
 def test_a_pair_that_cannot_be_read_costs_itself(
     line: str, expected: dict[str, Any], reason: str
 ) -> None:
-    left_out: Counter[str] = Counter()
-    assert values(line, left_out=left_out) == expected
-    assert left_out == {reason: 1}
+    skipped: Counter[str] = Counter()
+    assert values(line, skipped=skipped) == expected
+    assert skipped == {reason: 1}
 
 
 def test_units_after_values_are_no_prose() -> None:
-    left_out: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     line = "T = 21.5 \N{DEGREE SIGN}C, H=40 %, P=1013.2 hPa"
-    assert values(line, left_out=left_out) == {"T": 21.5, "H": 40, "P": 1013.2}
-    assert left_out == {"syntax": 3}
+    assert values(line, skipped=skipped) == {"T": 21.5, "H": 40, "P": 1013.2}
+    assert skipped == {"syntax": 3}
 
 
 def test_a_quantity_keeps_the_type_of_its_first_value() -> None:
-    left_out: Counter[str] = Counter()
-    assert values("a=1 b=2", "a=ERR b=3", left_out=left_out) == {"b": 3}
-    assert left_out == {"type": 1}
+    skipped: Counter[str] = Counter()
+    assert values("a=1 b=2", "a=ERR b=3", skipped=skipped) == {"b": 3}
+    assert skipped == {"type": 1}
     assert values("id=12A4 a=1", "id=0012 a=1") == {"id": "0012", "a": 1}
 
 
@@ -108,7 +108,7 @@ def test_a_line_in_which_a_declared_quantity_is_of_another_type_is_damage() -> N
     assert decoder.tally.damaged == {"type": 1}
     (frame,) = decoder.feed(b"mode=3 clock=2 note=\xff\n")
     assert list(frame.quantities) == ["mode", "clock"]
-    assert decoder.tally.left_out == {"text": 1}
+    assert decoder.tally.skipped == {"text": 1}
 
 
 @pytest.mark.parametrize(

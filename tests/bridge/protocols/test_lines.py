@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def text(line: str, left_out: Counter[str]) -> dict[str, Measurement]:
-    left_out["seen"] += 1
+def text(line: str, skipped: Counter[str]) -> dict[str, Measurement]:
+    skipped["seen"] += 1
     if line == "bad":
         raise Damaged("syntax")
     return {} if line == "heading" else {"text": Measurement("text", line)}
@@ -48,7 +48,7 @@ def test_a_damaged_line_is_counted_by_reason_and_the_next_good_one_is_read(
     reader = decoder()
     assert lines(reader, line + b"\ngood\n") == ["good"]
     assert reader.tally.damaged == {reason: 1}
-    assert reader.tally.left_out == {"seen": 1}, "a damaged line has no values to leave out"
+    assert reader.tally.skipped == {"seen": 1}, "a damaged line has no values to leave out"
 
 
 def test_colours_of_a_log_are_no_part_of_its_values() -> None:

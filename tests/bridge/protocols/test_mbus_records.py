@@ -86,10 +86,10 @@ def test_a_second_value_of_one_name_is_counted_in_it() -> None:
     ],
 )
 def test_a_value_that_cannot_be_read_costs_itself(data: str, reason: str) -> None:
-    left_out: Counter[str] = Counter()
-    quantities, _ = read_records(bytes.fromhex(data + "02 2b 0100"), HEAT, left_out)
+    skipped: Counter[str] = Counter()
+    quantities, _ = read_records(bytes.fromhex(data + "02 2b 0100"), HEAT, skipped)
     assert list(quantities) == ["power"]
-    assert left_out == {reason: 1}
+    assert skipped == {reason: 1}
 
 
 def test_a_value_that_is_cut_is_damage() -> None:

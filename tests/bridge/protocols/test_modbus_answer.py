@@ -79,7 +79,7 @@ def test_a_number_that_is_no_reading_costs_itself_and_no_other(number: float, re
     found = read_answer(bytes((3, 6)) + struct.pack(">hf", -25, number), BLOCK)
     assert values(found) == {"level": (-2.5, "m")}
     assert isinstance(found, Frame)
-    assert found.left_out == {"flow": reason}
+    assert found.skipped == {"flow": reason}
 
 
 def test_registers_that_follow_each_other_are_asked_for_together() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from firmware_bridge.protocols.modbus_no_value import NoValue
-from firmware_bridge.protocols.modbus_register import LeftOut, Register
+from firmware_bridge.protocols.modbus_register import Register, SkippedRegister
 from pydantic_core import PydanticCustomError
 
 
@@ -45,7 +45,7 @@ def read(number: bytes, **keys: Any) -> float | str:
     register.check()
     try:
         return register.read(number)
-    except LeftOut as missing:
+    except SkippedRegister as missing:
         return missing.reason
 
 
@@ -129,7 +129,7 @@ def test_a_number_is_scaled_by_a_power_of_ten_in_a_register_after_it() -> None:
     assert power.read(bytes.fromhex("11d7 0000 ffff")) == 456.7
     assert power.read(bytes.fromhex("11d7 0000 0001")) == 45670
     for words in ("8000 0000 ffff", "11d7 0000 8000"):
-        with pytest.raises(LeftOut, match="no_value"):
+        with pytest.raises(SkippedRegister, match="no_value"):
             power.read(bytes.fromhex(words))
     for scale_at in (10, 4, 200):
         with pytest.raises(PydanticCustomError, match="scale_at of 1 to 100 registers after"):

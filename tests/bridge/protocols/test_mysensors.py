@@ -39,16 +39,16 @@ def test_a_value_of_a_node_is_a_reading_of_its_device(
     "line", ["12;6;0;0;6;2.3.2", "0;255;3;0;14;Startup complete.", "12;6;1;1;0;3"]
 )
 def test_other_messages_are_no_reading_and_no_damage(line: str) -> None:
-    left_out: Counter[str] = Counter()
-    assert read_message(line, Kinds(), left_out) is None
-    assert not left_out
+    skipped: Counter[str] = Counter()
+    assert read_message(line, Kinds(), skipped) is None
+    assert not skipped
 
 
 @pytest.mark.parametrize("payload", ["", "nan", "inf", "--"])
 def test_a_message_without_a_value_is_counted_as_not_measured(payload: str) -> None:
-    left_out: Counter[str] = Counter()
-    assert read_message(f"12;6;1;0;0;{payload}", Kinds(), left_out) is None
-    assert left_out == {"not_measured": 1}
+    skipped: Counter[str] = Counter()
+    assert read_message(f"12;6;1;0;0;{payload}", Kinds(), skipped) is None
+    assert skipped == {"not_measured": 1}
 
 
 def test_a_value_of_no_known_type_keeps_the_type_of_its_first_value() -> None:

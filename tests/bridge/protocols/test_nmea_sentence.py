@@ -49,14 +49,14 @@ def test_a_field_has_its_registered_unit_and_others_have_none(
 
 @pytest.mark.parametrize("nothing", ["--.-", "---", "nan", "-NaN"])
 def test_a_field_in_which_a_receiver_has_no_number_costs_itself(nothing: str) -> None:
-    left_out: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     body = f"SDDBT,{nothing},f,2.4,M,{nothing},F"
-    (found,) = frame_of(b"$", body.encode(), left_out).quantities.values()
+    (found,) = frame_of(b"$", body.encode(), skipped).quantities.values()
     values = {each.name: each.value for each in found}
     assert values["dbt/sentence"] == body
     assert values["dbt/depthm"] == 2.4
     assert "dbt/depthf" not in values
-    assert left_out == {"not_measured": 2}
+    assert skipped == {"not_measured": 2}
 
 
 @pytest.mark.parametrize(

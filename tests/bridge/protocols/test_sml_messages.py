@@ -15,8 +15,8 @@ from tests.bridge.protocols.test_sml import entry, message
 CODE, POWER, SIGNED = "0100010800ff", "01000f0700ff", "0100100700ff"
 
 
-def read(data: bytes, left_out: Counter[str] | None = None) -> Quantities:
-    return read_messages(data, Counter() if left_out is None else left_out)
+def read(data: bytes, skipped: Counter[str] | None = None) -> Quantities:
+    return read_messages(data, Counter() if skipped is None else skipped)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
     ],
 )
 def test_an_odd_entry_costs_itself(odd: str, reason: str) -> None:
-    left_out: Counter[str] = Counter()
-    (name,) = read(message(odd, entry("0100020800ff", "6204")), left_out)
-    assert (name, left_out) == ("energy_export", {reason: 1})
+    skipped: Counter[str] = Counter()
+    (name,) = read(message(odd, entry("0100020800ff", "6204")), skipped)
+    assert (name, skipped) == ("energy_export", {reason: 1})
 
 
 def test_a_file_is_bounded_by_its_bytes_and_not_by_its_entries() -> None:

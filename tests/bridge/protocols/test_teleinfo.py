@@ -103,7 +103,7 @@ def test_a_value_that_cannot_be_read_costs_itself(group: bytes, reason: str) -> 
     decoder = make()
     (frame,) = decoder.feed(frame_of(group, standard("SINSTS", "00766")))
     assert list(frame.quantities) == ["apparent_power"]
-    assert (decoder.tally.damaged, decoder.tally.left_out) == ({}, {reason: 1})
+    assert (decoder.tally.damaged, decoder.tally.skipped) == ({}, {reason: 1})
 
 
 def test_two_frames_that_lost_what_was_between_them_are_never_one() -> None:

@@ -72,7 +72,7 @@ def test_a_field_that_cannot_be_read_costs_itself(field: tuple[str, str], reason
     decoder = make()
     (frame,) = decoder.feed(block(field, ("PPV", "30")))
     assert list(frame.quantities) == ["panel_power"]
-    assert (decoder.tally.damaged, decoder.tally.left_out) == ({}, {reason: 1})
+    assert (decoder.tally.damaged, decoder.tally.skipped) == ({}, {reason: 1})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from firmware_bridge.readings.device_clock import (
     AHEAD_SECONDS_MAX,
-    BEHIND_SECONDS_MAX,
+    LAG_SECONDS_MAX,
     checked_times,
     hours_off,
     iso_of,
@@ -37,7 +37,7 @@ def test_a_time_that_is_years_off_becomes_a_value_and_the_reading_has_that_of_ar
 
 
 @pytest.mark.parametrize(
-    "time", [None, -60.0, 0.0, NOW, NOW - BEHIND_SECONDS_MAX, NOW + AHEAD_SECONDS_MAX, NOW - 3600]
+    "time", [None, -60.0, 0.0, NOW, NOW - LAG_SECONDS_MAX, NOW + AHEAD_SECONDS_MAX, NOW - 3600]
 )
 def test_other_times_stay(time: float | None) -> None:
     quantities = power(time)

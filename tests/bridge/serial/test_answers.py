@@ -52,7 +52,7 @@ def test_a_value_that_is_none_is_named_unless_the_configuration_expects_it(
     answers = Answers(PortStatus("bus", "modbus", "path"))
     missing = {"power_factor": "not_measured", "night": "no_value"}
     for _ in range(8):
-        answers.note(Frame({}, device="pump", left_out=missing), *REQUEST)
+        answers.note(Frame({}, device="pump", skipped=missing), *REQUEST)
     assert [record.getMessage().split(",")[0] for record in caplog.records] == (
         ["serial port bus: pump has no value for power_factor (not_measured)"] * 4
     )

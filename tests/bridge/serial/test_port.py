@@ -151,10 +151,10 @@ class Defective(DecoderSettings):
         return LineDecoder(read_or_raise, can_mistake_part_of_line=False)
 
 
-def read_or_raise(line: str, left_out: Counter[str]) -> dict[str, Measurement]:
+def read_or_raise(line: str, skipped: Counter[str]) -> dict[str, Measurement]:
     if "poison" in line:
         raise ArithmeticError("a planted defect")
-    return MemberReader(Kinds()).read(line, left_out)
+    return MemberReader(Kinds()).read(line, skipped)
 
 
 async def test_an_error_of_one_port_ends_its_reading_and_touches_no_other(

@@ -56,8 +56,8 @@ class Client:
         broker = self.harness.broker
         broker.work.spent = 0
         broker.receive(self.connection, data, self.harness.now)
-        while self.connection.behind:
-            broker.go_on(self.connection, self.harness.now)
+        while self.connection.has_more_work:
+            broker.continue_connection(self.connection, self.harness.now)
 
     def take(self) -> list[Packet]:
         """Return the packets received since the last call."""
@@ -241,7 +241,7 @@ class Harness:
 
     def lose(self, client: Client) -> None:
         """Break the network connection of a client."""
-        self.broker.lose(client.connection, CloseReason.NETWORK, self.now)
+        self.broker.connection_lost(client.connection, CloseReason.NETWORK, self.now)
 
     def cut(self) -> None:
         """Cut the power and start again: only committed data remains."""
@@ -252,7 +252,7 @@ class Harness:
     def restart(self) -> None:
         """Stop cleanly and start again."""
         for client in list(self.clients.values()):
-            self.broker.lose(client.connection, CloseReason.SHUTDOWN, self.now)
+            self.broker.connection_lost(client.connection, CloseReason.SHUTDOWN, self.now)
         self.commit()
         self.broker.stop(self.now)
         self.commit()

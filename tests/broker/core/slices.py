@@ -21,9 +21,9 @@ def slices_of(client: Client, *packets: Packet, seal: bool = False) -> list[int]
         connection, b"".join(encode(packet, client.version) for packet in packets), harness.now
     )
     spent = [work.spent]
-    while connection.behind:
+    while connection.has_more_work:
         if seal:
             harness.seal()
-        broker.go_on(connection, harness.now)
+        broker.continue_connection(connection, harness.now)
         spent.append(work.spent)
     return spent

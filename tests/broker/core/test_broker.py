@@ -46,7 +46,7 @@ def test_bytes_of_a_connection_that_is_closed_are_not_looked_at(harness: Harness
 def test_a_connection_that_is_lost_twice_is_ended_once(harness: Harness) -> None:
     client = harness.connect("c")
     harness.lose(client)
-    harness.broker.lose(client.connection, CloseReason.KICKED, harness.now)
+    harness.broker.connection_lost(client.connection, CloseReason.KICKED, harness.now)
     harness.commit()
     names = [event["event"] for blob in harness.blobs for event in decode(blob).events]
     assert names.count("session_closed") == 1

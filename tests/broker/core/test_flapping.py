@@ -12,9 +12,9 @@ def test_a_client_is_found_when_it_left_once_too_often_within_the_window() -> No
     flapping = Flapping()
     flapping.count_max = 3
     for second in range(3):
-        flapping.left("c", "192.0.2.7:1", float(second))
+        flapping.disconnected("c", "192.0.2.7:1", float(second))
     assert flapping.take() == {}
-    flapping.left("c", "192.0.2.7:4", 60.0)
+    flapping.disconnected("c", "192.0.2.7:4", 60.0)
     assert flapping.take() == {"c": "192.0.2.7:4"}
     assert flapping.take() == {}
 
@@ -23,7 +23,7 @@ def test_after_the_window_counting_begins_again() -> None:
     flapping = Flapping()
     flapping.count_max = 2
     for now in (0.0, 30.0, 61.0, 90.0):
-        flapping.left("c", "a", now)
+        flapping.disconnected("c", "a", now)
     assert flapping.take() == {}
 
 
@@ -34,14 +34,14 @@ def test_clients_that_are_counted_are_bounded_and_the_oldest_goes(
     monkeypatch.setattr(module, "FOUND_MAX", 5)
     flapping = Flapping()
     flapping.count_max = 1
-    flapping.left("first", "a", 0.0)
+    flapping.disconnected("first", "a", 0.0)
     for number in range(100):
-        flapping.left(f"c{number}", "a", 1.0)
+        flapping.disconnected(f"c{number}", "a", 1.0)
         assert len(flapping._windows) <= 10
-    flapping.left("first", "a", 2.0)
+    flapping.disconnected("first", "a", 2.0)
     assert flapping.take() == {}
     for number in range(91, 100):
-        flapping.left(f"c{number}", "a", 3.0)
+        flapping.disconnected(f"c{number}", "a", 3.0)
     assert len(flapping.take()) == 5
 
 
@@ -53,7 +53,7 @@ def test_ends_that_are_the_gateways_doing_do_not_count(
     flapping.enabled, flapping.count_max = True, 2
     for _ in range(5):
         client = harness.connect("c")
-        harness.broker.lose(client.connection, reason, harness.now)
+        harness.broker.connection_lost(client.connection, reason, harness.now)
     assert flapping.take() == {}
     for _ in range(3):
         harness.lose(harness.connect("c"))

@@ -91,7 +91,7 @@ def test_subscriptions_cost_no_more_than_is_counted(
         for subscription in session.subscriptions.values():
             tree.unsubscribe(session, subscription)
     assert tree.subscription_bytes() == 0
-    assert tree.filters.wild_patterns == 0
+    assert tree.filters.wildcard_patterns == 0
 
 
 def test_a_level_that_had_many_below_it_gives_their_memory_back(traced: None) -> None:

@@ -46,7 +46,7 @@ def test_a_session_that_is_given_to_a_user_counts_with_it(harness: Harness) -> N
     client = connect(harness, "c")
     subscribe(harness, client, Subscription("t", 1))
     publish(harness, client, "r", b"x", retain=True)
-    harness.broker.give(harness.session("c"), "ann")
+    harness.broker.assign_owner(harness.session("c"), "ann")
     check_owners(harness.broker.state)
     assert harness.broker.state.owners.get("ann").subscriptions == 1
     # The retained message still belongs to the client without a user that published it.

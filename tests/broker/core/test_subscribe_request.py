@@ -92,9 +92,9 @@ def test_a_connection_that_is_lost_in_the_middle_of_its_subscribe_leaves_nothing
     filters = [Subscription("/".join(["+"] * depth + ["#"]), 1) for depth in range(40)]
     data = encode(Subscribe(1, filters), 5)
     harness.broker.receive(client.connection, data, harness.now)
-    assert client.connection.behind
+    assert client.connection.has_more_work
     harness.lose(client)
-    harness.broker.go_on(client.connection, harness.now)
-    assert not client.connection.behind
-    assert harness.broker.core.asked == {}
+    harness.broker.continue_connection(client.connection, harness.now)
+    assert not client.connection.has_more_work
+    assert harness.broker.core.pending_subscribes == {}
     assert len(harness.session("c").subscriptions) == 40

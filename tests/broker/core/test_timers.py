@@ -14,7 +14,7 @@ def test_connections_that_come_and_go_leave_no_timers(harness: Harness) -> None:
         harness.lose(harness.open_connection())
     harness.commit()
     assert harness.broker.timers.heap == []
-    assert harness.broker.timers.of_connections == {}
+    assert harness.broker.timers.by_connection == {}
     assert harness.broker.core.replays == {}
 
 
@@ -25,8 +25,8 @@ def test_a_session_that_comes_and_goes_has_one_timer_of_a_kind(harness: Harness)
     assert len(harness.broker.timers.heap) == 2
     harness.lose(connect(harness, "c", expiry=4_000_000, will=will))
     again = connect(harness, "c", expiry=0, clean=True)
-    assert list(harness.broker.timers.of_connections) == [again.connection]
-    assert harness.broker.timers.of_sessions == {}
+    assert list(harness.broker.timers.by_connection) == [again.connection]
+    assert harness.broker.timers.by_session == {}
 
 
 def test_timers_come_up_in_order_whatever_was_taken_out(harness: Harness) -> None:
@@ -44,4 +44,4 @@ def test_timers_come_up_in_order_whatever_was_taken_out(harness: Harness) -> Non
         due.append(timer.due)
     assert due == sorted(due)
     assert len(due) == 2 * (len(clients) - len(clients[::3])), "keep-alive, and CONNECT in time"
-    assert timers.of_connections == {}
+    assert timers.by_connection == {}

@@ -10,7 +10,11 @@ def test_a_burst_is_taken_together_and_then_as_many_as_the_rate_brings() -> None
     bucket = TokenBucket(2.0, 3.0, 100.0)
     assert [bucket.take(100.0) for _ in range(4)] == [True, True, True, False]
     assert [bucket.take(100.5), bucket.take(100.5)] == [True, False]
-    assert [bucket.has_one(100.5), bucket.has_one(101.0), bucket.take(101.0)] == [False, True, True]
+    assert [bucket.has_token(100.5), bucket.has_token(101.0), bucket.take(101.0)] == [
+        False,
+        True,
+        True,
+    ]
     assert [bucket.take(1_000.0) for _ in range(4)] == [True, True, True, False]
 
 

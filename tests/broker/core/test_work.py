@@ -69,8 +69,8 @@ def test_what_is_wrong_behind_a_slice_is_said_when_its_turn_has_come(harness: Ha
     broker.work.spent = 0
     broker.receive(client.connection, good + b"\x00\x00", harness.now)
     assert not client.closed
-    while client.connection.behind:
-        broker.go_on(client.connection, harness.now)
+    while client.connection.has_more_work:
+        broker.continue_connection(client.connection, harness.now)
     assert client.closed
     harness.flush()
     assert len(client.take()) == 1 + 2 * SLICE_UNITS

@@ -207,6 +207,6 @@ async def test_bans_for_flapping_leave_room_for_those_by_hand(
         flapping = broker.running.event_loop.broker.bans.flapping
         for number in range(4):
             for _ in range(3):
-                flapping.left(f"c{number}", "192.0.2.7:1", 0.0)
+                flapping.disconnected(f"c{number}", "192.0.2.7:1", 0.0)
         bans_of(broker).tick()
         assert [each.value for each in bans_of(broker).listed()] == ["by hand", "c2", "c3"]

@@ -203,7 +203,7 @@ def _check_frame(frame: Frame) -> None:
         assert not frame.quantities
         assert 0 <= frame.answer_code <= 255
         return
-    assert frame.quantities or frame.left_out, "a frame without measurements"
+    assert frame.quantities or frame.skipped, "a frame without measurements"
     assert frame.contents_digest() == frame.contents_digest()
     for arrival_seconds in ARRIVALS_SECONDS:
         numbering = Numbering("device", 1, 1)

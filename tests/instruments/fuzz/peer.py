@@ -40,7 +40,7 @@ class Peer(Client):
         super().__init__(harness, connection, version)
         self.said = Decoder(harness.limits.max_packet_size_bytes)
         self.connect: Connect | None = None
-        self.greeted = False
+        self.connack_released = False
         self.was_disconnected = False
         self.gone = False
         """The broker has closed the connection, and everything it sent has been received."""
@@ -118,7 +118,7 @@ class Peer(Client):
     def hear(self, data: bytes) -> None:
         """Check bytes from the broker."""
         assert not self.gone, f"{data!r} behind the end of the connection"
-        if not self.greeted:
+        if not self.connack_released:
             # The version is known only now. An invalid CONNECT is answered in the version that it
             # names, or as 3.1.1 if it names none.
             error = self.said.error
@@ -152,12 +152,12 @@ class Peer(Client):
     def _hear(self, packet: Packet) -> None:
         assert not self.was_disconnected, f"{packet!r} behind DISCONNECT"
         if isinstance(packet, Connack):
-            assert not self.greeted, "a second CONNACK"
-            self.greeted = True
+            assert not self.connack_released, "a second CONNACK"
+            self.connack_released = True
             self.was_disconnected = packet.reason_code != 0
             return
         # [MQTT-3.2.0-1]
-        assert self.greeted or isinstance(packet, Auth), f"{packet!r} before CONNACK"
+        assert self.connack_released or isinstance(packet, Auth), f"{packet!r} before CONNACK"
         if isinstance(packet, Publish):
             self._hear_publish(packet)
         elif isinstance(packet, Acknowledgement):

@@ -46,7 +46,7 @@ class HastyWorld(World):
         withhold = output.withhold
 
         def hasty(connection: Connection, data: bytes) -> None:
-            hurries = self.limits.mqueue_store_qos0 and connection.greeted
+            hurries = self.limits.mqueue_store_qos0 and connection.connack_released
             if hurries and data[0] >> 4 != PUBLISH:
                 output.push(connection, data)
             else:

@@ -129,7 +129,7 @@ class World(Harness):
         self.relied = [
             peer
             for peer in self.peers()
-            if peer.greeted and peer.is_connected and peer.session_is_persistent
+            if peer.connack_released and peer.is_connected and peer.session_is_persistent
         ]
         self.asked = []
         super().cut()
@@ -176,7 +176,7 @@ class World(Harness):
         wills = [session.will for session in state.wills.values() if session.will is not None]
         assert state.wills_bytes == sum(will.memory_bytes() for will in wills), "wills_bytes"
         incoming = broker.core.incoming
-        holders = {*incoming.parts, *incoming.aliases, *broker.timers.of_connections}
+        holders = {*incoming.parts, *incoming.aliases, *broker.timers.by_connection}
         assert all(each.is_open for each in holders), "memory of a closed connection"
         assert incoming.parts_bytes == sum(incoming.parts.values()), "parts_bytes"
         assert len(broker.timers.heap) <= TIMERS_MAX, "timers that nobody takes away"
@@ -215,7 +215,7 @@ class World(Harness):
     def check_answered(self) -> None:
         """Check after a commit that all requests are answered, except for PUBLISHes that wait."""
         for peer in self.peers():
-            if peer.is_connected and not peer.connection.put_off.packets:
+            if peer.is_connected and not peer.connection.deferred.packets:
                 assert peer.waits_for_nothing(), "an answer is missing"
 
     def end(self) -> None:
@@ -234,7 +234,7 @@ class World(Harness):
         tree = state.tree
         assert tree.filters.root.is_empty(), "left over in the tree of filters"
         assert tree.subscription_bytes() == 0, "left over of what subscriptions cost"
-        assert tree.filters.wild_patterns == 0, "left over of the patterns of filters"
+        assert tree.filters.wildcard_patterns == 0, "left over of the patterns of filters"
         assert tree.topics.root.is_empty() or state.retained, "left over in the tree of topics"
         self.checkpoint()  # the end of a checkpoint that had begun before
         self.checkpoint()

@@ -20,7 +20,7 @@ class Attempt:
     """Bytes sent up to and including DISCONNECT, or 0 if DISCONNECT was not sent."""
     goodbye_at: float | None = None
     """The time of DISCONNECT. For the broker the session's expiry begins at its arrival."""
-    greeted: bool = False
+    connack_released: bool = False
     """True after CONNACK."""
 
     def ended_at(self) -> float | None:

@@ -91,7 +91,7 @@ class Connecting:
         """
         return (
             self.kept_since is not None
-            and not self.attempts[-1].greeted
+            and not self.attempts[-1].connack_released
             and (self.session == "doubtful" or self.expected.may_have_expired())
         )
 
@@ -143,7 +143,7 @@ class Connecting:
         return self.world.ledger.add(message)
 
     def _lose_patience(self, attempt: Attempt) -> None:
-        if attempt is self.attempt and not attempt.greeted:
+        if attempt is self.attempt and not attempt.connack_released:
             self.reset()
 
     def _retry(self, seconds: float) -> None:
@@ -160,7 +160,7 @@ class Connecting:
         attempt = self.attempt
         assert attempt is not None
         require(
-            packet.reason_code == 0 and not attempt.greeted,
+            packet.reason_code == 0 and not attempt.connack_released,
             "clients are let in",
             f"{self.plan.name} received {packet!r}",
         )
@@ -172,7 +172,7 @@ class Connecting:
             f"{self.plan.name} received {packet!r}; before, its session was "
             f"{attempt.session_before}",
         )
-        attempt.greeted = True
+        attempt.connack_released = True
         if not present:
             self.client.forget_session()
         self.expected.settle_wills(attempt, present)
@@ -220,7 +220,7 @@ class Connecting:
         A doubtful CONNECT must not arrive later: it would create or end a session without the
         client's knowledge.
         """
-        if not attempt.greeted:
+        if not attempt.connack_released:
             attempt.link.reset()
         self._forget_attempt()
 
@@ -254,7 +254,7 @@ class Connecting:
         attempt = self.attempt
         if attempt is None:
             return
-        if not sends_disconnect or not attempt.greeted:
+        if not sends_disconnect or not attempt.connack_released:
             self.reset()
             return
         properties = None

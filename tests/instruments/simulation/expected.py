@@ -74,7 +74,7 @@ class Expected:
         slack = CLOCK_SLACK_SECONDS + self.world.timeline.clock.lied_seconds
         for before in self.connecting.attempts[:-1]:
             will = before.will
-            if will is None or not before.greeted or before.goodbye_bytes:
+            if will is None or not before.connack_released or before.goodbye_bytes:
                 continue
             gone_at = before.link.broker_gone_at
             if not delay or self.plan.version < 5 or not self.plan.persistent:

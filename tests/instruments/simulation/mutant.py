@@ -45,10 +45,10 @@ class Mutant:
 def later(right: Any) -> object:
     """Return a function that delays a call until the rest of its batch is committed."""
 
-    def put_off(target: object, *arguments: Any) -> None:
+    def deferred(target: object, *arguments: Any) -> None:
         _DELAYED.append(lambda: right(target, *arguments))
 
-    return put_off
+    return deferred
 
 
 def later_when_committed(right: Any) -> object:

@@ -30,7 +30,7 @@ from tests.instruments.simulation.mutant import Mutant, later, later_when_commit
 
 def _speaks_before_commit(_: object) -> object:
     def withheld(self: Output, connection: Connection) -> PacketBuffer:
-        connection.greeted = True
+        connection.connack_released = True
         return self._outgoing(connection)
 
     return withheld

@@ -39,11 +39,11 @@ def _hands_over_qos_2(right: Any) -> object:
 
 
 def _hands_over_later(right: Any) -> object:
-    put_off: Any = later(right)
+    deferred: Any = later(right)
 
     def deliver_shared(core: Core, *arguments: Any) -> None:
         but = arguments[3]
-        (right if but is None else put_off)(core, *arguments)
+        (right if but is None else deferred)(core, *arguments)
 
     return deliver_shared
 
@@ -123,7 +123,7 @@ MUTANTS_OF_5 = (
         begin=144,
     ),
     one("hand over QoS 2 in flight", shared_subscriptions, "begin", _hands_over_qos_2, begin=50),
-    one("keep what is handed over", disconnect, "_leave", _keeps_what_it_hands_over),
+    one("keep what is handed over", disconnect, "_detach", _keeps_what_it_hands_over),
     one("every member of a group gets it", fan_out, "deliver_shared", _everybody_gets_it),
     one("topic aliases kept for the next connection", Frames, "_aliased", _aliases_kept),
     one("topic alias never replaced", admission, "_resolve_alias", _alias_never_replaced),

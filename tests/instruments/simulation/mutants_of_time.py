@@ -47,10 +47,10 @@ def _any_clock_is_trusted_at_start(right: Any) -> object:
 
 
 def _outage_counts_for_younger_messages(_: object) -> object:
-    def left_ms(self: GatewayTime, message_number: int, expires_ms: int) -> int:
+    def remaining_ms(self: GatewayTime, message_number: int, expires_ms: int) -> int:
         return expires_ms - self.time_ms - sum(outage.length_ms for outage in self.outages)
 
-    return left_ms
+    return remaining_ms
 
 
 def _outage_counts_for_younger_sessions(_: object) -> object:
@@ -103,8 +103,8 @@ def _floor_forgotten(right: Any) -> object:
 
 def _interval_begins_again(_: object) -> object:
     def expiry_seconds_of(self: Frames, message: Message) -> int:
-        left_ms = self.time.left_ms(message.number, message.expires_ms)
-        return (left_ms + 2_999) // 1000 if message.expires_ms else -1
+        remaining_ms = self.time.remaining_ms(message.number, message.expires_ms)
+        return (remaining_ms + 2_999) // 1000 if message.expires_ms else -1
 
     return expiry_seconds_of
 
@@ -124,7 +124,7 @@ MUTANTS_OF_TIME = (
     one(
         "an outage counts for younger messages",
         GatewayTime,
-        "left_ms",
+        "remaining_ms",
         _outage_counts_for_younger_messages,
         scenario=LATER,
     ),

@@ -17,7 +17,7 @@ from gateway.broker.core.records.record import (
     Filter,
     Observed,
     Owned,
-    Place,
+    QueueRecord,
     Record,
     Retained,
     WillSet,
@@ -88,7 +88,7 @@ def event_of(record: Record, names: Mapping[int, str]) -> Event:
         event["client_id"] = names[record.session]
     if isinstance(record, Contents):
         _add_contents(record, event)
-    elif isinstance(record, (Place, Exchange, Dropped)):
+    elif isinstance(record, (QueueRecord, Exchange, Dropped)):
         _add_step(record, event)
     elif isinstance(record, Retained):
         event["topic"] = record.topic
@@ -142,7 +142,7 @@ def _add_contents(record: Contents, event: Event) -> None:
     event["payload"] = record.payload
 
 
-def _add_step(record: Place | Exchange | Dropped, event: Event) -> None:
+def _add_step(record: QueueRecord | Exchange | Dropped, event: Event) -> None:
     if isinstance(record, Dropped):
         event["message"] = record.message
         event["reason"] = record.reason.word
@@ -150,7 +150,7 @@ def _add_step(record: Place | Exchange | Dropped, event: Event) -> None:
     if record.kind is not RecordKind.MESSAGE_QUEUED:
         event["packet_id"] = record.packet_id
     event["message"] = record.message
-    if isinstance(record, Place):
+    if isinstance(record, QueueRecord):
         if record.kind is not RecordKind.DELIVERED_AT_QOS0:
             event["qos"] = record.flags & QOS
             event["position"] = record.position

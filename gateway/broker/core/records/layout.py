@@ -100,7 +100,7 @@ LAYOUTS: Final[dict[int, RecordLayout]] = {
     RecordKind.BROKER_STOPPED.value: RecordLayout(BROKER_STOPPED_RECORD),
 }
 """Layouts by record kind. In MESSAGE_QUEUED and DELIVERY_STARTED, a key (`KEY`) follows the fixed
-part if the flags contain THROUGH_ONE."""
+part if the flags contain SINGLE_SUBSCRIPTION."""
 
 # --- a batch: one blob, one fsync
 BLOB_MAGIC: Final = b"OGJ2"

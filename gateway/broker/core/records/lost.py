@@ -15,7 +15,7 @@ from gateway.broker.core.records.record import (
     Dropped,
     Ended,
     Exchange,
-    Place,
+    QueueRecord,
     Record,
 )
 
@@ -43,19 +43,19 @@ class LostSession:
         waiting = self.queued_to - max(self.queued_from, self.started_to)
         return max(0, waiting) + len(self.in_flight)
 
-    def place(self, record: Place) -> None:
+    def queue_changed(self, record: QueueRecord) -> None:
         """Process a record of a message that entered or left the queue."""
         if record.kind is RecordKind.MESSAGE_QUEUED:
             if self.queued_from < 0:
                 self.queued_from = record.position
             self.queued_to = max(self.queued_to, record.position + 1)
             return
-        self.left(record.position)
+        self.consumed(record.position)
         if record.kind is RecordKind.DELIVERY_STARTED:
             self.in_flight.add(record.packet_id)
             self.completed.discard(record.packet_id)
 
-    def left(self, position: int) -> None:
+    def consumed(self, position: int) -> None:
         """Update the counts after all messages up to this queue position have left the queue."""
         self.started_to = max(self.started_to, position + 1)
 
@@ -89,20 +89,20 @@ class Lost:
             if record.kind in (RecordKind.SESSION_OPENED, RecordKind.SESSION_ENDED):
                 self.sessions.pop(number, None)
             return
-        if not isinstance(record, (Place, Exchange, Dropped, Contents)):
+        if not isinstance(record, (QueueRecord, Exchange, Dropped, Contents)):
             return
         session = self.sessions.get(number)
         if session is None:
             session = self.sessions[number] = LostSession(client_id)
-        if isinstance(record, Place):
-            session.place(record)
+        if isinstance(record, QueueRecord):
+            session.queue_changed(record)
         elif isinstance(record, Exchange):
             session.exchange(record)
         elif isinstance(record, Contents):
             if record.kind is RecordKind.MESSAGE_HELD:
                 session.held.add(record.packet_id)
         elif record.position != NEVER_QUEUED:
-            session.left(record.position)
+            session.consumed(record.position)
 
     def skip(self, number: int, count: int) -> None:
         """Count queue positions of the session `number` for which no readable record exists."""

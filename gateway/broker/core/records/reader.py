@@ -27,12 +27,12 @@ from gateway.broker.core.records.record import (
     Filter,
     Observed,
     Owned,
-    Place,
+    QueueRecord,
     Record,
     Retained,
     WillSet,
 )
-from gateway.broker.core.sessions.message import THROUGH_ONE
+from gateway.broker.core.sessions.message import SINGLE_SUBSCRIPTION
 
 _KINDS: Final = {kind.value: kind for kind in RecordKind}
 _CLOSE_REASONS: Final = list(CloseReason)
@@ -81,7 +81,7 @@ class _Reader:
         """Return the next `length` bytes as a string."""
         return self.bytes(length).decode()
 
-    def cut_text(self, length: int) -> str:
+    def lossy_text(self, length: int) -> str:
         """Return the next `length` bytes as a string, even if the last character is truncated."""
         return self.bytes(length).decode("utf-8", "replace")
 
@@ -98,13 +98,13 @@ class _Reader:
             return self._contents(kind, fields)
         if kind is RecordKind.MESSAGE_QUEUED:
             _, session, message, flags, position = fields
-            return Place(kind, session, 0, message, flags, self._key(flags), position)
+            return QueueRecord(kind, session, 0, message, flags, self._key(flags), position)
         if kind is RecordKind.DELIVERY_STARTED:
             _, session, packet_id, message, flags, position = fields
-            return Place(kind, session, packet_id, message, flags, self._key(flags), position)
+            return QueueRecord(kind, session, packet_id, message, flags, self._key(flags), position)
         if kind is RecordKind.DELIVERED_AT_QOS0:
             _, session, message, position = fields
-            return Place(kind, session, 0, message, 0, 0, position)
+            return QueueRecord(kind, session, 0, message, 0, 0, position)
         if kind is RecordKind.MESSAGE_DROPPED:
             _, session, message, reason, position = fields
             return Dropped(session, message, _DROP_REASONS[reason], position)
@@ -122,9 +122,9 @@ class _Reader:
             return Retained(kind, self.text(topic_bytes), message)
         if kind is RecordKind.RETAINED_CLEARED:
             return Retained(kind, self.text(fields[1]), 0)
-        return self._rare(kind, fields)
+        return self._read_other(kind, fields)
 
-    def _rare(self, kind: RecordKind, fields: tuple[Any, ...]) -> Record:
+    def _read_other(self, kind: RecordKind, fields: tuple[Any, ...]) -> Record:
         session: int = fields[1] if len(fields) > 1 else 0
         if kind is RecordKind.RETAINED_BY:
             _, message, topic_bytes, source_bytes = fields
@@ -132,7 +132,7 @@ class _Reader:
             return Retained(RecordKind.RETAINED_SET, topic, message, self.text(source_bytes))
         if kind is RecordKind.SESSION_OPENED or kind is RecordKind.SESSION_RESUMED:
             _, _, flags, protocol, keep_alive, expiry, address_bytes = fields
-            address = self.cut_text(address_bytes)
+            address = self.lossy_text(address_bytes)
             return Connected(kind, session, flags != 0, protocol, keep_alive, expiry, address)
         if kind is RecordKind.SESSION_CLOSED:
             return Ended(kind, session, _CLOSE_REASONS[fields[2]])
@@ -157,11 +157,11 @@ class _Reader:
         if kind is RecordKind.SESSION_OWNED:
             return Owned(session, self.text(fields[2]))
         if kind is RecordKind.OBSERVED:
-            subject = self.cut_text(fields[3])
-            return Observed(session, Observation(fields[2]), subject, self.cut_text(fields[4]))
+            subject = self.lossy_text(fields[3])
+            return Observed(session, Observation(fields[2]), subject, self.lossy_text(fields[4]))
         if kind is RecordKind.BROKER_STARTED:
-            version = self.cut_text(fields[2])
-            return BrokerStarted(StartKind(fields[1]), version, self.cut_text(fields[3]))
+            version = self.lossy_text(fields[2])
+            return BrokerStarted(StartKind(fields[1]), version, self.lossy_text(fields[3]))
         return Record(kind)
 
     def _contents(self, kind: RecordKind, fields: tuple[Any, ...]) -> Contents:
@@ -194,7 +194,7 @@ class _Reader:
 
         `flags` states whether there is a key.
         """
-        if not flags & THROUGH_ONE:
+        if not flags & SINGLE_SUBSCRIPTION:
             return 0
         key: int = layout.KEY.unpack(self.bytes(layout.KEY.size))[0]
         return key

@@ -131,12 +131,12 @@ class Exchange(Record):
 
 
 @mypyc_attr(acyclic=True)
-class Place(Record):
+class QueueRecord(Record):
     """A record of a message that enters or leaves a queue.
 
     The record's kind is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0.
-    If `flags` contains THROUGH_ONE, the message came through a single subscription and `key` is its
-    key. Otherwise `key` is 0.
+    If `flags` contains SINGLE_SUBSCRIPTION, the message came through a single subscription and
+    `key` is its key. Otherwise `key` is 0.
     """
 
     def __init__(

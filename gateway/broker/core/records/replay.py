@@ -23,7 +23,7 @@ from gateway.broker.core.records.record import (
     ExpiryChanged,
     Filter,
     Owned,
-    Place,
+    QueueRecord,
     Record,
     Retained,
     WillSet,
@@ -68,11 +68,11 @@ class Replay:
 
     def note(self, blob: Blob) -> None:
         """Skip a blob whose facts are already in the tables. Only its header is used."""
-        self._stand_behind(blob)
+        self._advance_to(blob)
         if not self._time_is_loaded:
             self._set_time(blob)
 
-    def _stand_behind(self, blob: Blob) -> None:
+    def _advance_to(self, blob: Blob) -> None:
         # Never before the checkpoint: damage may have destroyed the newest blobs, but not the
         # tables.
         self.next_sequence = max(self.next_sequence, blob.first_sequence + blob.record_count)
@@ -87,7 +87,7 @@ class Replay:
 
     def apply(self, blob: Blob) -> None:
         """Apply every fact of a blob to the state."""
-        self._stand_behind(blob)
+        self._advance_to(blob)
         for record in records_of(blob):
             self._apply(blob, record)
         self._set_time(blob)
@@ -102,8 +102,8 @@ class Replay:
                 self._contents(record, session)
             case Exchange():
                 self._exchange(record, session)
-            case Place():
-                self._place(record, session)
+            case QueueRecord():
+                self._apply_position(record, session)
             case Dropped():
                 self._dropped(record, session)
             case Retained():
@@ -206,7 +206,7 @@ class Replay:
             if delivery is not None:
                 self.state.delivery_completed(delivery)
 
-    def _place(self, record: Place, session: Session | None) -> None:
+    def _apply_position(self, record: QueueRecord, session: Session | None) -> None:
         if session is None:
             return
         number, position = record.message, record.position

@@ -21,7 +21,13 @@ from gateway.broker.core.records.kinds import (
     WillClearReason,
 )
 from gateway.broker.core.sessions.connection import Connection
-from gateway.broker.core.sessions.message import KEY_SHIFT, THROUGH_ONE, Delivery, Message, Will
+from gateway.broker.core.sessions.message import (
+    KEY_SHIFT,
+    SINGLE_SUBSCRIPTION,
+    Delivery,
+    Message,
+    Will,
+)
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 
@@ -120,7 +126,7 @@ def _write_place(records: BytesWriter, delivery: Delivery) -> None:
     flags = delivery.flags
     records.append(flags & 0xFF)
     write_u64(records, delivery.position)
-    if flags & THROUGH_ONE:
+    if flags & SINGLE_SUBSCRIPTION:
         write_u32(records, flags >> KEY_SHIFT)
 
 

@@ -4,7 +4,7 @@
     state             CONNECT                  AUTH                DISCONNECT          others
     ================  =======================  ==================  ==================  ==========
     AWAITING_CONNECT  `connect`                violation           violation           violation
-    AUTHENTICATING    all packets wait in `Connection.undecided` until the authenticator answers
+    AUTHENTICATING    all packets wait in `Connection.unprocessed` until the authenticator answers
     AWAITING_AUTH     violation                `authenticate`      `disconnect`        violation
     CONNECTED         violation                `authenticate`      `disconnect`        their rule
     ================  =======================  ==================  ==================  ==========
@@ -66,8 +66,8 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
             limits.disk_full
             or limits.queues_refuse
             or limits.queues_slow
-            or connection.put_off.packets  # later packets wait for the deferred ones
-        ) and _is_held_up(core, session, connection, received, now):
+            or connection.deferred.packets  # later packets wait for the deferred ones
+        ) and _is_blocked(core, session, connection, received, now):
             return None
         return publish.receive_publish(core, session, connection, received, now)
     core.statistics.packets_received[kind] += 1
@@ -84,30 +84,30 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
         )
     if kind == kinds.PUBCOMP:
         return acknowledge.receive_pubcomp(core, session, cast(Pubcomp, packet).packet_id, now)
-    return _receive_rare(core, session, connection, packet, now)
+    return _receive_other(core, session, connection, packet, now)
 
 
-def _is_held_up(
+def _is_blocked(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
     """Return True if a full disk or a full queue has refused, dropped or deferred a PUBLISH."""
-    if core.limits.disk_full and full_disk.takes(core, session, connection, packet):
+    if core.limits.disk_full and full_disk.refused_or_deferred(core, session, connection, packet):
         return True
-    return full_queues.takes(core, session, connection, packet, now)
+    return full_queues.refused_or_deferred(core, session, connection, packet, now)
 
 
-def _receive_rare(
+def _receive_other(
     core: Core, session: Session, connection: Connection, packet: Packet, now: float
 ) -> Violation | None:
     kind = packet.kind
     if kind == kinds.PINGREQ:
-        core.output.send_at_once(connection, PINGRESP)  # [MQTT-3.12.4-1]
+        core.output.send_immediately(connection, PINGRESP)  # [MQTT-3.12.4-1]
     elif kind == kinds.SUBSCRIBE:
-        wanted = cast(Subscribe, packet)
-        return subscribe.receive_subscribe(core, session, connection, wanted, now)
+        requested = cast(Subscribe, packet)
+        return subscribe.receive_subscribe(core, session, connection, requested, now)
     elif kind == kinds.UNSUBSCRIBE:
-        unwanted = cast(Unsubscribe, packet)
-        return subscribe.receive_unsubscribe(core, session, connection, unwanted)
+        unsubscribe_packet = cast(Unsubscribe, packet)
+        return subscribe.receive_unsubscribe(core, session, connection, unsubscribe_packet)
     elif kind == kinds.DISCONNECT:
         return disconnect.receive_disconnect(core, connection, cast(Disconnect, packet), now)
     elif kind == kinds.AUTH:
@@ -132,9 +132,9 @@ def _receive_first(
     if connection.state is not ConnectionState.AWAITING_CONNECT:
         # [MQTT-3.1.0-2]
         return protocol_violation("a second CONNECT on one connection")
-    silent.heard(core, connection)
+    silent.remove(core, connection)
     if not _has_place(core, connection, now):
-        connect.take_terms(core, connection, cast(Connect, packet))
+        connect.set_terms(core, connection, cast(Connect, packet))
         refuse.refuse(core, connection, SERVER_UNAVAILABLE, "max_connections")
         return None
     return connect.receive_connect(core, connection, cast(Connect, packet), now)
@@ -145,13 +145,13 @@ def _has_place(core: Core, connection: Connection, now: float) -> bool:
 
     If necessary, silent connections are closed to make room.
     """
-    while places_missing(core, connection) > 0:
-        if not silent.give_way(core, connection, now, to_connect=True):
+    while connections_above_limit(core, connection) > 0:
+        if not silent.close_oldest(core, connection, now, to_connect=True):
             return False
     return True
 
 
-def places_missing(core: Core, connection: Connection) -> int:
+def connections_above_limit(core: Core, connection: Connection) -> int:
     """Return the number of open connections above the total limit or the listener's limit.
 
     If both limits are exceeded, return the larger number. If neither is exceeded, return zero or a

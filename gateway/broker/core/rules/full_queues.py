@@ -30,11 +30,11 @@ RETRY_SECONDS: Final = 1.0
 """Interval of retries for room that no acknowledgement made: a session ended, or its filter was
 removed."""
 
-CIRCLE_MAX: Final = 64
+WAIT_CYCLE_MAX: Final = 64
 """Connections followed to detect a circle of waiting ones, at most."""
 
 
-def takes(
+def refused_or_deferred(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
     """Refuse or defer a PUBLISH if a queue that should receive its message is full.
@@ -43,20 +43,20 @@ def takes(
     """
     if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
         return False  # it is not acknowledged, or is already held
-    put_off = connection.put_off
-    if put_off.packets:
-        _put_off(core, connection, packet, put_off.awaits, now)
+    deferred = connection.deferred
+    if deferred.packets:
+        _defer(core, connection, packet, deferred.awaited_session, now)
         return True
     if core.permissions.restricted and core.permissions.refuses_publish(
         session, packet.topic, packet.qos, packet.retain
     ):
         return False  # the client must not find out whose queue is full
-    full = _awaited_by(core, session, connection, packet, now)
+    full = _blocking_session(core, session, connection, packet, now)
     if full is None:
         return False
     if full.when_full is WhenFull.SLOW:
         core.statistics.publishes_slowed += 1
-        _put_off(core, connection, packet, full, now)
+        _defer(core, connection, packet, full, now)
         return True
     full.is_awaited = True
     enqueue.note_overflow(core, full, "when_full", "publishers have to wait")
@@ -64,24 +64,29 @@ def takes(
         defer.refuse(core, connection, packet, QUEUE_REFUSES)
     else:
         core.statistics.count_error(QUEUE_REFUSES)
-        _put_off(core, connection, packet, full, now)
+        _defer(core, connection, packet, full, now)
     return True
 
 
 def retry(core: Core, connection: Connection, now: float) -> None:
     """Process a connection's deferred packets again, unless the first of them must still wait."""
-    put_off, session = connection.put_off, connection.session
-    awaits = put_off.awaits
-    if session is not None and awaits is not None and awaits.slows and put_off.packets:
-        awaits = _awaited_by(core, session, connection, put_off.packets[0], now)
-        if awaits is not None and awaits.slows:
-            put_off.awaits = awaits
-            core.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
+    deferred, session = connection.deferred, connection.session
+    awaited_session = deferred.awaited_session
+    if (
+        session is not None
+        and awaited_session is not None
+        and awaited_session.slows
+        and deferred.packets
+    ):
+        awaited_session = _blocking_session(core, session, connection, deferred.packets[0], now)
+        if awaited_session is not None and awaited_session.slows:
+            deferred.awaited_session = awaited_session
+            core.timers.add(now + RETRY_SECONDS, Timer(TimerKind.DEFERRED, connection, None))
             return
     defer.take(core, connection)
 
 
-def _awaited_by(
+def _blocking_session(
     core: Core, publisher: Session, connection: Connection, packet: Publish, now: float
 ) -> Session | None:
     """Return a session whose full queue prevents the acceptance of a PUBLISH, or None."""
@@ -121,7 +126,7 @@ def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> S
         if backpressure.slows(core, member, publisher):
             slow = member
         elif _has_place(core, member, size_bytes):
-            if member.connection is not None and not member.is_deep:
+            if member.connection is not None and not member.is_half_full:
                 return None
             others_have_place = True
         elif member.when_full is WhenFull.REFUSE:
@@ -136,21 +141,21 @@ def _has_place(core: Core, session: Session, size_bytes: int) -> bool:
     return not session.queued_count or session.has_room(core.limits, size_bytes)
 
 
-def _put_off(
-    core: Core, connection: Connection, packet: Publish, awaits: Session | None, now: float
+def _defer(
+    core: Core, connection: Connection, packet: Publish, awaited_session: Session | None, now: float
 ) -> None:
-    put_off = connection.put_off
-    if not put_off.packets:
-        put_off.awaits = awaits
-        core.timers.add(now + RETRY_SECONDS, Timer(TimerKind.PUT_OFF, connection, None))
+    deferred = connection.deferred
+    if not deferred.packets:
+        deferred.awaited_session = awaited_session
+        core.timers.add(now + RETRY_SECONDS, Timer(TimerKind.DEFERRED, connection, None))
     defer.defer(core, connection, packet)
-    if not put_off.is_full or not _waits_for_itself(core, connection):
+    if not deferred.is_full or not _waits_for_itself(core, connection):
         return
-    if put_off.awaits is not None and put_off.awaits.when_full is WhenFull.SLOW:
+    if deferred.awaited_session is not None and deferred.awaited_session.when_full is WhenFull.SLOW:
         # Its queue drops messages at its limits, like that of an absent client.
         core.statistics.count_error("queue_circle")
         connection.unslowed_until = now + RETRY_SECONDS
-        core.timers.add(now, Timer(TimerKind.PUT_OFF, connection, None))
+        core.timers.add(now, Timer(TimerKind.DEFERRED, connection, None))
     else:
         core.statistics.count_error("queue_circle")
         detail = (
@@ -168,11 +173,15 @@ def _waits_for_itself(core: Core, connection: Connection) -> bool:
     connections wait for each other's queues in a circle.
     """
     waits = connection
-    for _ in range(CIRCLE_MAX):
-        awaits = waits.put_off.awaits
-        if awaits is None or awaits.connection is None or not waits.put_off.is_full:
+    for _ in range(WAIT_CYCLE_MAX):
+        awaited_session = waits.deferred.awaited_session
+        if (
+            awaited_session is None
+            or awaited_session.connection is None
+            or not waits.deferred.is_full
+        ):
             return False
-        if awaits.connection is connection:
+        if awaited_session.connection is connection:
             return True
-        waits = awaits.connection
+        waits = awaited_session.connection
     return False

@@ -53,8 +53,8 @@ def accept(
     if share is not None:
         share.connections_open += 1
         connection.meters = share.meters(now)
-    if dispatch.places_missing(core, connection) > REFUSED_CONNECTIONS_MAX and (
-        not silent.give_way(core, connection, now)
+    if dispatch.connections_above_limit(core, connection) > REFUSED_CONNECTIONS_MAX and (
+        not silent.close_oldest(core, connection, now)
     ):
         core.statistics.count_error("max_connections")
         disconnect.end(core, connection, CloseReason.PROTOCOL_ERROR, now)
@@ -78,8 +78,8 @@ def receive(core: Core, connection: Connection, data: bytes, now: float) -> None
     if connection.meters:
         for meter in connection.meters:
             meter.spend(len(packets), len(data), now)
-    if connection.behind:
-        connection.undecided.extend(packets)
+    if connection.has_more_work:
+        connection.unprocessed.extend(packets)
     else:
         _handle(core, connection, packets, now)
     waits = (
@@ -93,21 +93,21 @@ def receive(core: Core, connection: Connection, data: bytes, now: float) -> None
 def _make_room(core: Core, now: float) -> None:
     """Close connections until the remaining incomplete packets fit in the memory limit."""
     while True:
-        largest = core.incoming.one_too_many(core.limits.max_packet_size_bytes)
+        largest = core.incoming.connection_to_close(core.limits.max_packet_size_bytes)
         if largest is None:
             return
         detail = "the rest of a packet is missing, and there is no room to wait for it"
         end_for(core, largest, Violation("parts_bytes", QUOTA_EXCEEDED, detail), now)
 
 
-def go_on(core: Core, connection: Connection, now: float) -> None:
+def continue_receiving(core: Core, connection: Connection, now: float) -> None:
     """Process the next slice of the received bytes of a connection that is behind."""
-    connection.behind = False
+    connection.has_more_work = False
     if connection.session is not None:
-        violation = subscribe.go_on(core, connection.session, connection, now)
+        violation = subscribe.continue_subscribe(core, connection.session, connection, now)
         if violation is not None:
             end_for(core, connection, violation, now)
-    if not connection.behind and connection.is_open:
+    if not connection.has_more_work and connection.is_open:
         _handle_undecided(core, connection, now)
 
 
@@ -125,8 +125,8 @@ def authenticated(
 
 
 def _handle_undecided(core: Core, connection: Connection, now: float) -> None:
-    packets = connection.undecided
-    connection.undecided = []
+    packets = connection.unprocessed
+    connection.unprocessed = []
     _handle(core, connection, packets, now)
 
 
@@ -135,11 +135,11 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
     units = SLICE_UNITS
     for index, packet in enumerate(packets):
         if connection.state is AUTHENTICATING:
-            connection.undecided.extend(packets[index:])
+            connection.unprocessed.extend(packets[index:])
             return
-        if connection.behind or (index and work.spent + index > units):
-            connection.behind = True
-            connection.undecided = packets[index:]
+        if connection.has_more_work or (index and work.spent + index > units):
+            connection.has_more_work = True
+            connection.unprocessed = packets[index:]
             work.spent += index
             return
         violation = dispatch.receive(core, connection, packet, now)
@@ -149,7 +149,7 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
             return
     work.spent += len(packets)
     malformed = connection.decoder.error
-    if malformed is None or connection.behind:
+    if malformed is None or connection.has_more_work:
         return
     if connection.state is not AUTHENTICATING:
         if malformed.reason == wrong.UNSUPPORTED_PROTOCOL:
@@ -157,8 +157,8 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
             connection.version = 4  # the answer that every client understands since 3.1
             refuse.refuse(core, connection, UNSUPPORTED_PROTOCOL_VERSION, "unsupported_protocol")
         elif connection.state is ConnectionState.CONNECTED:
-            why = Violation(malformed.reason, malformed.reason_code, malformed.detail)
-            end_for(core, connection, why, now)
+            reason = Violation(malformed.reason, malformed.reason_code, malformed.detail)
+            end_for(core, connection, reason, now)
         else:
             _refuse_malformed(core, connection, malformed, now)
 
@@ -175,7 +175,7 @@ def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, 
     # for this server is valid.
     if version == 5 or (version in (3, 4) and reason == wrong.PACKET_TOO_LARGE):
         connection.version = version
-        refuse.refuse(core, connection, code, reason, malformed.detail, says_why=True)
+        refuse.refuse(core, connection, code, reason, malformed.detail, sends_reason=True)
     else:
         end_for(core, connection, Violation(reason, code, malformed.detail), now)
 

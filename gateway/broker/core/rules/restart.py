@@ -8,7 +8,7 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.timers import Timer, TimerKind
 
 
-def take_up(core: Core, now: float) -> None:
+def resume_all(core: Core, now: float) -> None:
     """Take over the recovered sessions.
 
     Sessions that were connected in the previous run are closed, and their wills are published or

@@ -25,7 +25,7 @@ RECONNECT_SECONDS: Final = 5.0
 """Time after a pause of the process in which clients can reconnect whose session or will delay
 ended meanwhile, because they could not do so before."""
 
-OF_ABSENCE: Final = (TimerKind.WILL_DELAY, TimerKind.SESSION_EXPIRY)
+ABSENCE_TIMERS: Final = (TimerKind.WILL_DELAY, TimerKind.SESSION_EXPIRY)
 
 TIMER_UNITS: Final = 7
 """Minimum cost of a timer: a slice is 71 of them, then sockets are served again."""
@@ -53,12 +53,12 @@ def run_due(core: Core, now: float) -> None:
             return
         work.spent += TIMER_UNITS
         if timer.connection is not None and timer.connection.is_open:
-            OF_CONNECTION[timer.kind](core, timer, timer.connection, now)
+            CONNECTION_TIMERS[timer.kind](core, timer, timer.connection, now)
         elif timer.session is not None and not timer.session.ended:
-            OF_SESSION[timer.kind](core, timer, timer.session, now)
+            SESSION_TIMERS[timer.kind](core, timer, timer.session, now)
 
 
-def begin_again(core: Core, now: float) -> None:
+def restart(core: Core, now: float) -> None:
     """Restart all clients' timeouts, because the broker read nothing from them for a while."""
     for session in core.state.sessions.values():
         connection = session.connection
@@ -68,7 +68,7 @@ def begin_again(core: Core, now: float) -> None:
     for timer in list(core.timers.heap):
         if timer.kind is TimerKind.CONNECT_TIMEOUT:
             core.timers.add(now + core.limits.connect_timeout_seconds, timer)
-        elif timer.kind in OF_ABSENCE and timer.due <= now:
+        elif timer.kind in ABSENCE_TIMERS and timer.due <= now:
             core.timers.add(now + RECONNECT_SECONDS, timer)
 
 
@@ -83,9 +83,9 @@ def _retry_deferred(core: Core, _: Timer, connection: Connection, now: float) ->
     full_queues.retry(core, connection, now)
 
 
-def _judge_pace(core: Core, _: Timer, connection: Connection, now: float) -> None:
+def _check_pace(core: Core, _: Timer, connection: Connection, now: float) -> None:
     if connection.session is not None:
-        backpressure.judge(core, connection.session, connection, now)
+        backpressure.check_pace(core, connection.session, connection, now)
 
 
 def _end_before_connected(core: Core, _: Timer, connection: Connection, now: float) -> None:
@@ -159,17 +159,17 @@ def _abandon_held(core: Core, timer: Timer, session: Session, now: float) -> Non
         core.timers.add(now + timeout, timer)
 
 
-OF_CONNECTION: Final[dict[TimerKind, Callable[[Core, Timer, Connection, float], None]]] = {
+CONNECTION_TIMERS: Final[dict[TimerKind, Callable[[Core, Timer, Connection, float], None]]] = {
     TimerKind.CONNECT_TIMEOUT: _end_before_connected,
     TimerKind.KEEP_ALIVE: _check_keep_alive,
     TimerKind.SLOW_READER: _check_slow_reader,
     TimerKind.CREDENTIALS: _end_for_credentials,
     TimerKind.RETRY: _resend,
     TimerKind.RETAINED: _resume_retained,
-    TimerKind.PUT_OFF: _retry_deferred,
-    TimerKind.PACE: _judge_pace,
+    TimerKind.DEFERRED: _retry_deferred,
+    TimerKind.PACE: _check_pace,
 }
-OF_SESSION: Final[dict[TimerKind, Callable[[Core, Timer, Session, float], None]]] = {
+SESSION_TIMERS: Final[dict[TimerKind, Callable[[Core, Timer, Session, float], None]]] = {
     TimerKind.SESSION_EXPIRY: _expire,
     TimerKind.WILL_DELAY: _publish_will,
     TimerKind.AWAIT_REL: _abandon_held,

@@ -25,7 +25,7 @@ class ConnectionState(Enum):
     CLOSED = 4
 
 
-class PutOff:
+class DeferredPackets:
     """Deferred PUBLISH packets of one connection.
 
     They wait until there is room for the messages.
@@ -36,7 +36,7 @@ class PutOff:
         self.bytes_count = 0
         self.is_full = False
         """True if there are too many deferred messages, so that the connection is not read."""
-        self.awaits: Session | None = None
+        self.awaited_session: Session | None = None
         """The session whose queue must have room first, or None to wait for the disk."""
 
 
@@ -50,7 +50,7 @@ class Connection:
     part_seen = (0.0, 0)
     """Time of the last complete packet, and bytes of the incomplete packet after it, at the last
     keep-alive check."""
-    has_left = False
+    has_disconnected = False
     """True if the client has sent DISCONNECT and will send nothing more."""
     is_local = False
     """True if the client is on this machine, as the bridge is."""
@@ -108,13 +108,13 @@ class Connection:
         self.last_packet = now
         self.outgoing = PacketBuffer()
         self.forwarded_bytes = 0
-        """QoS 0 bytes in `outgoing` and `early`: unsent data that the client cannot slow down."""
-        self.early: list[bytes] = []
+        """QoS 0 bytes in `outgoing` and `after_connack`, which the client cannot slow down."""
+        self.after_connack: list[bytes] = []
         """Packets that depend on no record but must wait until CONNACK is durable."""
         self.withheld = PacketBuffer()
         self.withheld_batch = -1
         """The newest batch for which bytes of this connection wait."""
-        self.greeted = False
+        self.connack_released = False
         """True if CONNACK was released. No packet may be sent before it [MQTT-3.2.0-1]."""
         self.writable = True
         """False while the peer reads more slowly than the broker writes."""
@@ -123,12 +123,12 @@ class Connection:
         self.reading = True
         """False while the connection is not read, so that its keep-alive does not count."""
         self.closing = False
-        self.undecided: list[Packet] = []
+        self.unprocessed: list[Packet] = []
         """Packets that wait to be processed, because the client's password is being checked or
         because there are too many for one slice of work."""
-        self.behind = False
+        self.has_more_work = False
         """True if the slice of work is used up. The rest continues after others are served."""
-        self.put_off = PutOff()
+        self.deferred = DeferredPackets()
         self.unslowed_until = 0.0
         """Until this time, messages do not wait for queues that slow publishers, because they would
         wait for themselves."""
@@ -138,7 +138,7 @@ class Connection:
         """True if the core has not closed the connection."""
         return self.state is not ConnectionState.CLOSED
 
-    def counts_at(self, address_share: Share, now: float) -> None:
+    def set_address_share(self, address_share: Share, now: float) -> None:
         """Count the connection in the limits of its address, `address_share`, from now on."""
         self.address_share = address_share
         self.meters += address_share.meters(now)
@@ -147,7 +147,7 @@ class Connection:
         """Return the shared limits of the connection's listener and address, if there are any."""
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
-    def takes(self, packet: bytes) -> bool:
+    def accepts(self, packet: bytes) -> bool:
         """Return True if a packet fits the client's maximum packet size [MQTT5-3.1.2-24]."""
         return not 0 < self.maximum_packet_size_bytes < len(packet)
 
@@ -158,16 +158,16 @@ class Connection:
         """
         return min(limits.window_of(), self.receive_maximum)
 
-    def let_go(self) -> None:
+    def free_memory(self) -> None:
         """Free the memory of a closed connection. The event loop may still refer to the object."""
-        self.decoder.let_go()
+        self.decoder.free_memory()
         self.connect = None
-        self.undecided = []
-        self.put_off = PutOff()
-        self.behind = False
+        self.unprocessed = []
+        self.deferred = DeferredPackets()
+        self.has_more_work = False
         self.aliases_in = {}
         self.aliases_out = {}
-        self.early = []
+        self.after_connack = []
         self.withheld.take()
 
     def take_outgoing(self) -> bytes:

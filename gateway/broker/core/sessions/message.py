@@ -40,7 +40,7 @@ RETAIN: Final = 4
 SHARED: Final = 8
 """The message came through a shared subscription. If this member's session ends, another member may
 receive the message."""
-THROUGH_ONE: Final = 16
+SINGLE_SUBSCRIPTION: Final = 16
 """The message came through a single subscription (shared, or as a retained message), whose key
 follows."""
 KEY_SHIFT: Final = 8

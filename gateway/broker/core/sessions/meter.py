@@ -37,7 +37,7 @@ class Meter:
         prefix: str,
         suffix: str = "",
         journal_bytes_per_day: int = 0,
-        is_of_client: bool = False,
+        is_per_connection: bool = False,
     ) -> None:
         """Set the rates per second. A rate of 0 means unlimited.
 
@@ -46,7 +46,7 @@ class Meter:
         self.packet_rate = packet_rate
         self.byte_rate = byte_rate
         self.journal_bytes_per_day = journal_bytes_per_day
-        self.is_of_client = is_of_client
+        self.is_per_connection = is_per_connection
         """True if it counts a single connection. The rates of a user replace such a meter."""
         self._prefix = prefix
         self._suffix = suffix

@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 
 from mypy_extensions import mypyc_attr
 
-SLOTS_LEAST: Final = 8
+SLOTS_MIN: Final = 8
 """Initial number of slots. It is doubled when more than half of the slots are used."""
 
 _NO_SLOTS: Final[list[None]] = [None]
@@ -36,7 +36,7 @@ class PacketIdentifiers(Generic[E]):
     def __init__(self) -> None:
         self._slots: list[E | None] = _NO_SLOTS  # type: ignore[assignment]
         self._mask = 0
-        self._met: dict[int, E] | None = None
+        self._collisions: dict[int, E] | None = None
         """Exchanges whose slot was already used by another exchange."""
         self._count = 0
         self._last_order = 0
@@ -55,13 +55,13 @@ class PacketIdentifiers(Generic[E]):
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             return exchange
-        return None if self._met is None else self._met.get(packet_id)
+        return None if self._collisions is None else self._collisions.get(packet_id)
 
     def values(self) -> list[E]:
         """Return all exchanges, in order."""
         exchanges = [exchange for exchange in self._slots if exchange is not None]
-        if self._met is not None:
-            exchanges.extend(self._met.values())
+        if self._collisions is not None:
+            exchanges.extend(self._collisions.values())
         exchanges.sort(key=_order_of)
         return exchanges
 
@@ -70,14 +70,14 @@ class PacketIdentifiers(Generic[E]):
         packet_id = exchange.packet_id
         if 2 * self._count >= self._mask:
             self._grow()
-        if self._met is not None and self._met.pop(packet_id, None) is not None:
+        if self._collisions is not None and self._collisions.pop(packet_id, None) is not None:
             self._count -= 1
         before = self._slots[packet_id & self._mask]
         if before is None or before.packet_id == packet_id:
             self._slots[packet_id & self._mask] = exchange
             self._count += before is None
         else:
-            self._meet(exchange)
+            self._add_collision(exchange)
             self._count += 1
         self.move_to_end(exchange)
 
@@ -91,7 +91,7 @@ class PacketIdentifiers(Generic[E]):
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             self._slots[packet_id & self._mask] = None
-        elif self._met is None or self._met.pop(packet_id, None) is None:
+        elif self._collisions is None or self._collisions.pop(packet_id, None) is None:
             return False
         self._count -= 1
         return True
@@ -100,25 +100,25 @@ class PacketIdentifiers(Generic[E]):
         """Remove all exchanges."""
         self._slots = _NO_SLOTS  # type: ignore[assignment]
         self._mask = 0
-        self._met = None
+        self._collisions = None
         self._count = 0
 
     def _grow(self) -> None:
         exchanges = self.values()
-        slots_count = max(SLOTS_LEAST, 2 * len(self._slots))
+        slots_count = max(SLOTS_MIN, 2 * len(self._slots))
         self._slots = [None] * slots_count
         self._mask = slots_count - 1
-        self._met = None
+        self._collisions = None
         for exchange in exchanges:
             if self._slots[exchange.packet_id & self._mask] is None:
                 self._slots[exchange.packet_id & self._mask] = exchange
             else:
-                self._meet(exchange)
+                self._add_collision(exchange)
 
-    def _meet(self, exchange: E) -> None:
-        if self._met is None:
-            self._met = {}
-        self._met[exchange.packet_id] = exchange
+    def _add_collision(self, exchange: E) -> None:
+        if self._collisions is None:
+            self._collisions = {}
+        self._collisions[exchange.packet_id] = exchange
 
 
 def _order_of(exchange: Exchange) -> int:

@@ -67,9 +67,9 @@ class Session:
     """True if the last connection was from this machine. False after a start until resumed."""
     shares: tuple[Share, ...] = ()
     """Shared limits of the last connection's listener and address. Empty after a start."""
-    asked_again_before = 0
+    recheck_before = 0
     """Messages queued before this position are checked again, since access rules have changed."""
-    is_of_this_run = False
+    opened_since_start = False
     """True if it was opened since the start, so that its client's actions are known."""
 
     certificate: str | None = None
@@ -78,7 +78,7 @@ class Session:
     """True if its certificate was revoked. It gets no messages until a new login."""
     is_awaited = False
     """True if publishers wait for room in its queue, which refuses messages when full."""
-    is_deep = False
+    is_half_full = False
     """True if its queue is at least half full: see `rules.deliver.backpressure`."""
     slows = False
     """True if publishers wait until its queue is less than half full."""
@@ -157,7 +157,7 @@ class Session:
         self.received_messages = 0
         self.delivered_messages = 0
 
-    def count_at(self, shares: tuple[Share, ...]) -> None:
+    def set_shares(self, shares: tuple[Share, ...]) -> None:
         """Count the session in the limits `shares` and no longer in the previous limits."""
         for share in self.shares:
             share.sessions -= 1
@@ -188,7 +188,7 @@ class Session:
     def is_unused(self) -> bool:
         """Return True if the session was never used, so that deleting it loses nothing."""
         return (
-            self.is_of_this_run
+            self.opened_since_start
             and not self.received_messages
             and not self.delivered_messages
             and not self.subscriptions
@@ -196,7 +196,7 @@ class Session:
             and self.will is None
         )
 
-    def takes_at_once(self, connection: "Connection", limits: Limits, qos: int) -> bool:
+    def can_send_immediately(self, connection: "Connection", limits: Limits, qos: int) -> bool:
         """Return True if a message can be sent immediately, without waiting in the queue."""
         if not qos:
             waits = self.queued_count > 0 and self.persistent and limits.mqueue_store_qos0

@@ -61,7 +61,7 @@ class Share:
                     self.client_byte_rate,
                     now,
                     prefix="max_",
-                    is_of_client=True,
+                    is_per_connection=True,
                 ),
             )
         if not (self.packet_rate or self.byte_rate):
@@ -77,7 +77,7 @@ class Share:
     def has_login(self, now: float) -> bool:
         """Return True if another login is within the rate. The login itself is not counted."""
         logins = self._logins
-        return not self.login_rate or logins is None or logins.has_one(now)
+        return not self.login_rate or logins is None or logins.has_token(now)
 
     def take_login(self, now: float) -> bool:
         """Count a login. Return False if the login exceeds the rate."""

@@ -4,7 +4,7 @@ from typing import Final
 from zlib import crc32
 
 from gateway.broker.core.memory import text_bytes_of
-from gateway.broker.core.sessions.message import KEY_SHIFT, RETAIN, SHARED, THROUGH_ONE
+from gateway.broker.core.sessions.message import KEY_SHIFT, RETAIN, SHARED, SINGLE_SUBSCRIPTION
 from gateway.broker.wire.topics import is_shared_filter, validate_shared_filter
 
 SUBSCRIPTION_BYTES: Final = 1_024
@@ -35,7 +35,7 @@ class Subscription:
     def delivery_flags(self, qos: int, retain: bool) -> int:
         """Return the flags for a delivery that is due to this subscription alone."""
         flags = qos | (RETAIN if retain else 0) | (SHARED if self.is_shared else 0)
-        return flags | THROUGH_ONE | self.key << KEY_SHIFT
+        return flags | SINGLE_SUBSCRIPTION | self.key << KEY_SHIFT
 
 
 def names_group(topic_filter: str) -> bool:

@@ -34,7 +34,7 @@ class Pattern:
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above
         self.is_single = is_single
-        self.is_wild: bool = is_single or (above is not None and above.is_wild)
+        self.has_wildcard: bool = is_single or (above is not None and above.has_wildcard)
         """True if there is a `+` at or above this level."""
         self.named: Pattern | None = None
         self.single: Pattern | None = None
@@ -90,7 +90,7 @@ class Levels:
         self.root = Node("", Pattern(None, False) if has_patterns else None)
         self.size_bytes = 0
         """Memory of the tree in bytes."""
-        self.wild_patterns = 0
+        self.wildcard_patterns = 0
         """The maximum number of levels that a lookup visits in addition to those of the topic."""
 
     def grow(self, topic_filter: str) -> Node:
@@ -99,7 +99,7 @@ class Levels:
         for name in topic_filter.split("/"):
             child = node.child(name)
             if child is None:
-                child = self._make(node, name)
+                child = self._add_child(node, name)
             node = child
         return node
 
@@ -128,7 +128,7 @@ class Levels:
         node: Node | None = self.root
         pattern = self.root.pattern
         is_known = True
-        is_wild = False
+        has_wildcard = False
         for name in topic_filter.split("/"):
             child = None if node is None else node.child(name)
             if child is None:
@@ -136,15 +136,15 @@ class Levels:
                 if node is not None and (node.only is not None and node.children is None):
                     missing.size_bytes += CHILDREN_BYTES
             node = child
-            is_wild = is_wild or name == "+"
+            has_wildcard = has_wildcard or name == "+"
             if is_known and pattern is not None:
                 pattern = pattern.single if name == "+" else pattern.named
                 is_known = pattern is not None
-            if not is_known and is_wild:
-                missing.wild_patterns += 1
+            if not is_known and has_wildcard:
+                missing.wildcard_patterns += 1
         return missing
 
-    def _make(self, parent: Node, name: str) -> Node:
+    def _add_child(self, parent: Node, name: str) -> Node:
         child = Node(name, self._pattern_below(parent.pattern, name == "+"))
         self.size_bytes += LEVEL_BYTES + text_bytes_of(name)
         if parent.children is not None:
@@ -160,7 +160,7 @@ class Levels:
 
     def _remove(self, parent: Node, child: Node) -> None:
         self.size_bytes -= LEVEL_BYTES + text_bytes_of(child.name)
-        self._leave_pattern(child.pattern)
+        self._remove_pattern(child.pattern)
         children = parent.children
         if children is None:
             parent.only = None
@@ -187,11 +187,11 @@ class Levels:
                 above.single = pattern
             else:
                 above.named = pattern
-            self.wild_patterns += 1 if pattern.is_wild else 0
+            self.wildcard_patterns += 1 if pattern.has_wildcard else 0
         pattern.levels += 1
         return pattern
 
-    def _leave_pattern(self, pattern: Pattern | None) -> None:
+    def _remove_pattern(self, pattern: Pattern | None) -> None:
         if pattern is None:
             return
         pattern.levels -= 1
@@ -204,7 +204,7 @@ class Levels:
         else:
             above.named = None
         pattern.above = None
-        self.wild_patterns -= 1 if pattern.is_wild else 0
+        self.wildcard_patterns -= 1 if pattern.has_wildcard else 0
 
 
 class Missing:
@@ -212,4 +212,4 @@ class Missing:
 
     def __init__(self) -> None:
         self.size_bytes = 0
-        self.wild_patterns = 0
+        self.wildcard_patterns = 0

@@ -50,7 +50,7 @@ class Group:
         limits: Limits,
         qos: int,
         size_bytes: int,
-        but: Session | None,
+        excluded: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
         """Return the member to send a message to, or None. Equally ready members take turns.
@@ -62,7 +62,7 @@ class Group:
             but: a member that must not receive the message, or None.
             refused: members to whom the access rules deny the message.
         """
-        members = [session for session in self.members if session is not but]
+        members = [session for session in self.members if session is not excluded]
         if refused:
             members = [session for session in members if session not in refused]
         best: Session | None = None
@@ -85,14 +85,14 @@ class Readiness(IntEnum):
     """Ability of a shared subscription's member to take a message now. Higher is better."""
 
     NEVER = 0
-    LOST_AWAY = 1
-    LOST_HERE = 2
-    KEPT_FULL = 3
+    DROPPED_ABSENT = 1
+    DROPPED_CONNECTED = 2
+    QUEUED_FULL = 3
     """The queue is full, but acknowledged messages are not dropped."""
-    KEPT_AWAY = 4
-    KEPT_SLOWLY = 5
+    QUEUED_ABSENT = 4
+    QUEUED_SLOWING = 5
     """The queue is so long that it slows publishers."""
-    KEPT_HERE = 6
+    QUEUED_CONNECTED = 6
     """The member is connected, and its queue has room."""
     OPEN = 7
     """The message is sent to the member immediately."""
@@ -101,7 +101,7 @@ class Readiness(IntEnum):
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
     """Return the ability of a member's session to take a message of this size and QoS now."""
     connection = session.connection
-    if connection is not None and session.takes_at_once(connection, limits, qos):
+    if connection is not None and session.can_send_immediately(connection, limits, qos):
         return Readiness.OPEN
     keeps = qos > 0
     if not keeps and session.persistent and limits.mqueue_store_qos0:
@@ -109,17 +109,17 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
         keeps = connection is None or session.queued_count > 0
     if keeps and session.has_room(limits, size_bytes):
         if session.slows:
-            return Readiness.KEPT_SLOWLY
-        if connection is not None and not session.is_deep:
-            return Readiness.KEPT_HERE
+            return Readiness.QUEUED_SLOWING
+        if connection is not None and not session.is_half_full:
+            return Readiness.QUEUED_CONNECTED
         if connection is not None:
-            return Readiness.KEPT_AWAY
-        return Readiness.KEPT_AWAY if session.persistent else Readiness.NEVER
+            return Readiness.QUEUED_ABSENT
+        return Readiness.QUEUED_ABSENT if session.persistent else Readiness.NEVER
     if keeps and (session.when_full is WhenFull.REFUSE or session.slows):
-        return Readiness.KEPT_FULL
+        return Readiness.QUEUED_FULL
     if connection is not None:
-        return Readiness.LOST_HERE
-    return Readiness.LOST_AWAY if session.persistent else Readiness.NEVER
+        return Readiness.DROPPED_CONNECTED
+    return Readiness.DROPPED_ABSENT if session.persistent else Readiness.NEVER
 
 
 class Route:

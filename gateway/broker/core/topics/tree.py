@@ -128,7 +128,7 @@ class TopicTree:
         self.system_count -= 1 if is_system_topic(topic_filter) else 0
         if group_name:
             self.shared_count -= 1
-        _let_go_of_empty(node, group_name)
+        _remove_empty(node, group_name)
         self.filters.prune(path)
         self._forget_routes(topic_filter)
 
@@ -246,7 +246,7 @@ def _members_of(node: Node, group_name: str) -> dict[Session, Subscription] | No
     return None if group is None else group.members
 
 
-def _let_go_of_empty(node: Node, group_name: str) -> None:
+def _remove_empty(node: Node, group_name: str) -> None:
     """Remove empty dictionaries of subscribers and groups from a topic level."""
     if not node.subscribers:
         node.subscribers = None
@@ -266,7 +266,7 @@ def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
     """Add to `found` the nodes of all filters that match the topic's levels (section 4.7).
 
     Return the number of visited levels. The maximum is the number of the topic's levels plus
-    `Levels.wild_patterns`.
+    `Levels.wildcard_patterns`.
     """
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
     hidden = levels[0].startswith("$")

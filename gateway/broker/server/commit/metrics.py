@@ -41,7 +41,7 @@ class CommitMetrics:
 
         `now` is monotonic time in seconds.
         """
-        for _ in range(min(self._clock.passed(now), STEPS + 1)):
+        for _ in range(min(self._clock.steps_ended(now), STEPS + 1)):
             self._longest = [0.0, *self._longest[:STEPS]]
 
     @property

@@ -225,7 +225,7 @@ class Control:
         if session.connection is None:
             raise Refused("not_found", f"{session.client_id[:200]!r} is not connected")
         now = asyncio.get_running_loop().time()
-        self._event_loop.broker.lose(session.connection, CloseReason.KICKED, now)
+        self._event_loop.broker.connection_lost(session.connection, CloseReason.KICKED, now)
         self._event_loop.schedule()
         return {"kicked": True}
 

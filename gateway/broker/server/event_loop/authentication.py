@@ -144,7 +144,7 @@ class Authentications:
     def _open(self, connection: Connection, method: str, login: Login) -> None:
         self._exchanges.forget(connection)
         origin = login.origin
-        other = self._exchanges.one_too_many(origin)
+        other = self._exchanges.connection_to_close(origin)
         if other is not None:
             detail = f"{len(self._exchanges)} exchanges are under way"
             self._settle(other, AuthenticationAnswer(SERVER_BUSY, None, None, detail))

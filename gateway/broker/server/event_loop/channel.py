@@ -31,7 +31,7 @@ class Channel(ABC):
 
     def is_behind(self) -> bool:
         """Return True if received data from the client is not processed yet."""
-        return self.connection.behind or bool(self.unread)
+        return self.connection.has_more_work or bool(self.unread)
 
     @abstractmethod
     def write(self) -> None:

@@ -150,9 +150,9 @@ class EventLoop:
         connection = channel.connection
         if connection.meters:
             self.reading.look_at_rates(channel, recorded_bytes)
-        if connection.behind or channel.unread:
+        if connection.has_more_work or channel.unread:
             self.reading.fall_behind(channel)
-        elif connection.state is ConnectionState.AUTHENTICATING or connection.put_off.is_full:
+        elif connection.state is ConnectionState.AUTHENTICATING or connection.deferred.is_full:
             channel.update_reading()
         if not self._scheduled:
             self.schedule()
@@ -177,7 +177,7 @@ class EventLoop:
         self.reading.forget(channel)
         self.authentications.forget(connection)
         self.authentications.proofs.forget(connection)
-        self.broker.lose(connection, CloseReason.NETWORK, self._loop.time())
+        self.broker.connection_lost(connection, CloseReason.NETWORK, self._loop.time())
         connection.take_outgoing()
         self.schedule()
 
@@ -283,7 +283,7 @@ class EventLoop:
         if committer.failure is None:
             now = self._loop.time()
             for connection in list(self.channels):
-                self.broker.lose(connection, CloseReason.SHUTDOWN, now)
+                self.broker.connection_lost(connection, CloseReason.SHUTDOWN, now)
             self.broker.stop(now)
         self._alarm.stop()
         self.authentications.stop()

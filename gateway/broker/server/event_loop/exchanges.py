@@ -49,7 +49,7 @@ class Exchanges:
         waiting = self._waiting.get(connection)
         return None if waiting is None else waiting.exchange
 
-    def one_too_many(self, origin: str) -> Connection | None:
+    def connection_to_close(self, origin: str) -> Connection | None:
         """Return the connection whose exchange must be cancelled to make room for a new exchange.
 
         `origin` is the network address of the new exchange. Return None if no limit on exchanges is

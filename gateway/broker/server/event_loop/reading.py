@@ -157,7 +157,7 @@ class FairReader:
         The time and the work of a turn are limited. `began` is the start of the turn, from
         `perf_counter`.
         """
-        if channel.connection.behind or channel.unread:
+        if channel.connection.has_more_work or channel.unread:
             self._go_on(channel, began + TURN_SECONDS)
         spent = self._work.spent
         self.tick_units += spent
@@ -168,9 +168,9 @@ class FairReader:
         spent = work.spent
         while channel.is_behind() and spent < TURN_UNITS and perf_counter() < due:
             work.spent = 0
-            if connection.behind:
-                self._broker.go_on(connection, self._loop.time())
-            if channel.unread and not connection.behind:
+            if connection.has_more_work:
+                self._broker.continue_connection(connection, self._loop.time())
+            if channel.unread and not connection.has_more_work:
                 self._read_on(channel)
             spent += work.spent
         work.spent = spent
@@ -205,7 +205,7 @@ class FairReader:
         # If too much data waits for its turn, memory is more important than time.
         is_too_much = self.unread_bytes + len(data) > UNREAD_BYTES_MAX
         while position < len(data) and (
-            is_too_much or not (connection.behind or self._work.spent > SLICE_UNITS)
+            is_too_much or not (connection.has_more_work or self._work.spent > SLICE_UNITS)
         ):
             piece = data[position : position + PIECE_BYTES]
             position += len(piece)

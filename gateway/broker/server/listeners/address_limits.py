@@ -32,7 +32,7 @@ reconnect together after an outage."""
 SECONDS_BETWEEN_LINES: Final = 60.0
 """Shortest time between two log lines about the same address."""
 
-LOOKED_AT: Final = 8
+EXAMINED_MAX: Final = 8
 """Maximum number of entries examined per new address to find entries that can be removed."""
 
 CONNECTIONS_REFUSED: Final = "max_connections_per_address"
@@ -204,7 +204,7 @@ class AddressLimits:
         Addresses with connections or sessions are kept. Their number is limited by the limits on
         connections and sessions.
         """
-        for key in list(_first(self._entries, LOOKED_AT)):
+        for key in list(_first(self._entries, EXAMINED_MAX)):
             if len(self._entries) < ENTRIES_MAX:
                 return
             entry = self._entries.pop(key)

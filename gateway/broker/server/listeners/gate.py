@@ -91,4 +91,4 @@ class Gate(asyncio.Protocol):
         cast(asyncio.Transport, transport).set_protocol(following)
         following.connection_made(transport)
         if key and keeping.addresses is not None:
-            protocol.counts_at(keeping.addresses, key)
+            protocol.set_address_share(keeping.addresses, key)

@@ -82,7 +82,7 @@ class ProxiedProtocol(asyncio.Protocol):
         now = asyncio.get_running_loop().time()
         refusal, key = self._addresses.enter(address_in(address), now)
         if key:
-            self._protocol.counts_at(self._addresses, key)
+            self._protocol.set_address_share(self._addresses, key)
         if refusal:
             self._refuse(f"[quotas] or a ban refuses {address}", refusal, CONNECTION_RATE_EXCEEDED)
         return bool(refusal)

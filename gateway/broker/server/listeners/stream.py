@@ -38,7 +38,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._counted: tuple[AddressLimits, str] | None = None
         """The counters of the client's address and the key of this connection, or None."""
 
-    def counts_at(self, addresses: AddressLimits, key: str) -> None:
+    def set_address_share(self, addresses: AddressLimits, key: str) -> None:
         """Count this connection towards the limit of its client address until it is closed.
 
         `key` comes from `AddressLimits.enter`.
@@ -46,7 +46,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._counted = addresses, key
         share = addresses.share_of(key)
         if share is not None:
-            self.connection.counts_at(share, asyncio.get_running_loop().time())
+            self.connection.set_address_share(share, asyncio.get_running_loop().time())
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Store the transport of a newly connected client, and create the MQTT connection."""
@@ -116,7 +116,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             or self.throttled
             or self.is_behind()
             or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
-            or connection.put_off.is_full
+            or connection.deferred.is_full
         )
 
     def write(self) -> None:
@@ -143,7 +143,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             return
         self._is_ending = True
         seconds = CLOSE_SECONDS if transport.get_write_buffer_size() else LINGER_SECONDS
-        if self.connection.has_left or not self._was_answered():
+        if self.connection.has_disconnected or not self._was_answered():
             transport.close()
         elif isinstance(transport, TlsTransport):
             transport.end_before(linger_on)

@@ -2,11 +2,11 @@
 
 from gateway.broker.core.records.kinds import DropReason, EndReason, RecordKind
 from gateway.broker.core.records.lost import Lost
-from gateway.broker.core.records.record import Dropped, Ended, Exchange, Place
+from gateway.broker.core.records.record import Dropped, Ended, Exchange, QueueRecord
 
 
-def placed(kind: RecordKind, position: int, packet_id: int = 0) -> Place:
-    return Place(kind, 7, packet_id, position + 100, 1, 0, position)
+def placed(kind: RecordKind, position: int, packet_id: int = 0) -> QueueRecord:
+    return QueueRecord(kind, 7, packet_id, position + 100, 1, 0, position)
 
 
 def test_what_waits_and_what_is_in_flight_is_lost_and_what_was_completed_is_not() -> None:

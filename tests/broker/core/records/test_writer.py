@@ -14,7 +14,13 @@ from gateway.broker.core.records.kinds import (
     StartKind,
 )
 from gateway.broker.core.records.layout import NEVER_QUEUED
-from gateway.broker.core.sessions.message import KEY_SHIFT, THROUGH_ONE, Delivery, Message, Will
+from gateway.broker.core.sessions.message import (
+    KEY_SHIFT,
+    SINGLE_SUBSCRIPTION,
+    Delivery,
+    Message,
+    Will,
+)
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 from gateway.broker.wire.values import topic_field_of
@@ -101,7 +107,7 @@ def test_a_step_of_an_exchange(
 def test_a_place_in_a_queue_has_its_key_where_one_subscription_led_there(
     low_flags: int, key: int, message: int, position: int, packet_id: int
 ) -> None:
-    through_one = low_flags & THROUGH_ONE != 0
+    through_one = low_flags & SINGLE_SUBSCRIPTION != 0
     flags = low_flags | (key << KEY_SHIFT if through_one else 0)
     delivery = Delivery(Session(5, "c", True), None, message, flags, position)
     expected: dict[str, object] = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.core.limits import PUT_OFF_BYTES_MAX, Limits
+from gateway.broker.core.limits import DEFERRED_BYTES_MAX, Limits
 from gateway.broker.core.when_full import WhenFull
 from gateway.broker.wire.codes import QUOTA_EXCEEDED
 from gateway.broker.wire.packets import (
@@ -190,7 +190,7 @@ def test_a_client_that_waits_for_itself_is_ended_and_comes_back(keeper: Harness)
             break
     assert client.closed
     assert keeper.broker.statistics.errors["queue_circle"] == 1
-    assert not client.connection.put_off.packets
+    assert not client.connection.deferred.packets
     # The acknowledged messages are still queued.
     assert drained(keeper, keeper.connect("keep")) == [b"1", b"2", b"3", b"4"]
 
@@ -201,7 +201,7 @@ def test_clients_that_wait_for_each_other_are_noticed(keeper: Harness) -> None:
     first.send(Subscribe(1, [Subscription("to-1", 1)]))
     second.send(Subscribe(1, [Subscription("to-2", 1)]))
     keeper.commit()
-    large = bytes(PUT_OFF_BYTES_MAX)
+    large = bytes(DEFERRED_BYTES_MAX)
     for client, topic in ((first, "to-2"), (second, "to-1")):
         for number in range(1, 7):
             client.send(Publish(topic, large, 1, False, False, number))

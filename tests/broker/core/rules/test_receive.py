@@ -62,7 +62,7 @@ def test_a_place_that_becomes_free_at_a_listener_is_given_again(tmp_path: Path) 
     first = at(harness, share)
     assert connect(first, "a") == 0
     waiting = at(harness, share)
-    harness.broker.lose(first.connection, CloseReason.NETWORK, harness.now)
+    harness.broker.connection_lost(first.connection, CloseReason.NETWORK, harness.now)
     assert connect(waiting, "b") == 0
     assert share.connections_open == 1
 

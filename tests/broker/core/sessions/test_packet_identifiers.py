@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.broker.core.sessions.message import Held, Message
-from gateway.broker.core.sessions.packet_identifiers import SLOTS_LEAST, PacketIdentifiers
+from gateway.broker.core.sessions.packet_identifiers import SLOTS_MIN, PacketIdentifiers
 from gateway.broker.core.sessions.session import Session
 
 SESSION = Session(1, "c", True)
@@ -87,5 +87,5 @@ def test_memory_follows_the_number_of_exchanges_and_not_their_identifiers(step: 
         table.put(held(1 + index * step))
     # The compiled table hides its slots: only the order of the identifiers can be checked then.
     slots = getattr(table, "_slots", [])
-    assert sys.getsizeof(slots) <= sys.getsizeof([None] * (8 * SLOTS_LEAST))
+    assert sys.getsizeof(slots) <= sys.getsizeof([None] * (8 * SLOTS_MIN))
     assert list(table) == [1 + index * step for index in range(16)]

@@ -11,7 +11,7 @@ from tests.broker.core.owned import limit
 def at(harness: Harness, listener: Share | None, address: Share | None = None) -> Client:
     connection = harness.broker.accept("192.0.2.7:1", True, harness.now, listener)
     if address is not None:
-        connection.counts_at(address, harness.now)
+        connection.set_address_share(address, harness.now)
     client = Client(harness, connection, 5)
     harness.clients[connection] = client
     return client

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.broker.core.sessions.message import KEY_SHIFT, QOS, RETAIN, SHARED, THROUGH_ONE
+from gateway.broker.core.sessions.message import KEY_SHIFT, QOS, RETAIN, SHARED, SINGLE_SUBSCRIPTION
 from gateway.broker.core.sessions.subscription import Subscription, names_group
 
 
@@ -28,7 +28,7 @@ def test_a_delivery_remembers_the_one_subscription_that_it_came_through(
     assert flags & QOS == qos
     assert flags & RETAIN != 0 if retain else flags & RETAIN == 0
     assert (flags & SHARED != 0) == subscription.is_shared
-    assert flags & THROUGH_ONE
+    assert flags & SINGLE_SUBSCRIPTION
     assert flags >> KEY_SHIFT == subscription.key
 
 

@@ -37,7 +37,7 @@ def test_a_client_is_behind_while_bytes_or_packets_of_it_wait_for_a_slice() -> N
     one.unread = b"\xc0\0"
     assert one.is_behind()
     one.unread = b""
-    one.connection.behind = True
+    one.connection.has_more_work = True
     assert one.is_behind()
-    one.connection.let_go()
+    one.connection.free_memory()
     assert not one.is_behind()

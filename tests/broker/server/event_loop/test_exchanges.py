@@ -41,7 +41,7 @@ class Open:
 
     def add(self, origin: str, name: str, *, is_in: bool = False) -> str | None:
         """Open an exchange; return the name of the exchange that was dropped for it, or None."""
-        other = self.exchanges.one_too_many(origin)
+        other = self.exchanges.connection_to_close(origin)
         if other is not None:
             self.exchanges.forget(other)
         connection = Connection(f"{origin}:1", Decoder(100), False, 0.0)

@@ -65,7 +65,7 @@ def admit(
     session = _session_of(core, connection, packet, before, now)
     core.statistics.connected(session, connection, before is not None)
     connack = connack_of(core, session, connection, packet, before is not None, data)
-    if not connection.takes(connack):
+    if not connection.accepts(connack):
         return too_large("CONNACK", len(connack), connection.maximum_packet_size_bytes)
     _set_will(core, session, packet)
     pending = disconnect.end_is_pending(core, session.client_id)
@@ -73,7 +73,7 @@ def admit(
         core.output.withhold(connection, connack)
     else:
         core.output.push(connection, connack)
-        connection.greeted = True
+        connection.connack_released = True
     _set_timers(core, session, connection, now)
     if before is not None:
         deliver.resume(core, session, now)
@@ -104,9 +104,9 @@ def _refusal_of_access(
     permissions = core.permissions
     if not permissions.restricted:
         return 0, ""
-    if connection.username in permissions.gone:
+    if connection.username in permissions.removed_users:
         # The user is authenticated, so a source has it (again).
-        permissions.forbid(permissions.gone - {connection.username})
+        permissions.forbid(permissions.removed_users - {connection.username})
         core.state.tree.forget_all_routes()
     if permissions.refuses_connect(connection, packet.client_id):
         return NOT_AUTHORIZED, CONNECT_REFUSED
@@ -135,7 +135,7 @@ def _grant(core: Core, connection: Connection, packet: Connect, now: float) -> N
     of_user = core.user_meters.meter_of(owner, now)
     if of_user is not None:
         has_rates = of_user.packet_rate or of_user.byte_rate
-        kept = [each for each in connection.meters if not (each.is_of_client and has_rates)]
+        kept = [each for each in connection.meters if not (each.is_per_connection and has_rates)]
         connection.meters = (*kept, of_user)
     connection.keep_alive_seconds = packet.keep_alive_seconds
     longest = core.limits.max_keep_alive_seconds
@@ -177,21 +177,21 @@ def _session_of(
         session.protocol = packet.protocol_level
         session.expiry_seconds = connection.session_expiry_seconds
         session.connection = connection
-        session.is_of_this_run = True
+        session.opened_since_start = True
         session.is_local = connection.is_local
         session.when_full = core.limits.when_full(client_id)
         core.recorder.session_opened(session, connection)
     if core.authenticates and connection.username not in (None, session.username):
         assert connection.username is not None
         core.recorder.session_owned(session, connection.username)
-    session.count_at(connection.shares())
+    session.set_shares(connection.shares())
     backpressure.connected(core, session, now)
-    _take_rights(core, session, connection)
+    _copy_rights(core, session, connection)
     connection.session = session
     return session
 
 
-def _take_rights(core: Core, session: Session, connection: Connection) -> None:
+def _copy_rights(core: Core, session: Session, connection: Connection) -> None:
     """Copy the listener, groups and certificate of a connection to its session.
 
     These values determine the session's access rights.
@@ -202,7 +202,7 @@ def _take_rights(core: Core, session: Session, connection: Connection) -> None:
         or session.is_revoked
     ):
         core.state.tree.forget_all_routes()  # it may affect what the session receives
-        session.asked_again_before = session.next_position
+        session.recheck_before = session.next_position
     session.listener = connection.listener
     session.groups = connection.groups
     session.certificate = connection.certificate

@@ -166,7 +166,7 @@ def _reauthenticated(
         connection.groups = session.groups = answer.groups
         core.permissions.forget(session)
         core.state.tree.forget_all_routes()
-        session.asked_again_before = session.next_position
+        session.recheck_before = session.next_position
     _watch_lifetime(core, connection, answer, now)
     return _send_auth(core, connection, 0, answer.data)
 
@@ -178,10 +178,10 @@ def _send_auth(
     properties.authentication_method = connection.authentication_method
     properties.authentication_data = data
     auth = encode(Auth(reason_code, properties), 5)
-    if not connection.takes(auth):
+    if not connection.accepts(auth):
         return too_large("AUTH", len(auth), connection.maximum_packet_size_bytes)
     if connection.state is ConnectionState.CONNECTED:
-        core.output.send_at_once(connection, auth)
+        core.output.send_immediately(connection, auth)
     else:
         core.output.push(connection, auth)
     return None

@@ -17,22 +17,16 @@ def connack_of(
 ) -> bytes:
     """Return the encoded CONNACK of an accepted client.
 
-    Args:
-        core: the core, for its limits.
-        session: the client's session.
-        connection: the client's connection.
-        packet: the client's CONNECT.
-        present: the session present flag.
-        data: authentication data for the client, or None.
+    `present` is the session present flag. `data` is authentication data for the client, or None.
     """
     if connection.version < 5:
         # [MQTT-3.2.2-2], [MQTT-3.2.2-3]; MQTT 3.1 has no such flag
         return encode(Connack(present and connection.version > 3, 0), connection.version)
     properties = Properties()
-    asked = 0
+    requested = 0
     if packet.properties is not None:
-        asked = packet.properties.session_expiry_interval_seconds or 0
-    if session.expiry_seconds != asked:
+        requested = packet.properties.session_expiry_interval_seconds or 0
+    if session.expiry_seconds != requested:
         properties.session_expiry_interval_seconds = session.expiry_seconds
     connection.receive_maximum_granted = core.limits.max_awaiting_rel
     if core.limits.max_awaiting_rel < 65_535:

@@ -30,7 +30,7 @@ def receive_connect(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> Violation | None:
     """Check a CONNECT in the order of section 3.1.4, then accept or authenticate the client."""
-    take_terms(core, connection, packet)
+    set_terms(core, connection, packet)
     if packet.protocol_level not in core.limits.protocol_versions:
         refuse.refuse(core, connection, UNSUPPORTED_PROTOCOL_VERSION, "protocol_versions")
         return None
@@ -131,15 +131,15 @@ def _has_room_for(core: Core, will: WillOfConnect) -> bool:
     return size_bytes <= WILL_BYTES_FREE or (core.state.wills_bytes + size_bytes <= WILLS_BYTES_MAX)
 
 
-def take_terms(core: Core, connection: Connection, packet: Connect) -> None:
+def set_terms(core: Core, connection: Connection, packet: Connect) -> None:
     """Store a client's protocol level and properties, which decide how a refusal is sent."""
     connection.version = packet.protocol_level
     connection.username = packet.username
     if packet.properties is not None:
-        _take_properties(core, connection, packet.properties)
+        _set_properties(core, connection, packet.properties)
 
 
-def _take_properties(core: Core, connection: Connection, properties: Properties) -> None:
+def _set_properties(core: Core, connection: Connection, properties: Properties) -> None:
     if properties.receive_maximum is not None:
         connection.receive_maximum = properties.receive_maximum
     if properties.maximum_packet_size_bytes is not None:

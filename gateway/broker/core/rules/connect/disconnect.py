@@ -62,7 +62,7 @@ def receive_disconnect(
 ) -> Violation | None:
     """Process DISCONNECT: end the connection, and discard its will if the reason code is 0x00."""
     session = connection.session
-    connection.has_left = True
+    connection.has_disconnected = True
     properties = packet.properties
     is_recorded = False
     if session is not None and properties is not None:
@@ -89,7 +89,7 @@ def receive_disconnect(
         core.output.close_after_commit(connection)
     else:
         core.output.close(connection)
-    _leave(core, connection, CloseReason.DISCONNECT, now)
+    _detach(core, connection, CloseReason.DISCONNECT, now)
     return None
 
 
@@ -111,16 +111,16 @@ def end(
         and connection.state is ConnectionState.CONNECTED
         and reason is not CloseReason.NETWORK
     ):
-        _say_why(core, connection, reason, violation)
+        _send_disconnect(core, connection, reason, violation)
     core.output.close(connection)
-    _leave(core, connection, reason, now)
+    _detach(core, connection, reason, now)
 
 
-def _say_why(
+def _send_disconnect(
     core: Core, connection: Connection, reason: CloseReason, violation: Violation | None
 ) -> None:
     """Send DISCONNECT with the reason to an MQTT 5.0 client [MQTT5-3.14.0-1]."""
-    if not connection.greeted:
+    if not connection.connack_released:
         return  # CONNACK must come first, and is still withheld
     code = DISCONNECT_CODES.get(reason, UNSPECIFIED_ERROR)
     properties: Properties | None = None
@@ -139,7 +139,7 @@ def _say_why(
     core.output.push(connection, frame)
 
 
-def _leave(core: Core, connection: Connection, reason: CloseReason, now: float) -> None:
+def _detach(core: Core, connection: Connection, reason: CloseReason, now: float) -> None:
     session = connection.session
     forget(core, connection)
     if session is None or session.connection is not connection:
@@ -150,10 +150,10 @@ def _leave(core: Core, connection: Connection, reason: CloseReason, now: float) 
         owner.connections -= 1
     session.away_since = now
     session.unsent.clear()
-    backpressure.left(core, session, now)
-    core.statistics.left(session, reason)
+    backpressure.client_disconnected(core, session, now)
+    core.statistics.disconnected(session, reason)
     if core.bans.flapping.enabled and reason not in NO_FLAPPING:
-        core.bans.flapping.left(session.client_id, connection.address, now)
+        core.bans.flapping.disconnected(session.client_id, connection.address, now)
     core.recorder.session_closed(session, reason, core.time.time_ms)
     if not session.expiry_seconds:
         # The session ends with its connection, so its will is not delayed [MQTT5-3.1.2-23].
@@ -172,7 +172,7 @@ def forget(core: Core, connection: Connection) -> None:
     """Mark a connection as closed, and release all memory used for it."""
     if connection.is_open:
         connection.state = ConnectionState.CLOSED
-        connection.let_go()
+        connection.free_memory()
         core.timers.forget_connection(connection)
         core.silent.pop(connection, None)
         retained.forget(core, connection)

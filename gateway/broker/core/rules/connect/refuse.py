@@ -43,12 +43,12 @@ def refuse(
     reason: str,
     detail: str = "",
     *,
-    says_why: bool = False,
+    sends_reason: bool = False,
 ) -> None:
     """Send CONNACK with an error code and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
 
-    `reason` is counted and logged. If `says_why` is set, an MQTT 5.0 client receives `detail` as
-    the reason string.
+    `reason` is counted and logged. If `sends_reason` is set, an MQTT 5.0 client receives `detail`
+    as the reason string.
     """
     core.statistics.count_error(reason)
     why = f"{reason}: {detail}" if detail else reason
@@ -58,11 +58,11 @@ def refuse(
     code = reason_code if version == 5 else RETURN_CODES.get(reason_code, 5)
     # [MQTT-3.2.2-4], [MQTT5-3.2.2-6] session present is 0 in every refusal
     properties = None
-    if says_why and version == 5:
+    if sends_reason and version == 5:
         properties = Properties()
         properties.reason_string = detail[:REASON_CHARACTERS_MAX]
     connack = encode(Connack(False, code, properties), version)
-    if connection.takes(connack):
+    if connection.accepts(connack):
         # [MQTT5-3.1.2-24] a packet that is too large is not sent, and the connection is just
         # closed
         core.output.push(connection, connack)

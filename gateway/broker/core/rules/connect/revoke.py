@@ -37,12 +37,12 @@ def apply(core: Core) -> None:
     tree.scope_of = core.permissions.scope_of if core.permissions.has_rules else None
     tree.forget_all_routes()
     for session in core.state.sessions.values():
-        session.asked_again_before = session.next_position
+        session.recheck_before = session.next_position
         if tree.shared_count:
             tree.regroup(session)
 
 
-def know_users(core: Core, users: frozenset[str] | None, removed: frozenset[str]) -> None:
+def deny_removed_users(core: Core, users: frozenset[str] | None, removed: frozenset[str]) -> None:
     """Deny everything to removed users that still own sessions or retained messages.
 
     Args:
@@ -54,7 +54,7 @@ def know_users(core: Core, users: frozenset[str] | None, removed: frozenset[str]
         for name in core.state.owners.users():
             if name in removed or (users is not None and name not in users):
                 gone.add(name)
-    if gone != core.permissions.gone:
+    if gone != core.permissions.removed_users:
         core.permissions.forbid(frozenset(gone))
         apply(core)
 
@@ -78,13 +78,13 @@ def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
     return count
 
 
-def give(core: Core, session: Session, username: str) -> None:
+def assign_owner(core: Core, session: Session, username: str) -> None:
     """Assign a session to a user."""
     core.recorder.session_owned(session, username)
     core.permissions.forget(session)
     core.state.tree.regroup(session)
     core.state.tree.forget_all_routes()
-    session.asked_again_before = session.next_position
+    session.recheck_before = session.next_position
 
 
 def enforce(core: Core, changed: frozenset[str], now: float) -> int:

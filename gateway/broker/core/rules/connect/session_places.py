@@ -16,7 +16,7 @@ from gateway.broker.core.sessions.owner import Owner
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.wire.codes import QUOTA_EXCEEDED, SERVER_UNAVAILABLE
 
-GIVEN_BACK = "unused_sessions_given_back"
+UNUSED_SESSIONS_ENDED = "unused_sessions_given_back"
 """Name in the status's `errors`."""
 
 
@@ -49,17 +49,17 @@ def refusal_of(
     for share in connection.shares():
         if share.sessions >= share.sessions_max:
             return QUOTA_EXCEEDED, share.name_of("sessions")
-    if owner.sessions >= quota.sessions and not _give_back(core, owner, now, is_clean):
+    if owner.sessions >= quota.sessions and not _end_unused(core, owner, now, is_clean):
         return QUOTA_EXCEEDED, owner.name_of("sessions")
     if len(core.state.sessions) >= core.limits.max_sessions:
         anonymous = core.state.owners.get(NO_USER)
-        given = _give_back(core, anonymous, now, is_clean)
-        if not (given or _give_back(core, owner, now, is_clean)):
+        given = _end_unused(core, anonymous, now, is_clean)
+        if not (given or _end_unused(core, owner, now, is_clean)):
             return SERVER_UNAVAILABLE, "max_sessions"
     return 0, ""
 
 
-def _give_back(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
+def _end_unused(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
     """End an unused session of this owner to make room. Return False if no session can be ended.
 
     Sessions whose client left first are ended first. If no session is unused and the new session is
@@ -70,6 +70,6 @@ def _give_back(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
         session = next(iter(owner.empty), None)
     if session is None:
         return False
-    core.statistics.count_error(GIVEN_BACK)
+    core.statistics.count_error(UNUSED_SESSIONS_ENDED)
     disconnect.end_session(core, session, EndReason.EXPIRED, now)
     return True

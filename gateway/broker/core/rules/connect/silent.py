@@ -10,7 +10,7 @@ from gateway.broker.core.records.kinds import CloseReason
 from gateway.broker.core.rules.connect import disconnect
 from gateway.broker.core.sessions.connection import Connection
 
-GAVE_WAY: Final = "silent_connection"
+SILENT_CONNECTION: Final = "silent_connection"
 """Name of closed connections in the status's `errors`."""
 
 SILENT_SECONDS: Final = 1.0
@@ -22,7 +22,7 @@ SILENT_MAX: Final = 128
 out all others for `SILENT_SECONDS` again and again. One turn of the loop accepts 100, whose
 CONNECTs are read first."""
 
-LOOKED_AT: Final = 64
+EXAMINED_MAX: Final = 64
 """Silent connections examined to find one of the same listener, at most, for each connection beyond
 the listener's own limit."""
 
@@ -32,12 +32,12 @@ def add(core: Core, connection: Connection) -> None:
     core.silent[connection] = None
 
 
-def heard(core: Core, connection: Connection) -> None:
+def remove(core: Core, connection: Connection) -> None:
     """Remove a connection from the list of silent connections, because a packet has arrived."""
     core.silent.pop(connection, None)
 
 
-def give_way(
+def close_oldest(
     core: Core, newcomer: Connection | None, now: float, *, to_connect: bool = False
 ) -> bool:
     """Close the oldest silent connection to make room for another connection.
@@ -57,14 +57,14 @@ def give_way(
         and core.statistics.connections_open <= core.limits.max_connections
     )
     any_age = to_connect or len(core.silent) > SILENT_MAX
-    for connection, _ in zip(core.silent, range(LOOKED_AT), strict=False):
+    for connection, _ in zip(core.silent, range(EXAMINED_MAX), strict=False):
         if not any_age and connection.last_packet > now - SILENT_SECONDS:
             return False
         if connection is newcomer:
             continue
         if newcomer is not None and is_of_listener and connection.share is not newcomer.share:
             continue
-        core.statistics.count_error(GAVE_WAY)
+        core.statistics.count_error(SILENT_CONNECTION)
         disconnect.end(core, connection, CloseReason.SLOW, now)
         return True
     return False

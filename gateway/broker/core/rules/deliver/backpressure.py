@@ -21,7 +21,7 @@ from gateway.broker.core.sessions.session import NO_TIMER, Session
 from gateway.broker.core.timers import Timer, TimerKind
 from gateway.broker.core.when_full import WhenFull
 
-JUDGED_SECONDS: Final = 1.0
+PACE_CHECK_SECONDS: Final = 1.0
 """Interval of checks whether a client that slows publishers still reads."""
 
 NEVER: Final = float("-inf")
@@ -32,28 +32,28 @@ NEVER: Final = float("-inf")
 
 def queued(core: Core, session: Session) -> None:
     """Check after queuing a message whether the queue is now deep (half full) or nearly full."""
-    if session.is_deep:
+    if session.is_half_full:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
             session.filling_noted = True
             # A queue that its first messages fill has a line about dropped messages.
             if not _is_filled(core, session, 100):
                 _note_filling(core, session)
     elif _is_filled(core, session, 50):
-        session.is_deep = True
+        session.is_half_full = True
         connection = session.connection
         if session.when_full is WhenFull.SLOW and connection is not None:
             # The timer checks whether its client reads, because there is no clock here.
-            _slow(core, session)
+            _start_slowing(core, session)
             core.timers.add(0.0, Timer(TimerKind.PACE, connection, None))
 
 
 def drained(core: Core, session: Session, connection: Connection, now: float) -> None:
     """Check a deep queue (half full or more) after its client has acknowledged a message."""
     if not _is_filled(core, session, 47):
-        session.is_deep = session.filling_noted = False
-        _go_on(core, session, now)
+        session.is_half_full = session.filling_noted = False
+        _stop_slowing(core, session, now)
     elif not session.slows:
-        judge(core, session, connection, now)
+        check_pace(core, session, connection, now)
 
 
 def _is_filled(core: Core, session: Session, percent: int) -> bool:
@@ -93,30 +93,30 @@ def connected(core: Core, session: Session, now: float) -> None:
 
     Publishers wait for a deep queue (half full or more) only after its client has begun to read.
     """
-    session.is_deep = _is_filled(core, session, 50)
-    session.acknowledged_at = NEVER if session.is_deep else now
+    session.is_half_full = _is_filled(core, session, 50)
+    session.acknowledged_at = NEVER if session.is_half_full else now
     session.pace.begin(now, session.first_position)
 
 
-def left(core: Core, session: Session, now: float) -> None:
+def client_disconnected(core: Core, session: Session, now: float) -> None:
     """Release the publishers that wait for a session, because its client has disconnected."""
     session.acknowledged_at = NEVER
-    _go_on(core, session, now)
+    _stop_slowing(core, session, now)
 
 
-def judge(core: Core, session: Session, connection: Connection, now: float) -> None:
+def check_pace(core: Core, session: Session, connection: Connection, now: float) -> None:
     """Decide whether a deep queue (half full or more) slows its publishers.
 
     If the queue does not slow its publishers, those that are waiting are released.
     """
-    if not session.is_deep or session.when_full is not WhenFull.SLOW:
-        _go_on(core, session, now)
+    if not session.is_half_full or session.when_full is not WhenFull.SLOW:
+        _stop_slowing(core, session, now)
         return
     if _reads(core, session, connection, now):
-        _slow(core, session)
-        core.timers.add(now + JUDGED_SECONDS, Timer(TimerKind.PACE, connection, None))
+        _start_slowing(core, session)
+        core.timers.add(now + PACE_CHECK_SECONDS, Timer(TimerKind.PACE, connection, None))
     else:
-        _go_on(core, session, now)
+        _stop_slowing(core, session, now)
 
 
 def _reads(core: Core, session: Session, connection: Connection, now: float) -> bool:
@@ -137,10 +137,10 @@ def _reads(core: Core, session: Session, connection: Connection, now: float) -> 
     moved = session.first_position - pace.position
     if elapsed >= PACE_SECONDS:
         pace.begin(now, session.first_position)
-    return moved * DRAIN_SECONDS_MAX >= max(JUDGED_SECONDS, elapsed) * session.queued_count
+    return moved * DRAIN_SECONDS_MAX >= max(PACE_CHECK_SECONDS, elapsed) * session.queued_count
 
 
-def _slow(core: Core, session: Session) -> None:
+def _start_slowing(core: Core, session: Session) -> None:
     if session.slows:
         return
     session.slows = True
@@ -155,7 +155,7 @@ def _slow(core: Core, session: Session) -> None:
         )
 
 
-def _go_on(core: Core, session: Session, now: float) -> None:
+def _stop_slowing(core: Core, session: Session, now: float) -> None:
     if not session.slows:
         return
     session.slows = False
@@ -180,7 +180,7 @@ def slows(core: Core, session: Session, publisher: Session) -> bool:
     return session.owner.username != NO_USER or publisher.owner.username == NO_USER
 
 
-def takes_beyond(session: Session, size_bytes: int, limits: Limits) -> bool:
+def accepts_above_limit(session: Session, size_bytes: int, limits: Limits) -> bool:
     """Return True if a full queue that slows its publishers may still accept a message.
 
     The publisher did not have to wait when it sent the message, so the message may exceed the

@@ -9,8 +9,8 @@ connection. If too many are deferred, the broker stops reading from the connecti
 from typing import Final
 
 from gateway.broker.core.core import Core
-from gateway.broker.core.limits import PUT_OFF_BYTES_MAX, PUT_OFF_CONNECTIONS_MAX
-from gateway.broker.core.sessions.connection import Connection, PutOff
+from gateway.broker.core.limits import DEFERRED_BYTES_MAX, DEFERRED_CONNECTIONS_MAX
+from gateway.broker.core.sessions.connection import Connection, DeferredPackets
 from gateway.broker.core.timers import Timer, TimerKind
 from gateway.broker.wire.codes import QUOTA_EXCEEDED
 from gateway.broker.wire.kinds import PUBACK, PUBREC
@@ -39,18 +39,18 @@ def refuse(core: Core, connection: Connection, packet: Publish, reason: str) -> 
 
 def defer(core: Core, connection: Connection, packet: Publish) -> None:
     """Append a PUBLISH to the deferred packets of its connection."""
-    put_off = connection.put_off
-    if not put_off.packets:
+    deferred = connection.deferred
+    if not deferred.packets:
         _forget_closed(core)
         core.deferred[connection] = None
-    put_off.packets.append(packet)
-    put_off.bytes_count += PACKET_BYTES + len(packet.topic_field) + len(packet.payload)
+    deferred.packets.append(packet)
+    deferred.bytes_count += PACKET_BYTES + len(packet.topic_field) + len(packet.payload)
     properties = packet.properties
     if properties is not None:
         properties.topic_alias = None  # it is resolved, and may soon mean another topic
-        put_off.bytes_count += PROPERTY_FACTOR * len(forwarded_of(properties))
-    if put_off.bytes_count > PUT_OFF_BYTES_MAX or len(core.deferred) > PUT_OFF_CONNECTIONS_MAX:
-        put_off.is_full = True
+        deferred.bytes_count += PROPERTY_FACTOR * len(forwarded_of(properties))
+    if deferred.bytes_count > DEFERRED_BYTES_MAX or len(core.deferred) > DEFERRED_CONNECTIONS_MAX:
+        deferred.is_full = True
 
 
 def _forget_closed(core: Core) -> None:
@@ -60,17 +60,17 @@ def _forget_closed(core: Core) -> None:
     """
     if len(core.deferred) > 2 * core.deferred_open_count:
         core.deferred = {each: None for each in core.deferred if each.is_open}
-        core.deferred_open_count = max(PUT_OFF_CONNECTIONS_MAX, len(core.deferred))
+        core.deferred_open_count = max(DEFERRED_CONNECTIONS_MAX, len(core.deferred))
 
 
 def take(core: Core, connection: Connection) -> None:
     """Process a connection's deferred PUBLISH packets again, before its later packets."""
     core.deferred.pop(connection, None)
-    packets = connection.put_off.packets
+    packets = connection.deferred.packets
     if packets and connection.is_open:
-        connection.put_off = PutOff()
-        connection.undecided = [*packets, *connection.undecided]
-        connection.behind = True
+        connection.deferred = DeferredPackets()
+        connection.unprocessed = [*packets, *connection.unprocessed]
+        connection.has_more_work = True
         core.effects.resumed.append(connection)
 
 
@@ -80,8 +80,8 @@ def take_all(core: Core) -> None:
         take(core, connection)
 
 
-def retry_all(core: Core, when: float) -> None:
-    """Schedule the deferred packets of all connections to be processed again at the time `when`.
+def retry_all(core: Core, due: float) -> None:
+    """Schedule the deferred packets of all connections to be processed again at the time `due`.
 
     Each call begins with a different connection, so that the same connection does not always use up
     the free space.
@@ -92,4 +92,4 @@ def retry_all(core: Core, when: float) -> None:
         break
     for connection in core.deferred:
         if connection.is_open:
-            core.timers.add(when, Timer(TimerKind.PUT_OFF, connection, None))
+            core.timers.add(due, Timer(TimerKind.DEFERRED, connection, None))

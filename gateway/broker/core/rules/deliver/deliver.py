@@ -39,10 +39,10 @@ def deliver_qos0(core: Core, session: Session, message: Message, flags: int, fra
     encoded PUBLISH, so that it can be used for the next client.
     """
     connection = session.connection
-    keeps = session.persistent and core.limits.mqueue_store_qos0
-    if connection is None or (keeps and session.queued_count):
+    stores_qos0 = session.persistent and core.limits.mqueue_store_qos0
+    if connection is None or (stores_qos0 and session.queued_count):
         # After messages queued while the client was away, not before them [MQTT-4.6.0-6].
-        if keeps:
+        if stores_qos0:
             enqueue.add(core, session, message, flags)
         return frame
     if not connection.writable or connection.forwarded_bytes > FORWARDED_BYTES_MAX:
@@ -50,20 +50,20 @@ def deliver_qos0(core: Core, session: Session, message: Message, flags: int, fra
         return frame
     committed = core.output.committed_batch
     withheld = message.batch > committed
-    if (keeps or message.qos) and connection.withheld_batch > committed:
+    if (stores_qos0 or message.qos) and connection.withheld_batch > committed:
         # Earlier ones, queued or published at this QoS, are still in transit [MQTT-4.6.0-6].
         withheld = True
     plain = connection.version < 5 and not flags & RETAIN
     if not (plain and frame):
-        leaves_with = NO_ALIAS
+        release_batch = NO_ALIAS
         if connection.topic_alias_maximum:
-            leaves_with = core.output.qos0_leaves_with(connection, withheld)
-        made = core.frames.qos0(connection, message, flags, leaves_with)
+            release_batch = core.output.qos0_release_batch(connection, withheld)
+        made = core.frames.qos0(connection, message, flags, release_batch)
         if plain:
             frame = made
     else:
         made = frame
-    if not connection.takes(made):
+    if not connection.accepts(made):
         _count_too_large(core, session, message)
         return frame
     core.statistics.sent_qos0 += 1
@@ -97,7 +97,7 @@ def deliver(core: Core, session: Session, message: Message, flags: int, now: flo
     `flags` are defined in `Delivery`.
     """
     connection = session.connection
-    if connection is not None and session.takes_at_once(connection, core.limits, 1):
+    if connection is not None and session.can_send_immediately(connection, core.limits, 1):
         delivery = Delivery(session, message, message.number, flags, session.next_position)
         _start(core, session, connection, delivery, message, now)
     else:
@@ -117,11 +117,11 @@ def _start(
 ) -> None:
     delivery.packet_id = session.free_packet_id()
     is_fact = session.persistent or message.batch > core.output.committed_batch
-    leaves_with = NO_ALIAS
+    release_batch = NO_ALIAS
     if connection.topic_alias_maximum:
-        leaves_with = core.output.leaves_with(connection, is_fact)
-    frame = core.frames.delivery(connection, delivery, message, False, leaves_with)
-    if not connection.takes(frame):
+        release_batch = core.output.release_batch(connection, is_fact)
+    frame = core.frames.delivery(connection, delivery, message, False, release_batch)
+    if not connection.accepts(frame):
         _count_too_large(core, session, message)
         if delivery.position < session.next_position:
             core.recorder.waiting_dropped(delivery, DropReason.TOO_LARGE)
@@ -164,7 +164,7 @@ def pump(core: Core, session: Session, now: float) -> None:
             _drop_lost(core, delivery)
         elif core.frames.is_expired(delivery.message):
             _drop_expired(core, delivery)
-        elif delivery.position < session.asked_again_before and (
+        elif delivery.position < session.recheck_before and (
             core.permissions.refuses_receive(session, delivery.message.topic)
         ):
             _drop_refused(core, delivery, delivery.message)
@@ -178,9 +178,9 @@ def pump(core: Core, session: Session, now: float) -> None:
 def _send_stored_qos0(
     core: Core, session: Session, connection: Connection, delivery: Delivery, message: Message
 ) -> None:
-    leaves_with = core.recorder.batch_number
-    frame = core.frames.qos0(connection, message, delivery.flags, leaves_with)
-    if not connection.takes(frame):
+    release_batch = core.recorder.batch_number
+    frame = core.frames.qos0(connection, message, delivery.flags, release_batch)
+    if not connection.accepts(frame):
         _count_too_large(core, session, message)
         core.recorder.waiting_dropped(delivery, DropReason.TOO_LARGE)
         return
@@ -219,7 +219,7 @@ def page_loaded(
         if session.when_full is WhenFull.DROP_OLDEST:
             enqueue.displace_excess(core, session)
     if request.contents:
-        _take_contents(core, session, contents)
+        _set_contents(core, session, contents)
     connection = session.connection
     if connection is not None:
         if request.contents:
@@ -227,7 +227,7 @@ def page_loaded(
         pump(core, session, now)
 
 
-def _take_contents(core: Core, session: Session, contents: dict[int, Message]) -> None:
+def _set_contents(core: Core, session: Session, contents: dict[int, Message]) -> None:
     for delivery in session.outbound.values():
         if delivery.message is None and delivery.state is DeliveryState.SENT:
             delivery.message = contents.get(delivery.message_number)

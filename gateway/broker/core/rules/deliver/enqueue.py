@@ -21,7 +21,7 @@ from gateway.broker.core.when_full import WhenFull
 QUEUE_MEMORY: Final = "queue_memory"
 """Reason in statistics for messages dropped because clean sessions use too much memory."""
 
-GIVEN_WAY_BYTES: Final = 64 * 1024
+FREED_BYTES_MIN: Final = 64 * 1024
 """Smallest amount of memory freed from the largest queue, because finding it means a search of
 all."""
 
@@ -31,7 +31,7 @@ def apply_policies(core: Core, now: float) -> None:
     for session in core.state.sessions.values():
         session.when_full = core.limits.when_full(session.client_id)
         if session.slows and session.connection is not None:
-            backpressure.judge(core, session, session.connection, now)
+            backpressure.check_pace(core, session, session.connection, now)
 
 
 def add(core: Core, session: Session, message: Message, flags: int) -> None:
@@ -39,7 +39,7 @@ def add(core: Core, session: Session, message: Message, flags: int) -> None:
     size_bytes = message.size_bytes()
     if not session.has_room(core.limits, size_bytes):
         reason = _reason_of(core, session)
-        if not _takes_more(core, session, flags, size_bytes):
+        if not _accepts_more(core, session, flags, size_bytes):
             _drop(core, session, message, reason)
             return
     memory = session.memory_queues
@@ -64,7 +64,7 @@ def _has_memory(core: Core, session: Session, memory: MemoryQueues, size_bytes: 
     largest = memory.largest()
     if largest is None or largest.memory_bytes() <= session.memory_bytes():
         return False
-    target_bytes = max(0, limit_bytes - max(needed_bytes, GIVEN_WAY_BYTES))
+    target_bytes = max(0, limit_bytes - max(needed_bytes, FREED_BYTES_MIN))
     while memory.bytes_count > target_bytes and largest.queued_count:
         delivery = largest.take_newest()
         delivery.state = DeliveryState.DONE
@@ -96,7 +96,7 @@ def _reason_of(core: Core, session: Session) -> DropReason:
     return DropReason.QUEUE_FULL if is_long else DropReason.QUEUE_BYTES
 
 
-def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bool:
+def _accepts_more(core: Core, session: Session, flags: int, size_bytes: int) -> bool:
     """Return True if a queue that has reached its limit may accept one more message."""
     if session.when_full is WhenFull.DROP_NEWEST:
         return False
@@ -107,7 +107,7 @@ def _takes_more(core: Core, session: Session, flags: int, size_bytes: int) -> bo
         return (
             session.slows
             and flags & QOS > 0
-            and backpressure.takes_beyond(session, size_bytes, core.limits)
+            and backpressure.accepts_above_limit(session, size_bytes, core.limits)
         )
     while session.queued_count and not session.has_room(core.limits, size_bytes):
         if not _displace(core, session):
@@ -184,13 +184,13 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
     """Update the state of a queue that became shorter, for example after an acknowledgement."""
     if not session.queued_count:
         session.overflow_noted = session.slowing_noted = False
-    if session.is_deep:
+    if session.is_half_full:
         backpressure.drained(core, session, connection, now)
     if session.is_awaited:
-        _let_publishers_go_on(core, session, now)
+        _release_publishers(core, session, now)
 
 
-def _let_publishers_go_on(core: Core, session: Session, now: float) -> None:
+def _release_publishers(core: Core, session: Session, now: float) -> None:
     """Process the deferred packets that wait for this queue, if it is at most half full again."""
     limits = core.limits
     if (

@@ -72,17 +72,17 @@ def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> N
 
 
 def deliver_shared(
-    core: Core, group: Group, message: Message, retain: bool, but: Session | None, now: float
+    core: Core, group: Group, message: Message, retain: bool, excluded: Session | None, now: float
 ) -> None:
     """Deliver a message to one member of a shared subscription [MQTT5-4.8.2-3].
 
-    The message is never delivered to the session `but`.
+    The message is never delivered to the session `excluded`.
     """
     core.state.work.spent += DELIVERY_UNITS + len(group.members) // 8
     refused: set[Session] | None = None
     if core.permissions.restricted:
         refused = core.permissions.refused_among(group.members, message.topic)
-    session = group.choose(core.limits, message.qos, message.size_bytes(), but, refused)
+    session = group.choose(core.limits, message.qos, message.size_bytes(), excluded, refused)
     if session is None:
         core.statistics.drop(None, message.topic, "no_member")
         return

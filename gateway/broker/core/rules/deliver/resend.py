@@ -55,12 +55,12 @@ def _resend(
     message = delivery.message
     if message is None:
         return  # still on disk: `page_loaded` resends it
-    leaves_with = NO_ALIAS
+    release_batch = NO_ALIAS
     if connection.topic_alias_maximum:
-        leaves_with = core.output.leaves_with(connection, False)
+        release_batch = core.output.release_batch(connection, False)
     # [MQTT-3.3.1-1]
-    frame = core.frames.delivery(connection, delivery, message, True, leaves_with)
-    if not connection.takes(frame):
+    frame = core.frames.delivery(connection, delivery, message, True, release_batch)
+    if not connection.accepts(frame):
         # Dropped as if it had been delivered [MQTT5-3.1.2-25].
         core.statistics.drop(session, message.topic, DropReason.TOO_LARGE.word)
         core.recorder.message_dropped(session, message.number, DropReason.TOO_LARGE)

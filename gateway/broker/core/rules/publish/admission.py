@@ -202,8 +202,8 @@ def record_again(core: Core, session: Session, message: Message) -> Message:
         if expires_ms:
             # A newer number would not count the outages that this one did.
             state = core.state
-            left_ms = state.time.left_ms(message.number, expires_ms)
-            expires_ms = max(1, state.time.time_ms + left_ms)
+            remaining_ms = state.time.remaining_ms(message.number, expires_ms)
+            expires_ms = max(1, state.time.time_ms + remaining_ms)
         again = Message(
             core.state.next_message_number,
             message.topic,

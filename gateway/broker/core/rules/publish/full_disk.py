@@ -16,7 +16,9 @@ DISK_FULL: Final = "disk_full"
 """Reason in statistics for refused and dropped messages."""
 
 
-def takes(core: Core, session: Session, connection: Connection, packet: Publish) -> bool:
+def refused_or_deferred(
+    core: Core, session: Session, connection: Connection, packet: Publish
+) -> bool:
     """Refuse, drop or defer a PUBLISH whose message cannot be stored because the disk is full.
 
     Return True if this happened, so that the caller must stop processing the packet.

@@ -52,8 +52,8 @@ def receive_publish(
         )
     if packet.qos == 0:
         statistics.received_qos0 += 1
-        keeps = route.persistent and core.limits.mqueue_store_qos0
-        if route.plain and not (packet.retain or route.logged or keeps):
+        stores_qos0 = route.persistent and core.limits.mqueue_store_qos0
+        if route.plain and not (packet.retain or route.logged or stores_qos0):
             _forward(core, route, connection.version, packet)
             return None
     message = admission.message_of(core, packet)

@@ -126,8 +126,8 @@ def receive_pubrel(
         core.statistics.published(session, message.topic, message.payload, 2, message.retain, False)
     route = core.state.tree.route_of(message.topic)
     is_expired = core.frames.is_expired(message)
-    goes_out = not (is_expired or is_refused)
-    must_record = goes_out and admission.must_record(core, session, message, route)
+    is_delivered = not (is_expired or is_refused)
+    must_record = is_delivered and admission.must_record(core, session, message, route)
     recorded = session.persistent or must_record
     if session.persistent:
         message.batch = core.recorder.batch_number
@@ -142,7 +142,7 @@ def receive_pubrel(
     else:
         connection.receiving = max(0, connection.receiving - 1)
     core.output.acknowledge(connection, PUBCOMP, packet_id, recorded)
-    if goes_out:
+    if is_delivered:
         fan_out.distribute(core, session, route, message, now)
     elif is_refused:
         core.statistics.deny(PUBLISH_REFUSED, session, message.topic)

@@ -15,7 +15,7 @@ from gateway.broker.core.sessions.connection import Connection, ConnectionState
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
-from gateway.broker.core.subscribe_request import Asked, Found, PendingReplay
+from gateway.broker.core.subscribe_request import Found, PendingReplay, PendingSubscribe
 from gateway.broker.core.timers import Timer, TimerKind
 from gateway.broker.core.topics.retained_walk import RetainedWalk
 from gateway.broker.core.work import DELIVERY_UNITS, SLICE_UNITS
@@ -37,8 +37,8 @@ WAIT_SECONDS: Final = 0.05
 """How long a slice waits for a client with a full queue or socket."""
 
 
-def find(core: Core, session: Session, connection: Connection, asked: Asked) -> bool:
-    """Find the retained messages that the SUBSCRIBE `asked` adds to a persistent session's queue.
+def find(core: Core, session: Session, connection: Connection, pending: PendingSubscribe) -> bool:
+    """Find the retained messages that the SUBSCRIBE `pending` adds to a persistent session's queue.
 
     Return True when all of them are found. The search stops at one message more than the queue and
     the window have room for. This message is later counted as dropped.
@@ -47,38 +47,42 @@ def find(core: Core, session: Session, connection: Connection, asked: Asked) -> 
         return True
     room = core.limits.max_mqueue_len - session.queued_count
     count_max = room + connection.window_of(core.limits) + 1
-    while asked.walks_done < len(asked.wants_retained) and len(asked.found) < count_max:
-        subscription = asked.wants_retained[asked.walks_done]
-        if asked.walk is None and subscription.qos:
-            asked.walk = RetainedWalk(core.state.tree.topics.root, subscription.topic_filter)
-        if asked.walk is None or asked.walk.is_over():
-            asked.walk = None
-            asked.walks_done += 1
+    while pending.walks_done < len(pending.wants_retained) and len(pending.found) < count_max:
+        subscription = pending.wants_retained[pending.walks_done]
+        if pending.walk is None and subscription.qos:
+            pending.walk = RetainedWalk(core.state.tree.topics.root, subscription.topic_filter)
+        if pending.walk is None or pending.walk.is_over():
+            pending.walk = None
+            pending.walks_done += 1
         elif core.state.work.spent > SLICE_UNITS:
             return False
         else:
-            _find_some(core, session, asked, asked.walk, subscription)
+            _find_some(core, session, pending, pending.walk, subscription)
     return True
 
 
 def _find_some(
-    core: Core, session: Session, asked: Asked, walk: RetainedWalk, subscription: Subscription
+    core: Core,
+    session: Session,
+    pending: PendingSubscribe,
+    walk: RetainedWalk,
+    subscription: Subscription,
 ) -> None:
     core.state.work.spent += SLICE_MESSAGES
     for message in walk.step(SLICE_MESSAGES):
         if message.qos and not (_has_expired(core, message) or _is_refused(core, session, message)):
-            asked.found.append(Found(subscription, message))
+            pending.found.append(Found(subscription, message))
 
 
-def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
-    """Deliver the retained messages that `find` has stored in `asked`. Return True when done."""
+def queue(core: Core, session: Session, pending: PendingSubscribe, now: float) -> bool:
+    """Deliver the retained messages that `find` has stored in `pending`. Return True when done."""
     dropped = session.dropped_messages
-    is_cut = len(asked.found) * DELIVERY_UNITS > SLICE_UNITS
-    while asked.found_done < len(asked.found):
+    is_cut = len(pending.found) * DELIVERY_UNITS > SLICE_UNITS
+    while pending.found_done < len(pending.found):
         if is_cut and core.state.work.spent > SLICE_UNITS:
             return False
-        found = asked.found[asked.found_done]
-        asked.found_done += 1
+        found = pending.found[pending.found_done]
+        pending.found_done += 1
         message, subscription = found.message, found.subscription
         if core.state.retained.get(message.topic) is not message:
             continue  # replaced since: the newer one was delivered as a normal message
@@ -88,17 +92,17 @@ def queue(core: Core, session: Session, asked: Asked, now: float) -> bool:
             deliver.deliver(core, session, message, flags, now)
         if session.dropped_messages > dropped:
             break  # the queue is full: each further one would be dropped and recorded
-    asked.found = []
+    pending.found = []
     return True
 
 
-def want(core: Core, connection: Connection, subscription: Subscription) -> None:
+def add(core: Core, connection: Connection, subscription: Subscription) -> None:
     """Add a subscription to the list of subscriptions that still need retained messages."""
     replaying = core.replays.get(connection)
     if replaying is None:
         replaying = PendingReplay()
         core.replays[connection] = replaying
-    replaying.wanted[subscription.topic_filter] = subscription
+    replaying.requested[subscription.topic_filter] = subscription
 
 
 def pump(core: Core, connection: Connection, now: float) -> None:
@@ -119,7 +123,7 @@ def resume(core: Core, connection: Connection, now: float) -> None:
 def forget(core: Core, connection: Connection) -> None:
     """Discard the list of retained messages to send, because the connection was closed."""
     core.replays.pop(connection, None)
-    core.asked.pop(connection, None)
+    core.pending_subscribes.pop(connection, None)
 
 
 def _send_slice(
@@ -127,16 +131,16 @@ def _send_slice(
 ) -> None:
     session = connection.session
     levels = SLICE_LEVELS
-    left = messages_max
+    remaining = messages_max
     while session is not None and connection.state is ConnectionState.CONNECTED:
         if not connection.writable or session.queued_count:
-            _come_back(core, connection, replaying, now + WAIT_SECONDS)
+            _schedule(core, connection, replaying, now + WAIT_SECONDS)
             return
-        if not left or not levels or connection.forwarded_bytes >= SLICE_BYTES:
-            _come_back(core, connection, replaying, now)
+        if not remaining or not levels or connection.forwarded_bytes >= SLICE_BYTES:
+            _schedule(core, connection, replaying, now)
             return
         if replaying.found:
-            left -= 1
+            remaining -= 1
             core.state.work.spent += DELIVERY_UNITS
             _send(core, session, connection, replaying, replaying.found.pop(), now)
         elif replaying.walk is not None and not replaying.walk.is_over():
@@ -150,16 +154,16 @@ def _send_slice(
     core.replays.pop(connection, None)
 
 
-def _come_back(core: Core, connection: Connection, replaying: PendingReplay, when: float) -> None:
+def _schedule(core: Core, connection: Connection, replaying: PendingReplay, due: float) -> None:
     replaying.scheduled = True
-    core.timers.add(when, Timer(TimerKind.RETAINED, connection, None))
+    core.timers.add(due, Timer(TimerKind.RETAINED, connection, None))
 
 
 def _begin_next(core: Core, replaying: PendingReplay, session: Session) -> bool:
     """Begin with the retained messages of the next filter. Return False if no filter is left."""
-    while replaying.wanted:
-        topic_filter = next(iter(replaying.wanted))
-        subscription = replaying.wanted.pop(topic_filter)
+    while replaying.requested:
+        topic_filter = next(iter(replaying.requested))
+        subscription = replaying.requested.pop(topic_filter)
         if session.subscriptions.get(topic_filter) is subscription:
             replaying.current = subscription
             replaying.walk = RetainedWalk(core.state.tree.topics.root, topic_filter)

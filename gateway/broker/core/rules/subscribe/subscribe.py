@@ -3,7 +3,7 @@
 from typing import Final
 
 from gateway.broker.core.core import Core
-from gateway.broker.core.limits import WILD_PATTERNS_MAX
+from gateway.broker.core.limits import WILDCARD_PATTERNS_MAX
 from gateway.broker.core.permissions import SUBSCRIBE_REFUSED
 from gateway.broker.core.records.kinds import Observation
 from gateway.broker.core.rules.publish.full_disk import DISK_FULL
@@ -11,7 +11,7 @@ from gateway.broker.core.rules.subscribe import retained, system_topics
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
-from gateway.broker.core.subscribe_request import Asked
+from gateway.broker.core.subscribe_request import PendingSubscribe
 from gateway.broker.core.topics.route import is_system_topic
 from gateway.broker.core.violation import Violation, too_large
 from gateway.broker.core.work import DELIVERY_UNITS, FILTER_UNITS, SLICE_UNITS
@@ -36,61 +36,65 @@ def receive_subscribe(
     core: Core, session: Session, connection: Connection, packet: Subscribe, now: float
 ) -> Violation | None:
     """Add or replace subscriptions, send SUBACK, and then send retained messages [MQTT-3.8.4-4]."""
-    for wanted in packet.subscriptions:
+    for requested in packet.subscriptions:
         # [MQTT5-3.2.2-10] more than the highest QoS is not an error: a lower one is granted
-        wanted.qos = min(wanted.qos, core.limits.maximum_qos)
-    core.asked[connection] = Asked(packet)
-    return go_on(core, session, connection, now)
+        requested.qos = min(requested.qos, core.limits.maximum_qos)
+    core.pending_subscribes[connection] = PendingSubscribe(packet)
+    return continue_subscribe(core, session, connection, now)
 
 
-def go_on(core: Core, session: Session, connection: Connection, now: float) -> Violation | None:
+def continue_subscribe(
+    core: Core, session: Session, connection: Connection, now: float
+) -> Violation | None:
     """Process the next slice (about a millisecond) of a connection's pending SUBSCRIBE, if any.
 
     Retained messages for a persistent session enter its queue in the batch of the SUBACK, or
     earlier. If there are too many for one slice, some PUBLISH packets come before the SUBACK, which
     section 3.8.4 permits.
     """
-    asked = core.asked.get(connection)
-    if asked is None:
+    pending = core.pending_subscribes.get(connection)
+    if pending is None:
         return None
-    if not (_subscribe(core, session, asked) and retained.find(core, session, connection, asked)):
-        connection.behind = True
+    if not (
+        _subscribe(core, session, pending) and retained.find(core, session, connection, pending)
+    ):
+        connection.has_more_work = True
         return None
-    if len(asked.found) * DELIVERY_UNITS <= SLICE_UNITS:
-        violation = _answer_subscribe(core, session, connection, asked)
+    if len(pending.found) * DELIVERY_UNITS <= SLICE_UNITS:
+        violation = _answer_subscribe(core, session, connection, pending)
         if violation is not None:
             return violation
-    if not retained.queue(core, session, asked, now):
-        connection.behind = True
+    if not retained.queue(core, session, pending, now):
+        connection.has_more_work = True
         return None
-    del core.asked[connection]
-    if not asked.answered:
-        violation = _answer_subscribe(core, session, connection, asked)
+    del core.pending_subscribes[connection]
+    if not pending.answered:
+        violation = _answer_subscribe(core, session, connection, pending)
         if violation is not None:
             return violation
-    for subscription in asked.wants_retained:
+    for subscription in pending.wants_retained:
         if is_system_topic(subscription.topic_filter):
             system_topics.request(core, session, subscription)
-        retained.want(core, connection, subscription)
+        retained.add(core, connection, subscription)
     retained.pump(core, connection, now)
     return None
 
 
-def _subscribe(core: Core, session: Session, asked: Asked) -> bool:
+def _subscribe(core: Core, session: Session, pending: PendingSubscribe) -> bool:
     """Add or replace the subscriptions of a SUBSCRIBE. Return True when all are processed."""
     work = core.state.work
-    while asked.filters_done < len(asked.filters):
-        if work.spent > SLICE_UNITS and asked.filters_done:
+    while pending.filters_done < len(pending.filters):
+        if work.spent > SLICE_UNITS and pending.filters_done:
             return False
-        topic_filter = asked.filters[asked.filters_done]
-        asked.filters_done += 1
+        topic_filter = pending.filters[pending.filters_done]
+        pending.filters_done += 1
         work.spent += FILTER_UNITS + len(topic_filter) // 8
-        refusal = _refusal_of(core, session, asked.last[topic_filter])
+        refusal = _refusal_of(core, session, pending.last[topic_filter])
         if refusal:
             _refuse(core, session, topic_filter, refusal)
-            asked.refused[topic_filter] = refusal
+            pending.refused[topic_filter] = refusal
         else:
-            _make(core, session, asked, asked.last[topic_filter])
+            _add_subscription(core, session, pending, pending.last[topic_filter])
     return True
 
 
@@ -104,9 +108,11 @@ def _refuse(core: Core, session: Session, topic_filter: str, refusal: str) -> No
         core.recorder.observed(session, Observation.LIMIT_HIT, refusal, topic_filter[:200])
 
 
-def _make(core: Core, session: Session, asked: Asked, wanted: WantedSubscription) -> None:
-    subscription = Subscription(wanted.topic_filter, options_of(wanted), asked.identifier)
-    is_new = wanted.topic_filter not in session.subscriptions
+def _add_subscription(
+    core: Core, session: Session, pending: PendingSubscribe, requested: WantedSubscription
+) -> None:
+    subscription = Subscription(requested.topic_filter, options_of(requested), pending.identifier)
+    is_new = requested.topic_filter not in session.subscriptions
     if session.persistent:
         core.recorder.subscribed(session, subscription)
     else:
@@ -117,26 +123,26 @@ def _make(core: Core, session: Session, asked: Asked, wanted: WantedSubscription
         handling == AT_SUBSCRIBE or (handling == IF_NEW and is_new)
     ):
         # [MQTT5-3.3.1-9], [MQTT5-3.3.1-10], [MQTT5-3.3.1-11]
-        asked.wants_retained.append(subscription)
+        pending.wants_retained.append(subscription)
 
 
 def _answer_subscribe(
-    core: Core, session: Session, connection: Connection, asked: Asked
+    core: Core, session: Session, connection: Connection, pending: PendingSubscribe
 ) -> Violation | None:
-    asked.answered = True
+    pending.answered = True
     codes: list[int] = []
-    for wanted in asked.wanted:
-        refusal = asked.refused.get(wanted.topic_filter, "")
+    for requested in pending.requested:
+        refusal = pending.refused.get(requested.topic_filter, "")
         # [MQTT-3.9.3-1] one code for each filter, in order
-        codes.append(_code_of(refusal, connection.version) if refusal else wanted.qos)
-    suback = encode(Suback(asked.packet_id, codes), connection.version)
+        codes.append(_code_of(refusal, connection.version) if refusal else requested.qos)
+    suback = encode(Suback(pending.packet_id, codes), connection.version)
     return _answer(core, session, connection, suback, "SUBACK")
 
 
-def _refusal_of(core: Core, session: Session, wanted: WantedSubscription) -> str:
-    topic_filter = wanted.topic_filter
+def _refusal_of(core: Core, session: Session, requested: WantedSubscription) -> str:
+    topic_filter = requested.topic_filter
     if core.permissions.restricted and core.permissions.refuses_subscribe(
-        session, topic_filter, wanted.qos
+        session, topic_filter, requested.qos
     ):
         return SUBSCRIBE_REFUSED
     if topic_filter in session.subscriptions:
@@ -157,8 +163,8 @@ def _refusal_of(core: Core, session: Session, wanted: WantedSubscription) -> str
     missing = tree.missing_for(topic_filter)
     if tree.subscription_bytes() + missing.size_bytes > core.limits.max_subscription_bytes:
         return "max_subscription_bytes"
-    if missing.wild_patterns and (
-        tree.filters.wild_patterns + missing.wild_patterns > WILD_PATTERNS_MAX
+    if missing.wildcard_patterns and (
+        tree.filters.wildcard_patterns + missing.wildcard_patterns > WILDCARD_PATTERNS_MAX
     ):
         return "wild_patterns"
     if core.limits.disk_full and session.persistent:
@@ -188,19 +194,19 @@ def receive_unsubscribe(
 def _answer(
     core: Core, session: Session, connection: Connection, data: bytes, name: str
 ) -> Violation | None:
-    if not connection.takes(data):
+    if not connection.accepts(data):
         return too_large(name, len(data), connection.maximum_packet_size_bytes)
     core.output.send(connection, data, session.persistent)
     return None
 
 
-def options_of(wanted: WantedSubscription) -> int:
+def options_of(requested: WantedSubscription) -> int:
     """Return the options byte of a subscription, encoded as in SUBSCRIBE."""
     return (
-        wanted.qos
-        | (4 if wanted.no_local else 0)
-        | (8 if wanted.retain_as_published else 0)
-        | wanted.retain_handling << 4
+        requested.qos
+        | (4 if requested.no_local else 0)
+        | (8 if requested.retain_as_published else 0)
+        | requested.retain_handling << 4
     )
 
 

@@ -64,7 +64,7 @@ def _send(core: Core, session: Session, message: Message, flags: int) -> None:
         return
     # No alias is used: a client's few aliases are better used for its other topics.
     frame = core.frames.qos0(connection, message, flags, NO_ALIAS)
-    if not connection.takes(frame):
+    if not connection.accepts(frame):
         core.statistics.drop(session, message.topic, "too_large")
         return
     core.statistics.sent_qos0 += 1

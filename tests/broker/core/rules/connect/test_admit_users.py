@@ -94,7 +94,7 @@ def test_a_session_of_a_user_does_not_pass_to_a_client_that_names_none(
 def test_a_session_that_the_operator_gives_to_a_user_is_that_user_s(harness: Harness) -> None:
     harness.lose(connect(harness, "c"))
     harness.broker.core.authenticates = True
-    harness.broker.give(harness.session("c"), "alice")
+    harness.broker.assign_owner(harness.session("c"), "alice")
     harness.commit()
     harness.cut()
     assert connect_as(harness, "bob").take() == [Connack(False, 0x87)]
@@ -110,10 +110,10 @@ def test_the_session_of_a_user_who_is_gone_keeps_its_client_id_until_it_is_dropp
     subscribe(harness, alice, Subscription("t", 1))
     publish(harness, connect(harness, "p"), "t", b"for alice alone")
     harness.lose(alice)
-    harness.broker.know_users(frozenset({"bob"}), frozenset())
+    harness.broker.deny_removed_users(frozenset({"bob"}), frozenset())
     if cut:
         harness.cut()
-        harness.broker.know_users(frozenset({"bob"}), frozenset())
+        harness.broker.deny_removed_users(frozenset({"bob"}), frozenset())
     for clean in (True, False):
         bob = log_in(harness, "bob", "c", clean=clean, version=version)
         assert connack_of(bob).reason_code == (0x87 if version == 5 else 5)

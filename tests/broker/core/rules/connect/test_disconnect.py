@@ -163,7 +163,7 @@ def test_a_session_without_expiry_cannot_be_given_one_at_disconnect(harness: Har
 
 def test_a_broker_that_stops_reports_it(harness: Harness) -> None:
     client = connect(harness, "c")
-    harness.broker.lose(client.connection, CloseReason.SHUTDOWN, harness.now)
+    harness.broker.connection_lost(client.connection, CloseReason.SHUTDOWN, harness.now)
     harness.commit()
     assert end_of(client) == 0x8B
 

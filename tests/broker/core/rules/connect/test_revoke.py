@@ -121,11 +121,11 @@ def test_the_stored_session_of_a_user_that_is_gone_receives_nothing_until_it_is_
     subscribe(harness, anna, "$share/g/t" if is_shared else "t")
     publish(harness, b"1")
     harness.lose(anna)
-    harness.broker.know_users(frozenset({"ben"}), frozenset())
+    harness.broker.deny_removed_users(frozenset({"ben"}), frozenset())
     publish(harness, b"2")
     assert harness.session("c").queued_count == 0
     assert harness.broker.statistics.errors == {"receive_not_authorized": 1}
-    harness.broker.know_users(frozenset({"anna", "ben"}), frozenset())
+    harness.broker.deny_removed_users(frozenset({"anna", "ben"}), frozenset())
     publish(harness, b"3")
     assert harness.session("c").queued_count == 1
 
@@ -135,7 +135,7 @@ def test_the_cut_of_the_power_does_not_bring_a_user_back_that_is_gone(harness: H
     subscribe(harness, anna, "t")
     harness.cut()
     harness.broker.authenticate(True, [])
-    harness.broker.know_users(frozenset(), frozenset())
+    harness.broker.deny_removed_users(frozenset(), frozenset())
     publish(harness, b"1")
     assert harness.session("c").queued_count == 0
 
@@ -144,7 +144,7 @@ def test_where_users_are_not_known_no_session_is_cut_off(harness: Harness) -> No
     anna = log_in(harness, "anna")
     subscribe(harness, anna, "t")
     harness.lose(anna)
-    harness.broker.know_users(None, frozenset())
+    harness.broker.deny_removed_users(None, frozenset())
     publish(harness, b"1")
     assert harness.session("c").queued_count == 1
 
@@ -154,7 +154,7 @@ def test_a_user_that_was_removed_receives_again_when_a_source_proves_it(harness:
     subscribe(harness, anna, "t")
     publish(harness, b"before")
     harness.lose(anna)
-    harness.broker.know_users(None, frozenset({"anna", "ben"}))
+    harness.broker.deny_removed_users(None, frozenset({"anna", "ben"}))
     publish(harness, b"while gone")
     assert harness.broker.removed_users == {"anna"}
     log_in(harness, "anna")
@@ -192,7 +192,7 @@ def test_a_late_will_that_is_forbidden_since_is_recorded_as_refused(harness: Har
 def test_the_will_of_a_user_that_is_gone_does_not_go_out(harness: Harness) -> None:
     watch = harness.subscriber("watch", "#", 1)
     anna = log_in(harness, "anna", will=Will("gone", b"x", 1, False))
-    harness.broker.know_users(frozenset(), frozenset())
+    harness.broker.deny_removed_users(frozenset(), frozenset())
     assert harness.broker.enforce(frozenset({"anna"}), harness.now) == 1
     harness.commit()
     assert anna.closed
@@ -206,7 +206,7 @@ def test_a_will_after_a_restart_is_asked_about_with_its_user(harness: Harness) -
     def forbid() -> None:
         permissions = harness.broker.core.permissions
         harness.broker.core.authenticates = permissions._authenticates = True
-        harness.broker.know_users(frozenset({"ben"}), frozenset())
+        harness.broker.deny_removed_users(frozenset({"ben"}), frozenset())
 
     harness.recovered_from_files = forbid  # type: ignore[method-assign]
     harness.cut()

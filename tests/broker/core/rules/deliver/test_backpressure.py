@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.core.limits import (
+    DEFERRED_BYTES_MAX,
     DRAIN_SECONDS_MAX,
     PACE_SECONDS,
-    PUT_OFF_BYTES_MAX,
     READING_SECONDS,
     Limits,
 )
@@ -196,7 +196,7 @@ def test_what_comes_after_messages_that_wait_does_not_overtake_them(harness: Har
     send(harness, publisher, *map(publish, range(1, 10)))
     seen = answer_all(harness, subscriber)
     assert not harness.broker.limits.queues_slow
-    assert publisher.connection.put_off.packets, "their timer has not come up yet"
+    assert publisher.connection.deferred.packets, "their timer has not come up yet"
     publisher.send(publish(10))
     harness.advance(0)
     assert seen + everything(harness, subscriber) == texts(*range(1, 11))
@@ -231,17 +231,17 @@ def test_a_client_that_waits_for_itself_is_not_stopped(harness: Harness, version
     client = harness.connect("s", version=version)
     client.send(Subscribe(1, [Subscription("t", 1)]))
     client.take()
-    large = bytes(PUT_OFF_BYTES_MAX // 4)
+    large = bytes(DEFERRED_BYTES_MAX // 4)
     for number in range(1, 16):
         client.send(Publish("t", large, 1, False, False, number))
         harness.commit()
-        if client.connection.put_off.is_full:
+        if client.connection.deferred.is_full:
             break
     assert harness.broker.statistics.errors == {"queue_circle": 1}
     count = number
     harness.advance(0)
     assert not client.closed
-    assert not client.connection.put_off.packets
+    assert not client.connection.deferred.packets
     assert sum(isinstance(packet, Puback) for packet in client.take()) == count
 
 
@@ -284,7 +284,7 @@ def test_clients_without_a_user_do_not_slow_those_who_have_one(harness: Harness)
     harness.subscriber("s", "t", 1)
     publisher = publisher_of(harness)
     harness.broker.authenticate(True, [])
-    harness.broker.give(harness.session("p"), "meter")
+    harness.broker.assign_owner(harness.session("p"), "meter")
     assert len(send(harness, publisher, *map(publish, range(1, 9)))) == 8
 
 

@@ -189,7 +189,7 @@ def test_a_session_that_is_given_to_a_user_is_in_that_user_s_group(
 ) -> None:
     harness.lose(worker(harness, "", "c"))
     anna = worker(harness, "anna", "a")
-    harness.broker.give(harness.session("c"), "anna")
+    harness.broker.assign_owner(harness.session("c"), "anna")
     harness.commit()
     sent = publish(harness, 4)
     assert waiting(harness, "c") + len(payloads(anna.take())) == len(sent)

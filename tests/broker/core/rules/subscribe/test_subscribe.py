@@ -226,7 +226,7 @@ def test_subscriptions_beyond_their_bytes_are_refused_and_none_is_lost_by_a_smal
 def test_filters_whose_wildcards_stand_in_too_many_ways_are_refused(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.broker.core.rules.subscribe.subscribe.WILD_PATTERNS_MAX", 10)
+    monkeypatch.setattr("gateway.broker.core.rules.subscribe.subscribe.WILDCARD_PATTERNS_MAX", 10)
     client = connect(harness, "c")
     client.take()
     same = [Subscription(f"{name}/+/x", 0) for name in "abcdefghijklmnop"]

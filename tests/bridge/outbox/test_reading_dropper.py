@@ -33,7 +33,7 @@ class Port:
     def __init__(self, outbox: Outbox, name: str = "gps") -> None:
         self.dropped: Counter[str] = Counter()
         self.times_over = 0
-        outbox.give_way(name, self._drop, self._over)
+        outbox.allow_drops(name, self._drop, self._over)
 
     def _drop(self, reason: str, count: int) -> None:
         self.dropped[reason] += count

@@ -22,7 +22,7 @@ FULL_BY_AGE = "outbox_age"
 # Rows per query.
 _PAGE_ROWS = 256
 # Maximum seconds between two checks of the age of readings, in addition to those at commits.
-_LOOK_SECONDS_MAX = 60.0
+_SEARCH_SECONDS_MAX = 60.0
 # Readings are no longer dropped below this share of the limit.
 _ROOM_SHARE = 0.9
 
@@ -47,7 +47,7 @@ class Dropped:
     counts: Counter[tuple[str, str]]
 
 
-class GivingWay:
+class ReadingDropper:
     """Chooses which readings to drop.
 
     `removable_bytes` is the size of the stored readings that may be dropped now. `due` is True if
@@ -62,13 +62,13 @@ class GivingWay:
         self.ageing = ageing
         self._wake = wake
         self._ports: dict[str, Port] = {}
-        self._looked_to = 0
+        self._searched_to = 0
         """The row number up to which no more readings can be dropped."""
         self._dropping: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
         self.removable_bytes = 0
         self.due = False
-        self._look_again()
+        self._search_again()
 
     def watch(self, name: str, port: Port, last_started: int) -> None:
         """Register a port whose oldest readings may be dropped.
@@ -86,7 +86,7 @@ class GivingWay:
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
         """Record that readings may be dropped again, because the broker has lost the session."""
         self.removable_bytes += self._bytes_of(exchanges)
-        self._looked_to = 0
+        self._searched_to = 0
 
     def drop(self, held_bytes: int, last_started: int) -> Dropped:
         """Drop readings that exceed the size limit or the age limit, and return them.
@@ -95,7 +95,7 @@ class GivingWay:
         readings, and readings up to the row `last_started` are being published.
         """
         dropped = Dropped([], Counter())
-        number = max(self._looked_to, last_started)
+        number = max(self._searched_to, last_started)
         excess = held_bytes - self._bytes_max
         while self._ports and (excess > 0 or self.ageing.age_max_seconds is not None):
             page = self._readings.removable_after(number, _PAGE_ROWS)
@@ -124,7 +124,7 @@ class GivingWay:
         self.due = False
         self.removable_bytes -= sum(row.bytes_count for row in dropped.rows)
         if dropped.rows:
-            self._looked_to = dropped.rows[-1].number
+            self._searched_to = dropped.rows[-1].number
         for (name, reason), count in dropped.counts.items():
             self._dropping.add(name)
             self._ports[name].dropped(reason, count)
@@ -138,15 +138,15 @@ class GivingWay:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look_again(self) -> None:
+    def _search_again(self) -> None:
         age_max = self.ageing.age_max_seconds
         if age_max is not None:
-            seconds = min(_LOOK_SECONDS_MAX, age_max / 10)
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+            seconds = min(_SEARCH_SECONDS_MAX, age_max / 10)
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._find_droppable)
 
-    def _look(self) -> None:
+    def _find_droppable(self) -> None:
         self.due = True
-        self._look_again()
+        self._search_again()
         self._wake()
 
     def _bytes_of(self, exchanges: Iterable[Exchange[Publication]]) -> int:
