@@ -72,6 +72,8 @@ class SmlDecoder(ScanningDecoder):
                     return None  # The next file's beginning may overlap with this escape.
                 raise Damaged("escape")
             at += 8
+            if 0 <= again < at:  # This start belongs to the escaped bytes of a value.
+                again = buffer.find(_START, at, limit)
         if again >= 0:
             raise Damaged("truncated")
         if len(buffer) >= limit:

@@ -73,6 +73,26 @@ def test_the_other_crc_of_some_meters_and_an_escape_within_a_text_are_read(befor
     assert values(make().feed(sml_file(text, crc16_kermit))) == ["1b1b1b1b"]
 
 
+def test_a_value_may_contain_the_start_of_a_file() -> None:
+    whole = next(
+        data
+        for fill in range(4)
+        if START in (text := bytes(fill) + message(entry("0100600100ff", "09" + START.hex())))
+        and text.index(START) % 4 == 0
+        for data in (sml_file(text),)
+    )
+    decoder = make()
+    assert values(decoder.feed(whole + OTHER)) == [START.hex(), 0.4]
+    assert not decoder.tally.damaged
+    assert values(check_any_pieces(make, whole + OTHER)) == [START.hex(), 0.4]
+
+
+def test_a_file_cut_within_its_end_does_not_cost_the_next_one() -> None:
+    decoder = make()
+    assert values(decoder.feed(ENERGY[:-4] + OTHER)) == [0.4]
+    assert decoder.tally.damaged == {"checksum": 1}
+
+
 @given(st.lists(st.sampled_from([ENERGY, START, b"\x1b", b"\x1a", OTHER[:40], OTHER[40:]])))
 def test_any_mixture_gives_the_same_in_any_pieces(parts: list[bytes]) -> None:
     check_any_pieces(make, b"".join(parts))
