@@ -24,6 +24,9 @@ _BITS_MAX = 2000
 _EXCEPTION_BYTES = 2
 _HEAD_BYTES = 2
 
+SHORT: Final = "short_answer"
+"""Reason for refusing a sound response that has fewer registers than were requested."""
+
 EXCEPTION_TEXTS: Final = {
     1: "illegal function",
     2: "illegal data address",
@@ -142,12 +145,26 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
     """Decode a complete response to the request for `block`. `answer` has no RTU or TCP framing."""
     if len(answer) == _EXCEPTION_BYTES and answer[0] == block.function | EXCEPTION:
         return Refused(exception_of(answer[1]))
+    if is_short(answer, block):
+        return Refused(SHORT)
     if answer[:_HEAD_BYTES] != bytes((block.function, block.value_bytes)):
         return Damage("address")
     if len(answer) != block.answer_bytes:
         return Damage("length")
     quantities, skipped = quantities_of(answer[_HEAD_BYTES:], block.registers, block.first)
     return Frame(quantities, device=block.device, skipped=skipped)
+
+
+def is_short(answer: bytes, block: Block) -> bool:
+    """Return True if a complete response has fewer registers than were requested.
+
+    Some devices return as many registers as fit, instead of an exception.
+    """
+    return (
+        len(answer) >= _HEAD_BYTES
+        and answer[0] == block.function
+        and answer[1] == len(answer) - _HEAD_BYTES < block.value_bytes
+    )
 
 
 def exception_of(code: int) -> str:
@@ -157,6 +174,8 @@ def exception_of(code: int) -> str:
 
 def refusal_text(reason: str) -> str:
     """Return a readable description of a refusal, such as `exception 2, illegal data address`."""
+    if reason == SHORT:
+        return "it answers with fewer registers than asked for"
     code = reason.removeprefix("exception").removeprefix("_")
     return f"exception {code}, {EXCEPTION_TEXTS[int(code)]}" if code else "an unknown exception"
 

@@ -3,14 +3,15 @@
     address u8 | request or response | crc16 (little-endian)
 
 On RS-485, a change of the sending device may cause a few bytes of noise before a response. These
-bytes are skipped. A response is valid if its address, function, length and CRC match.
+bytes are skipped. A response is valid if its address, function, length and CRC match. A response
+with fewer registers than were requested is also passed on, if nothing comes before it.
 """
 
 from typing import Final
 
 from firmware_bridge.protocols.checksums import crc16_modbus
 from firmware_bridge.protocols.frame import Damage
-from firmware_bridge.protocols.modbus_answer import EXCEPTION, Block
+from firmware_bridge.protocols.modbus_answer import EXCEPTION, Block, is_short
 
 NOISE_BYTES_MAX: Final = 8
 _REFUSAL_BYTES = 5
@@ -69,16 +70,22 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
                 return candidate[_ADDRESS_BYTES : length - _CRC_BYTES]
     if received.startswith(head) and len(received) >= whole:
         return Damage("checksum")
-    return Damage("address") if _is_of_another(received) else None
+    other = _other_answer_in(received)
+    if other is None:
+        return None
+    answer = other[_ADDRESS_BYTES:-_CRC_BYTES]
+    is_ours = other[0] == block.address and is_short(answer, block)
+    return answer if is_ours else Damage("address")
 
 
-def _is_of_another(received: bytes) -> bool:
-    """Return True if `received` is a valid response from another address or to another request."""
+def _other_answer_in(received: bytes) -> bytes | None:
+    """Return a valid response with another address, function or length, or None."""
     if len(received) < _REFUSAL_BYTES:
-        return False
+        return None
     is_refusal = bool(received[1] & EXCEPTION)
     length = _REFUSAL_BYTES if is_refusal else _HEAD_BYTES + received[2] + _CRC_BYTES
-    return len(received) >= length and has_crc(received[:length], length)
+    found = received[:length]
+    return found if has_crc(found, length) else None
 
 
 def has_crc(data: bytes, length: int) -> bool:

@@ -19,13 +19,15 @@ class Slave:
     """A simulated device in which each register holds its own address.
 
     It refuses a request for more than `most` registers, for any register in `missing`, or across
-    one of `borders`. It does not respond to a request for a register in `silent`.
+    one of `borders`. With `cuts_short`, it returns fewer registers instead. It does not respond to
+    a request for a register in `silent`.
     """
 
     missing: set[int] = field(default_factory=set)
     most: int = 125
     borders: tuple[int, ...] = ()
     code: int = 2
+    cuts_short: bool = False
     silent: set[int] = field(default_factory=set)
     always: Outcome | None = None
     requests: list[tuple[int, int]] = field(default_factory=list)
@@ -38,9 +40,13 @@ class Slave:
         if self.silent & set(asked):
             return Damage("no_answer")
         crosses = any(asked[0] < each <= asked[-1] for each in self.borders)
-        if self.missing & set(asked) or block.count > self.most or crosses:
+        if self.cuts_short:
+            given = asked[: self.most]
+            gap = min(self.missing & set(given), default=given[-1] + 1)
+            asked = range(asked[0], gap)
+        elif self.missing & set(asked) or block.count > self.most or crosses:
             return Refused(exception_of(self.code))
-        values = struct.pack(f">{block.count}H", *asked)
+        values = struct.pack(f">{len(asked)}H", *asked)
         return read_answer(bytes((block.function, len(values))) + values, block)
 
 

@@ -49,7 +49,10 @@ def test_bits_are_truth_values() -> None:
         (bytes((0x83, 200)), Refused("exception")),
         (bytes((0x84, 2)), Damage("address")),
         (bytes((4, 6)) + bytes(6), Damage("address")),
-        (bytes((3, 4)) + bytes(4), Damage("address")),
+        (bytes((3, 4)) + bytes(4), Refused("short_answer")),
+        (bytes((3, 0)), Refused("short_answer")),
+        (bytes((3, 4)) + bytes(3), Damage("address")),
+        (bytes((3, 8)) + bytes(8), Damage("address")),
         (GOOD[:-1], Damage("length")),
         (GOOD + b"\0", Damage("length")),
         (bytes((0x83, 2, 0)), Damage("address")),
@@ -65,6 +68,7 @@ def test_any_other_answer_is_a_refusal_or_damage_with_a_reason(
 def test_a_refusal_is_named_as_the_standard_does() -> None:
     assert refusal_text("exception_2") == "exception 2, illegal data address"
     assert refusal_text("exception") == "an unknown exception"
+    assert "fewer registers" in refusal_text("short_answer")
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,21 @@ def test_an_echo_is_no_answer() -> None:
         (GOOD[:-1] + b"\x00", "checksum"),
         (closed(8, 3, 6, *bytes(6)), "address"),
         (closed(7, 4, 6, *bytes(6)), "address"),
-        (closed(7, 3, 4, *bytes(4)), "address"),
+        (closed(7, 3, 8, *bytes(8)), "address"),
+        (closed(8, 3, 4, *bytes(4)), "address"),
         (closed(8, 0x83, 2), "address"),
     ],
 )
 def test_any_other_answer_is_damage_with_a_reason(answer: bytes, reason: str) -> None:
     assert rtu_asked().read(answer, BLOCK) == Damage(reason)
+
+
+@pytest.mark.parametrize("count", [0, 2, 4])
+def test_an_answer_with_fewer_registers_is_passed_on_once_it_is_complete(count: int) -> None:
+    answer = closed(7, 3, count, *bytes(count))
+    for length in range(1, len(answer)):
+        assert rtu_asked().read(answer[:length], BLOCK) is None
+    assert rtu_asked().read(answer, BLOCK) == answer[1:-2]
 
 
 @pytest.mark.parametrize(
