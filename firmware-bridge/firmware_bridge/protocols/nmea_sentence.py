@@ -40,6 +40,10 @@ _COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
 _COUNT_MAX = 9999
 # Fillers in place of a number. With them, the library would not decode any field of the sentence.
 _NOTHING = re.compile(r"(?<=,)(?:[+-]?(?:nan|inf|ovf)|-[-.]*-)(?=,|$)", re.ASCII | re.IGNORECASE)
+# Latitude and longitude in degrees and minutes (dddmm.mm), each with its hemisphere.
+_POSITION = re.compile(r"(?<=,)([^,]+),([NS]),([^,]+),([EW])(?=,|$)")
+_DEGREES_MINUTES = re.compile(r"\s*0*([0-9]{1,3})([0-9]{2}(?:\.[0-9]*)?)\s*", re.ASCII)
+_LATITUDE_MAX, _LONGITUDE_MAX, _MINUTES_IN_DEGREE = 90, 180, 60
 # pynmeagps raises its own errors for most bad fields and Python's for the rest.
 _FIELD_ERRORS = (
     NMEAMessageError,
@@ -60,7 +64,8 @@ logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> Frame:
     """Return the frame of a sentence. `body` is the bytes between `start` ('$' or '!') and '*'.
 
-    `skipped` counts fields that contain `nan`, `--.-` or the like instead of a number.
+    `skipped` counts fields that contain `nan`, `--.-` or the like instead of a number, and
+    positions that do not exist.
     """
     try:
         text = body.decode("utf-8")
@@ -70,8 +75,10 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
     measurements = [Measurement(f"{quantity}/sentence", text)]
     if start == b"$":
         measured, nothing = _NOTHING.subn("", text)
-        if nothing and skipped is not None:
-            skipped[NOT_MEASURED] += nothing
+        measured, positions = _without_impossible_positions(measured)
+        if skipped is not None:
+            skipped.update({NOT_MEASURED: nothing} if nothing else {})
+            skipped.update({"value": positions} if positions else {})
         fields = _fields_of(measured)
         for name, value in fields.items():
             unit = _unit_of(name, value)
@@ -79,6 +86,33 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
                 unit = None  # PGRMZ has feet
             measurements.append(Measurement(f"{quantity}/{name}", value, unit))
     return Frame({quantity: measurements})
+
+
+def _without_impossible_positions(text: str) -> tuple[str, int]:
+    """Remove latitude and longitude of each position that does not exist, and count the positions.
+
+    One of the two is not kept, because a consumer would combine it with an earlier value of the
+    other.
+    """
+    count = 0
+
+    def checked(found: re.Match[str]) -> str:
+        nonlocal count
+        latitude, north_south, longitude, east_west = found.groups()
+        if _is_angle(latitude, _LATITUDE_MAX) and _is_angle(longitude, _LONGITUDE_MAX):
+            return found[0]
+        count += 1
+        return f",{north_south},,{east_west}"
+
+    return _POSITION.sub(checked, text), count
+
+
+def _is_angle(field: str, degrees_max: int) -> bool:
+    found = _DEGREES_MINUTES.fullmatch(field)
+    if found is None:
+        return False
+    degrees, minutes = int(found[1]), float(found[2])
+    return minutes < _MINUTES_IN_DEGREE and degrees + minutes / _MINUTES_IN_DEGREE <= degrees_max
 
 
 def _unit_of(name: str, value: Value) -> str | None:

@@ -83,3 +83,41 @@ def test_a_sentence_is_one_payload_whatever_the_library_knows(body: str, quantit
 def test_a_forged_count_of_repeats_does_not_loop_for_hours(body: str) -> None:
     (found,) = frame_of(b"$", body.encode()).quantities.values()
     assert [each.value for each in found] == [body], "nothing but the sentence itself"
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude"),
+    [
+        ("9000.0001", "00339.1630"),
+        ("4060.0000", "00339.1630"),
+        ("9990.0", "00339.1630"),
+        ("4023.8600", "18000.0001"),
+        ("4023.8600", "00399.1630"),
+        ("1e799.0", "00339.1630"),
+    ],
+)
+def test_a_position_that_does_not_exist_is_counted_and_not_measured(
+    latitude: str, longitude: str
+) -> None:
+    skipped: Counter[str] = Counter()
+    body = GGA.replace("4023.8600", latitude).replace("00339.1630", longitude)
+    (found,) = frame_of(b"$", body.encode(), skipped).quantities.values()
+    values = {each.name: each.value for each in found}
+    assert not {"gga/lat", "gga/lon"} & values.keys()
+    assert (values["gga/sentence"], values["gga/alt"]) == (body, 695.7)
+    assert skipped == {"value": 1}
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude", "expected"),
+    [("9000.0", "18000.0000", (90.0, -180.0)), ("0000.0", "00059.9999", (0.0, -0.9999983333))],
+)
+def test_positions_at_the_ends_are_measured(
+    latitude: str, longitude: str, expected: tuple[float, float]
+) -> None:
+    skipped: Counter[str] = Counter()
+    body = GGA.replace("4023.8600", latitude).replace("00339.1630", longitude)
+    (found,) = frame_of(b"$", body.encode(), skipped).quantities.values()
+    values = {each.name: each.value for each in found}
+    assert (values["gga/lat"], values["gga/lon"]) == expected
+    assert not skipped
