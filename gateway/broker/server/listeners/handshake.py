@@ -40,6 +40,15 @@ HEADERS_MAX: Final = 100
 """Maximum number of lines in a request. A browser sends some 20. Parsing 3,700 takes 60 ms."""
 
 
+_CONNECT: Final = 0x10
+_TLS_HANDSHAKE: Final = 0x16
+_FIRST_OF_REQUEST: Final = frozenset(range(0x21, 0x7F)) | frozenset(b"\r\n")
+"""Bytes that a request may begin with: the method, or an empty line (RFC 9112 section 2.2)."""
+
+_VERSION_NEEDED: Final = 426
+"""HTTP status for another version of WebSocket than 13 (RFC 6455 section 4.4)."""
+
+
 class Answer:
     """The response to a handshake request, and the received bytes after the request."""
 
@@ -68,6 +77,8 @@ class Handshake:
         received = self._received
         searched_bytes = max(0, len(received) - 3)
         received += data
+        if received and received[0] not in _FIRST_OF_REQUEST:
+            return self._refuse(400, _no_request(received[0]))
         end = received.find(b"\r\n\r\n", searched_bytes)
         length = len(received) if end < 0 else end + 4
         if length > REQUEST_BYTES_MAX:
@@ -87,7 +98,11 @@ class Handshake:
             hint = error.event_hint
             status = hint.status_code if isinstance(hint, RejectConnection) else 400
             headers = list(hint.headers) if isinstance(hint, RejectConnection) else []
-            return self._refuse(status, f"No WebSocket handshake: {error}.", headers)
+            if status == _VERSION_NEEDED:
+                detail = "Only version 13 of WebSocket is supported: send Sec-WebSocket-Version: 13"
+            else:
+                detail = f"No WebSocket handshake: {error}"
+            return self._refuse(status, f"{detail}.", headers)
         except UnicodeError:
             return self._refuse(400, "A header is not ASCII.")
         if not isinstance(request, Request):
@@ -143,6 +158,17 @@ class Handshake:
             )
         )
         return Answer(response + self._server.send(RejectData(data=body)), refusal, detail, b"")
+
+
+def _no_request(first: int) -> str:
+    """Return why bytes that begin with `first` are no request, and how to fix the client."""
+    if first == _CONNECT:
+        what, fix = "MQTT", "use the listener for MQTT, or turn WebSocket on in the client"
+    elif first == _TLS_HANDSHAKE:
+        what, fix = "TLS", "use the listener for TLS, or turn TLS off in the client"
+    else:
+        what, fix = f"0x{first:02X}", "expected an HTTP request"
+    return f"This port speaks WebSocket, and the connection begins with {what}: {fix}."
 
 
 def _refusal_of(request: bytes) -> tuple[int, str] | None:

@@ -120,6 +120,33 @@ def test_a_request_that_would_take_long_to_read_is_refused_unread(
     assert answer.response.startswith(b"HTTP/1.1 " + status)
 
 
+@pytest.mark.parametrize(
+    ("data", "detail"),
+    [
+        (b"\x10", "use the listener for MQTT"),
+        (b"\x16\x03\x01", "use the listener for TLS"),
+        (b"\x00", "begins with 0x00: expected an HTTP request"),
+    ],
+)
+def test_another_protocol_is_refused_with_its_first_byte_and_named(
+    data: bytes, detail: str
+) -> None:
+    answer = Handshake(()).receive(data)
+    assert answer is not None
+    assert answer.response.startswith(b"HTTP/1.1 400 ")
+    assert detail in answer.detail
+    assert "This port speaks WebSocket" in answer.detail
+
+
+def test_another_version_is_answered_with_the_supported_one() -> None:
+    answer = Handshake(()).receive(REQUEST.replace(b"Version: 13", b"Version: 8") % b"")
+    assert answer is not None
+    head = answer.response.lower()
+    assert head.startswith(b"http/1.1 426 ")
+    assert b"\r\nsec-websocket-version: 13\r\n" in head
+    assert "Missing" not in answer.detail
+
+
 def test_a_body_behind_the_request_is_no_fault() -> None:
     answer = Handshake(()).receive(REQUEST % b"Content-Length: 5\r\n" + b"hello")
     assert answer is not None
