@@ -3,6 +3,8 @@
 The keys of each protocol are declared next to the protocol's code (`ProtocolSettings`).
 """
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +29,7 @@ from gateway.process.declarations.serial_line import (
 )
 
 DEFAULT_FRAMING = "board"
+_WINDOWS_PORT = re.compile(r"(?:\\\\\.\\)?COM[0-9]{1,3}:?", re.ASCII | re.IGNORECASE)
 DAY = 86400.0
 PORT_MAX = 65535
 RS485_DELAY_SECONDS_MAX = 0.1
@@ -130,6 +133,7 @@ class Serial(Section):
                 f'no flow_control = "xon_xoff" with framing = "{self.framing}": any byte may be '
                 "in its frames, also those two"
             )
+        self._check_path()
         self._check_scheme()
         self._check_control_lines()
         self._check_rs485()
@@ -139,6 +143,14 @@ class Serial(Section):
         if self.line_settings.data_bits not in self.protocol.data_bits:
             bits = " or ".join(str(each) for each in self.protocol.data_bits)
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
+
+    def _check_path(self) -> None:
+        """Reject a port name of Windows, and a directory."""
+        fix = "a path like /dev/ttyUSB0 (`oncegate serial list` shows the ports)"
+        if _WINDOWS_PORT.fullmatch(str(self.path)):
+            raise refusal(f"{fix}, and not {self.path}, which is a port of Windows")
+        if self.path is not None and os.path.isdir(self.path):
+            raise refusal(f"{fix}, and not {self.path}, which is a directory")
 
     def _check_scheme(self) -> None:
         """Reject an unsupported address, and keys that are not allowed with the address."""

@@ -6,7 +6,7 @@ import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.cli.services.bridge_settings import bridge_settings_of
-from gateway.configuration import load
+from gateway.configuration import ConfigurationError, load
 from gateway.configuration.description import tables
 from gateway.process.declarations.serial_line import Line, Rs485
 
@@ -63,3 +63,22 @@ def test_the_driver_s_rs_485_mode_comes_to_the_port(
     file.write_text(f"[[serial]]\nname = 'a'\npath = '/dev/ttyS0'\nframing = 'json'\n{keys}")
     (port,) = bridge_settings_of(load(file, {}, {}, PROTOCOLS)).ports
     assert port.rs485 == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("COM3", "a port of Windows"),
+        ("com12:", "a port of Windows"),
+        (r"\\.\COM10", "a port of Windows"),
+        ("/dev", "a directory"),
+    ],
+)
+def test_a_path_that_is_no_serial_port_is_refused_with_the_fix(
+    file: Path, path: str, reason: str
+) -> None:
+    file.write_text(f"[[serial]]\nname = 'a'\npath = '{path}'\nframing = 'json'\n")
+    with pytest.raises(ConfigurationError) as refused:
+        load(file, {}, {}, PROTOCOLS)
+    assert reason in str(refused.value)
+    assert "/dev/ttyUSB0 (`oncegate serial list`" in str(refused.value)
