@@ -28,6 +28,16 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
         missing = [name for name, there in zip(tables.schemas, found, strict=True) if there is None]
         list(at_once.map(lambda name: _create(tables, name), missing))
     version = version_of(tables, tables.marker)
+    others = [
+        name
+        for name, there in zip(tables.schemas, found, strict=True)
+        if there is not None and _types_of(there) != _types_of(tables.schemas[name])
+    ]
+    if version is None and not others:
+        # The run that created the table was killed before it wrote the version.
+        write_version(tables, tables.marker, tables.version)
+        return
+    version = version or 0
     if version > tables.version:
         raise IngestError(
             f"the tables in {tables.root} are of version {version}, and this job knows "
@@ -37,19 +47,17 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
         renew(tables)
         write_version(tables, tables.marker, tables.version)
         return
-    for name, there in zip(tables.schemas, found, strict=True):
-        is_other = there is not None and _types_of(there) != _types_of(tables.schemas[name])
-        if version < tables.version or is_other:
-            raise _of_another_version(tables, name)
+    if others or version < tables.version:
+        raise _of_another_version(tables, next(iter(others), tables.marker))
 
 
 def _create(tables: Tables, name: str) -> None:
+    """Create a table, also in a folder that a killed run left without a first commit.
+
+    For CREATE TABLE IF NOT EXISTS such a folder is a table, so an empty append writes the commit.
+    """
+    properties = _properties_of(tables, name)
     partitions = PARTITIONS.get(name, ())
-    properties = {"delta.checkpointInterval": str(COMMITS_PER_CHECKPOINT)}
-    if name == tables.marker:
-        properties[PROPERTY] = str(tables.version)
-    if name in INDEXED_COLUMNS:
-        properties["delta.dataSkippingStatsColumns"] = ",".join(INDEXED_COLUMNS[name])
     schema = tables.schemas[name]
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
     listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
@@ -58,6 +66,19 @@ def _create(tables: Tables, name: str) -> None:
         + (f" PARTITIONED BY ({', '.join(partitions)})" if partitions else "")
         + f" TBLPROPERTIES ({listed})"
     )
+    if tables.columns(name) is None:
+        writer = tables.spark.createDataFrame([], schema).write.format("delta").mode("append")
+        writer.partitionBy(*partitions).options(**properties).save(tables.path(name))
+
+
+def _properties_of(tables: Tables, name: str) -> dict[str, str]:
+    """Return the Delta properties of a new table."""
+    properties = {"delta.checkpointInterval": str(COMMITS_PER_CHECKPOINT)}
+    if name == tables.marker:
+        properties[PROPERTY] = str(tables.version)
+    if name in INDEXED_COLUMNS:
+        properties["delta.dataSkippingStatsColumns"] = ",".join(INDEXED_COLUMNS[name])
+    return properties
 
 
 def remake(tables: Tables) -> None:

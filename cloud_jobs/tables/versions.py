@@ -11,11 +11,11 @@ from cloud_jobs.tables.merge import quoted
 PROPERTY: Final = "oncegate.version"
 
 
-def version_of(tables: Tables, table: str) -> int:
-    """Return the version from a table's properties, or 0 if there is none."""
+def version_of(tables: Tables, table: str) -> int | None:
+    """Return the version from a table's properties, or None if there is none."""
     found = tables.spark.sql(f"SHOW TBLPROPERTIES {_name(tables, table)}").collect()
     values = [row["value"] for row in found if row["key"] == PROPERTY]
-    return int(values[0]) if values else 0
+    return int(values[0]) if values else None
 
 
 def write_version(tables: Tables, table: str, version: int) -> None:

@@ -39,6 +39,22 @@ def test_tables_are_made_for_readers_of_version_1_and_once(
     assert version_of(tables, "segments") == 1
 
 
+def test_a_run_that_died_before_the_first_commit_of_a_table_leaves_no_dead_folder(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = some(spark, tmp_path)
+    for name in tables.schemas:
+        (tmp_path / name / "_delta_log").mkdir(parents=True)
+    for _ in range(2):
+        making.create(tables)
+    for name in tables.schemas:
+        found = DeltaTable(tables.path(name))
+        assert found.metadata().configuration["delta.checkpointInterval"] == "30"
+        assert found.metadata().partition_columns == [*PARTITIONS.get(name, ())]
+        assert tables.columns(name) == TABLES[name]
+    assert version_of(tables, "segments") == 1
+
+
 def test_tables_with_other_columns_are_not_touched(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(1).write.format("delta").save(str(tmp_path / READINGS))
     with pytest.raises(IngestError, match="another version of this job"):
