@@ -1,12 +1,13 @@
 """Protocol for lines of `key=value` pairs, separated by spaces, commas, semicolons, `|` or `&`::
 
 temperature=21.5 humidity=40;pressure=1013.2
+temperature:21.5, humidity:40                     with value_separator = ":"
 """
 
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.joined_units import unit_of
@@ -28,7 +29,11 @@ _SEPARATORS = re.compile(
 _BLANKS_AROUND_SIGN = re.compile(r"[ \t]*=[ \t]+(?=\S)(?![^\s=;,]+[ \t]*=)|[ \t]+=")
 # A value in quotation marks may contain separators.
 _QUOTED = re.compile(r"""=(?:"([^"]*)"|'([^']*)')(?=[\s;|&,]|$)""")
-_HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,="}
+_QUOTED_AFTER_COLON = re.compile(_QUOTED.pattern.replace("=", ":", 1))
+# A colon after a name at the beginning of a pair. Times and addresses do not begin with a letter,
+# and "//" follows the colon of a URL.
+_COLON_AFTER_NAME = re.compile(r"(?<![^\s;|&,])([^\W\d][^\s;|&,:=]*)[ \t]*:(?!//)")
+_HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,=:"}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 """Separators by the private characters that replace them in quotation marks, until a line is split.
 """
@@ -38,11 +43,20 @@ _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 class KeyValueLines(TextLineSettings):
     """Settings for lines of pairs, each with a quantity and its value."""
 
-    descriptions: ClassVar = {"types": TYPES_DESCRIPTION}
+    descriptions: ClassVar = {
+        "value_separator": "Character between a quantity and its value.",
+        "types": TYPES_DESCRIPTION,
+    }
+
+    value_separator: Literal["=", ":"] = "="
 
     def decoder(self) -> LineDecoder:
         """Create a decoder for one serial line."""
-        reader = PairReader(kinds := Kinds(self.types), declared=frozenset(self.types))
+        reader = PairReader(
+            kinds := Kinds(self.types),
+            declared=frozenset(self.types),
+            takes_colons=self.value_separator == ":",
+        )
         return LineDecoder(
             reader.read, can_mistake_part_of_line=True, keeps_other_bytes=True, kinds=kinds
         )
@@ -53,12 +67,20 @@ class PairReader:
 
     A line is rejected as prose, such as the boot messages of a board, if at least half of its words
     are not pairs. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line
-    is also rejected if a quantity does not have its declared type.
+    is also rejected if a quantity does not have its declared type. With `takes_colons`, a pair may
+    also be written as `T:21.5`.
     """
 
-    def __init__(self, kinds: Kinds, *, declared: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        kinds: Kinds,
+        *,
+        declared: frozenset[str] = frozenset(),
+        takes_colons: bool = False,
+    ) -> None:
         self._kinds = kinds
         self._declared = declared
+        self._takes_colons = takes_colons
 
     def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of one line.
@@ -69,6 +91,8 @@ class PairReader:
         """
         values = LineValues(self._kinds, skipped)
         words = units = 0
+        if self._takes_colons:
+            line = _COLON_AFTER_NAME.sub(r"\1=", _QUOTED_AFTER_COLON.sub(_hidden, line))
         quoted = _QUOTED.sub(_hidden, line)
         joined = _BLANKS_AROUND_SIGN.sub("=", quoted)
         parts = [part for part in _SEPARATORS.split(joined) if part]
@@ -92,4 +116,4 @@ class PairReader:
 
 
 def _hidden(found: re.Match[str]) -> str:
-    return "=" + (found[1] or found[2] or "").translate(_HIDE)
+    return found[0][0] + (found[1] or found[2] or "").translate(_HIDE)

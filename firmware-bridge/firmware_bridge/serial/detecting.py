@@ -18,6 +18,7 @@ from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.key_value import KeyValueLines
 from firmware_bridge.protocols.nmea import Nmea
 from firmware_bridge.protocols.table import PROTOCOLS
 from firmware_bridge.serial.opening import open_port
@@ -39,6 +40,7 @@ SURE_ENOUGH = 0.95
 # A line with one number may be anything, and no sensor has more columns than this.
 COLUMNS_MIN, COLUMNS_MAX = 2, 64
 _WITH_KEY = 'key_file = "/etc/oncegate/meter-key"  # the key that the grid operator gives\n'
+_WITH_COLONS = 'value_separator = ":"\n'
 _NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}([.,]\d{0,20})?[ \t]*")
 _DELIMITERS = (b";", b"\t", b",")
 
@@ -95,6 +97,8 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
                 reading.read(piece)
             if not reading.frames and not reading.encrypted:
                 continue
+            if keys == _WITH_COLONS and not _has_number(reading.latest):
+                continue  # A log message such as "INFO: connected" looks like a pair.
             own_keys = keys if reading.frames or keys else _WITH_KEY
             # The first damaged frame may be the end of a frame that began before.
             frames = reading.frames + reading.encrypted
@@ -128,11 +132,19 @@ def _settings_tried(
         yield protocol(), ""
     except TypeError:
         return  # It needs keys of its own.
+    if protocol is KeyValueLines:
+        yield KeyValueLines(value_separator=":"), _WITH_COLONS
     if protocol is Nmea:
         yield Nmea(checksum_required=False), "checksum_required = false\n"
     if protocol is Dsmr:
         yield Dsmr(crc=False), "crc = false\n"
         yield Dsmr(key_file="key"), _WITH_KEY
+
+
+def _has_number(frame: Frame | None) -> bool:
+    found = () if frame is None else frame.quantities.values()
+    values = [each.value for measurements in found for each in measurements]
+    return any(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def columns_of(data: bytes) -> tuple[str, ...]:

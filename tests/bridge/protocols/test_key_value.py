@@ -1,5 +1,6 @@
 """Lines of `key=value` pairs."""
 
+import contextlib
 import time
 from collections import Counter
 from typing import Any
@@ -149,3 +150,31 @@ def test_a_line_of_commas_is_read_in_a_moment() -> None:
     begun = time.process_time()
     decoder.feed(b"a=" + b"1," * 2000 + b"1\n")
     assert time.process_time() - begun < SECONDS_MAX
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("T:21.5 H:40.2", {"T": 21.5, "H": 40.2}),
+        ("T:21,5,H:40;door:open", {"T": 21.5, "H": 40, "door": "open"}),
+        ("T : -3 C, H: 40 %", {"T": -3, "H": 40}),
+        ("T:21.5 H=40", {"T": 21.5, "H": 40}),
+        ("at:12:21:46 T:1", {"at": "12:21:46", "T": 1}),
+        ("12:21:46 T:1 H:2", {"T": 1, "H": 2}),
+        ('room:"Living: east" T:1', {"room": "Living: east", "T": 1}),
+    ],
+)
+def test_pairs_with_colons_are_read_where_the_configuration_has_them(
+    line: str, expected: dict[str, Any]
+) -> None:
+    (frame,) = KeyValueLines(value_separator=":").decoder().feed(f"{line}\n".encode())
+    assert {name: each.value for name, (each,) in frame.quantities.items()} == expected
+
+
+@pytest.mark.parametrize("text", ["a" * 4096, "a :" * 1365, "a " * 2048, ":" * 4096, 'a:"' * 1365])
+def test_no_line_with_colons_takes_long(text: str) -> None:
+    reader = PairReader(Kinds(), takes_colons=True)
+    begin = time.process_time()
+    with contextlib.suppress(Damaged):
+        reader.read(text, Counter())
+    assert time.process_time() - begin < SECONDS_MAX

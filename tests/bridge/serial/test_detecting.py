@@ -57,6 +57,23 @@ def test_sentences_without_a_checksum_are_found() -> None:
     assert (guess.framing, guess.keys) == ("nmea", "checksum_required = false\n")
 
 
+@pytest.mark.parametrize(
+    "line", [b"T:21.5 H:40.2\r\n", b"T:21.5,H:40.2\r\n", b"T: 21,5 C, H: 40.2 %\r\n"]
+)
+def test_pairs_with_colons_are_found_with_a_configuration_that_reads_them(line: bytes) -> None:
+    best = best_of(line * 9)
+    assert (best.framing, best.sure) == ("key_value", 1.0)
+    (table,) = tomllib.loads(best.toml("sensor", 'path = "/dev/ttyUSB0"'))["serial"]
+    assert table["value_separator"] == ":"
+    assert best.latest is not None
+    values = {name: each.value for name, (each,) in best.latest.quantities.items()}
+    assert values == {"T": 21.5, "H": 40.2}
+
+
+def test_messages_of_a_log_are_not_pairs_with_colons() -> None:
+    assert guesses_of(Line(), [b"INFO: connected\n12:21:46 started\n" * 5]) == []
+
+
 def test_lines_of_numbers_are_csv_with_a_name_for_each_column() -> None:
     guess = best_of(b"1013.2\n" + b"21.5, 40,-1013.2\r\n" * 9 + b"21.")
     assert guess.framing == "csv"
