@@ -137,6 +137,24 @@ async def test_a_refusal_is_counted_as_one_and_the_next_request_follows_without_
     assert (shown["damaged"], shown["foreign"]) == ({}, {})
 
 
+async def test_answers_with_fewer_registers_are_not_damage_and_all_values_are_read_in_parts(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    port = port_on(terminal, "modbus", **vars_of(settings(PUMP, answer_timeout=30.0)))
+    async with (
+        devices_behind(terminal, tmp_path, REGISTERS) as line,
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        line.disturb = lambda answer: (
+            closed(answer[0], 3, 4, *answer[3:7]) if answer[1] == 3 and answer[2] > 4 else answer
+        )
+        assert await values_of(subscriber, 10) == PUMP_VALUES
+        shown = room.port("sensor")
+    assert (shown["damaged"], set(shown["refused"])) == ({}, {"short_answer"})
+    assert "pump refuses 4 registers in one request; it is asked for at most 2" in caplog.text
+
+
 def vars_of(made: Modbus) -> dict[str, Any]:
     return {key: getattr(made, key) for key in made.descriptions}
 
