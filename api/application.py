@@ -11,20 +11,10 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp
 
 from api import limits
-from api.models.actions import Kick, NewBan, OldBan, Reload, Restart
-from api.models.alarms import Acknowledge
-from api.models.sensors import ChangeSensor, DetectPort, SaveSensor
-from api.models.topics import ClearRetained, PublishMessage
-from api.models.users import AddToken, RemoveToken, RemoveUser, SetPassword
+from api.models.actions import Given
 from api.problems import ProblemDetail
 from api.serving.conditional import ConditionalGet
 from api.serving.shielding import Shield
-
-_GIVEN = (
-    *(Kick, NewBan, OldBan, Reload, Restart, Acknowledge, PublishMessage, ClearRetained),
-    *(DetectPort, SaveSensor, ChangeSensor, SetPassword, RemoveUser, AddToken, RemoveToken),
-)
-"""Models of action arguments, whose schemas FastAPI does not add to OpenAPI by itself."""
 
 
 class Application(FastAPI):
@@ -79,7 +69,7 @@ def _describe_tokens(description: dict[str, Any]) -> None:
 
 
 def _describe_problems(description: dict[str, Any]) -> None:
-    """Add the schemas of problem details and of action arguments to the OpenAPI description.
+    """Add the schemas of problem details and of request bodies to the OpenAPI description.
 
     FastAPI itself adds only the schemas of response models.
     """
@@ -87,5 +77,9 @@ def _describe_problems(description: dict[str, Any]) -> None:
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["ProblemDetail"] = ProblemDetail.model_json_schema()
-    for given in _GIVEN:
-        schemas[given.__name__] = given.model_json_schema()
+    bodies = {each.__name__: each for each in Given.__subclasses__()}
+    for operations in description["paths"].values():
+        for operation in operations.values():
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                name = content["schema"]["$ref"].rpartition("/")[2]
+                schemas[name] = bodies[name].model_json_schema()

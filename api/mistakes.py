@@ -22,6 +22,11 @@ _EXPECTED_BY_PATTERN: Final = {
 LABELS: Final[Mapping[str, str]] = {
     "after": "The page's address",
     "client_id": "Client id",
+    "ethernet": "Ethernet",
+    "ethernet_address": "Fixed address",
+    "ethernet_dns": "Name servers",
+    "ethernet_gateway": "Router",
+    "hostname": "Name",
     "kind": "What",
     "name": "Name",
     "own_password": "Your own password",
@@ -32,11 +37,17 @@ LABELS: Final[Mapping[str, str]] = {
     "reason": "Reason",
     "retain": "Retain",
     "seconds": "How long",
+    "source": "Address of the bundle",
     "table": "Settings",
     "token_role": "Role",
     "topic": "Topic",
     "user": "User",
     "value": "Client id, user name, or address",
+    "wifi": "Wi-Fi",
+    "wifi_country": "Country",
+    "wifi_hidden": "The network broadcasts its name",
+    "wifi_password": "Password of the network",
+    "wifi_ssid": "Network",
 }
 """Labels of the fields in the pages' forms, by the names of the fields."""
 

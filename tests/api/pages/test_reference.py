@@ -30,6 +30,11 @@ ACTIONS = {
     "/api/v1/users/remove",
     "/api/v1/tokens/add",
     "/api/v1/tokens/remove",
+    "/api/v1/network/change",
+    "/api/v1/network/keep",
+    "/api/v1/network/undo",
+    "/api/v1/card/update",
+    "/api/v1/card/back",
 }
 NEEDS_A_NAME = {"/api/v1/session", "/api/v1/sessions/{client_id}", "/api/v1/history"} | {
     "/api/v1/serial/frames",
@@ -49,6 +54,7 @@ PATHS = ACTIONS | {
     "/api/v1/card",
     "/api/v1/history",
     "/api/v1/history/series",
+    "/api/v1/network",
     "/api/v1/session",
     "/api/v1/sessions/{client_id}",
     "/api/v1/serial",
@@ -127,7 +133,7 @@ async def test_what_can_be_tried_leads_to_an_answer(
     for address in tried:
         # There is no broker here, and this machine does not run from an SD card.
         no_users = dict.fromkeys(
-            ("/api/v1/serial/ports", "/api/v1/users", "/api/v1/tokens"), (403,)
+            ("/api/v1/serial/ports", "/api/v1/users", "/api/v1/tokens", "/api/v1/network"), (403,)
         )
         wanted = {"/api/v1/card": (404,), **no_users}.get(address, (200, 503))
         assert (await client.get(address)).status_code in wanted, address
