@@ -10,7 +10,7 @@ async def test_an_unknown_parameter_is_refused_with_those_that_there_are(
 ) -> None:
     response = await client.get("/api/v1/history/series", params={"filter": "x"})
     assert response.status_code == 422
-    assert "query.filter: is not a parameter here; there are: none" in response.json()["detail"]
+    assert "filter is not a parameter here; there are: none" in response.json()["detail"]
     response = await client.get("/api/v1/history", params={"series": "a", "until": "3"})
     assert response.status_code == 422
     assert "format, from, series, step, to" in response.json()["detail"]
