@@ -109,7 +109,7 @@ class CompiledPackages(BuildHookInterface[Any]):
         return wanted != "0" and compiler is not None
 
 
-def build_beside(root: Path) -> int:
+def build_checkout(root: Path) -> int:
     """Build the core of a checkout; the exit status. One process at a time builds."""
     from setuptools.errors import BaseError, CompileError, LinkError  # noqa: PLC0415 - not needed for a plain wheel
 
@@ -163,4 +163,4 @@ def _remove_old(builds: Path, *, kept: Path) -> None:
 
 if __name__ == "__main__":
     os.nice(19)
-    sys.exit(build_beside(Path(__file__).resolve().parent))
+    sys.exit(build_checkout(Path(__file__).resolve().parent))

@@ -205,7 +205,7 @@ SECRET_CHARACTERS_MAX: Final = 128
 TOKEN_NAME_CHARACTERS_MAX: Final = 64
 
 # How long a removed token remains valid, at most.
-TOKENS_LOOK_SECONDS: Final = 1.0
+TOKENS_CHECK_SECONDS: Final = 1.0
 
 # Log lines about refused logins and tokens: strangers must not fill the card with them.
 REFUSALS_LOGGED_SECONDS: Final = 60.0

@@ -172,7 +172,7 @@ async def _running(
             yield
         else:
             recorder = Recorder(observer, history)
-            async with _beside(recorder.run, app), _beside(alarms.run, app):
+            async with _background_task(recorder.run, app), _background_task(alarms.run, app):
                 yield
     finally:
         await history.close()
@@ -181,7 +181,7 @@ async def _running(
 
 
 @contextlib.asynccontextmanager
-async def _beside(
+async def _background_task(
     run: Callable[[], Coroutine[Any, Any, None]], app: Application
 ) -> AsyncIterator[None]:
     """Run a background task until the `async with` block ends. The task must not return by itself.
@@ -223,7 +223,7 @@ async def serve(
         if alive is not None:
             alive()
         if certificate is not None:
-            certificate.look(time.monotonic())
+            certificate.check(time.monotonic())
 
     app = create_app(settings, certificate, stop)
     server = Server(

@@ -32,7 +32,7 @@ _STATUS_OF_CODE: Final = {
     "bridge_away": 503,
     "unwritable": 503,
 }
-_MEND_OF_CODE: Final = {
+_FIX_OF_CODE: Final = {
     "failed": "Correct the file and reload again; `oncegate check-config` shows all of its "
     "mistakes. Until then everything stays as it was.",
     "forbidden": "Name the user, or a group of the user, in `[api]` with that role, and let the "
@@ -109,22 +109,20 @@ def status_of(refusal: Refused) -> int:
     return _STATUS_OF_CODE.get(refusal.code, 502)
 
 
-def mend_of(refusal: Refused) -> str | None:
+def fix_of(refusal: Refused) -> str | None:
     """Return the fix for a request that the broker refused, or None if none is known."""
-    return _MEND_OF_CODE.get(refusal.code)
+    return _FIX_OF_CODE.get(refusal.code)
 
 
 def problem_response(
     status: int,
     detail: str,
     *,
-    mend: str | None = None,
+    fix: str | None = None,
     headers: Any = None,
 ) -> JSONResponse:
     """Return a response with problem details. Status 503 includes a Retry-After header."""
-    problem = ProblemDetail(
-        title=HTTPStatus(status).phrase, status=status, detail=detail, mend=mend
-    )
+    problem = ProblemDetail(title=HTTPStatus(status).phrase, status=status, detail=detail, mend=fix)
     return JSONResponse(
         problem.model_dump(exclude_none=True),
         status_code=status,

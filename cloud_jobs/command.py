@@ -68,7 +68,7 @@ def _result_of(options: argparse.Namespace) -> dict[str, Any]:
     if verb == "ingest":
         return _ingested(options)
     if verb == "audit":
-        return jobs.audit(root, _say)
+        return jobs.audit(root, _print)
     given: dict[str, dict[str, Any]] = {
         "gold": {"is_audited": not vars(options).get("no_audit")},
         "gaps": {"gateway": vars(options).get("gateway")},
@@ -77,20 +77,20 @@ def _result_of(options: argparse.Namespace) -> dict[str, Any]:
         "vacuum": {"keep_days": vars(options).get("keep_days"),
                    "is_dry": vars(options).get("dry_run")},
     }  # fmt: skip
-    result: dict[str, Any] = getattr(operations, verb)(root, _say, **given[verb])
+    result: dict[str, Any] = getattr(operations, verb)(root, _print, **given[verb])
     return result
 
 
 def _ingested(options: argparse.Namespace) -> dict[str, Any]:
     settings = IngestSettings(source=options.source, tables=options.tables, keys=options.keys)
     if options.follow is None:
-        return jobs.run(settings, _say).as_json()
+        return jobs.run(settings, _print).as_json()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    return jobs.follow(settings, _say, seconds=options.follow, stop=stop).as_json()
+    return jobs.follow(settings, _print, seconds=options.follow, stop=stop).as_json()
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 

@@ -49,7 +49,7 @@ class TablesBusyError(IngestError):
     """
 
 
-_OF_A_WORKER: Final = "from the Python worker:"
+_WORKER_ERROR: Final = "from the Python worker:"
 """End of a message's first line if a Python traceback and then the cause follow."""
 
 
@@ -61,7 +61,7 @@ def first_line_of(failure: Exception) -> str:
     """
     text = str(getattr(failure, "java_exception", None) or failure)
     first, *others = text.strip().splitlines() or [type(failure).__name__]
-    line = f"{first} {others[-1].strip()}" if others and first.endswith(_OF_A_WORKER) else first
+    line = f"{first} {others[-1].strip()}" if others and first.endswith(_WORKER_ERROR) else first
     return line[:LINE_CHARACTERS_MAX]
 
 

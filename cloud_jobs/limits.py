@@ -156,7 +156,7 @@ DAY_MIN: Final = date(2020, 1, 1)
 """The first day that is used as a partition. No gateway is older, and a clock without a battery
 shows 1970. The last such day is the day after the ingestion of a segment."""
 
-CLOCK_LOOK_MILLISECONDS: Final = 5_000
+CLOCK_CHECK_MILLISECONDS: Final = 5_000
 """Milliseconds after a step of the clock within which the gateway has recorded the step. It checks
 its clock once a second; the other seconds are a margin for a busy gateway."""
 
@@ -164,7 +164,7 @@ CONFLICT_RETRIES_MAX: Final = 3
 """Attempts for a step if another writer commits at the same time. A second run of the job conflicts
 at most once per step. More conflicts mean that another program writes to the tables."""
 
-COMMITS_LOOKED_AT_MAX: Final = 100
+COMMITS_EXAMINED_MAX: Final = 100
 """Latest commits of a table among which the commit of a batch is searched. Each batch makes one
 commit. The others may be made by an operator's programs between a failed run and the next one."""
 

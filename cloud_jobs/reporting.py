@@ -35,9 +35,9 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
         if run.known is not None and run.known.is_held:
-            found = _of_held(tables, run, run.known)
+            found = _query_held(tables, run, run.known)
         else:
-            found = _of_few(tables) if is_small else _of_many(tables)
+            found = _query_in_process(tables) if is_small else _query_with_spark(tables)
     return _report(settings, run, found, began)
 
 
@@ -126,7 +126,7 @@ class _Found(NamedTuple):
     repeated_starts: list[RepeatedStart]
 
 
-def _of_few(tables: Tables) -> _Found:
+def _query_in_process(tables: Tables) -> _Found:
     """Read the table `segments` once with Spark, and run the report's queries on it in memory."""
     with side_by_side() as submit, InMemory() as memory:
         segments = submit(tables.read("segments").select(*_OF_SEGMENTS).toArrow)
@@ -136,7 +136,7 @@ def _of_few(tables: Tables) -> _Found:
         return _found_in(memory, tables, refused.result(), starts.result())
 
 
-def _of_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
+def _query_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
     """Run the report's queries on the rows of `segments` that the run already has in memory."""
     is_refusing = run.before["quarantined"] + run.news["quarantined"] > 0
     is_refusing |= bool(known.query("SELECT name FROM {segments} WHERE state = 'quarantined'"))
@@ -166,7 +166,7 @@ def _truncations_of(tables: Queryable, gateways: list[str]) -> pa.Table:
     return pa.Table.from_pylist(rows, _OF_TRUNCATIONS)
 
 
-def _of_many(tables: Tables) -> _Found:
+def _query_with_spark(tables: Tables) -> _Found:
     """Run all queries for the report with Spark. Several of them run concurrently."""
     with _segments_held(tables) as held, side_by_side() as submit:
         gaps = submit(_gaps, held)

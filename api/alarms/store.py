@@ -60,7 +60,7 @@ class AlarmStore:
             self._fail(error)
             return []
         except sqlite3.DatabaseError as error:
-            _put_aside(path, error)
+            _set_aside(path, error)
         try:
             return self._opened(path)
         except sqlite3.DatabaseError as error:
@@ -154,7 +154,7 @@ class AlarmStore:
         self.problem = f"alarms are not written: {error}"
 
 
-def _put_aside(path: Path, error: sqlite3.DatabaseError) -> None:
+def _set_aside(path: Path, error: sqlite3.DatabaseError) -> None:
     aside = path.with_name(f"{path.name}.damaged")
     logger.warning("%s cannot be used (%s): it is put aside as %s", path, error, aside)
     with suppress(OSError):

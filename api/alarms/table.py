@@ -62,7 +62,7 @@ class AlarmTable:
         changed = [
             alarm
             for key, condition in seen.items()
-            if (alarm := self._see(key, condition, now_ms)) is not None
+            if (alarm := self._raise_or_refresh(key, condition, now_ms)) is not None
         ]
         self.not_listed = len(seen.keys() - self._alarms.keys())
         for key in self._alarms.keys() - seen.keys():
@@ -85,7 +85,7 @@ class AlarmTable:
             self._alarms[key] = alarm
         return alarm if alarm.is_present else self._clear(alarm, now_ms)
 
-    def _see(self, key: Key, condition: Condition, now_ms: int) -> Alarm | None:
+    def _raise_or_refresh(self, key: Key, condition: Condition, now_ms: int) -> Alarm | None:
         """Raise or update the alarm for a condition that is true now.
 
         Return the alarm if it is new, if its condition had ended before, or if its level has

@@ -24,7 +24,7 @@ from api.alarms.store import AlarmStore
 from api.alarms.table import AlarmTable
 from api.history.recorder import until_reported
 from api.models.broker import Certificate
-from api.problems import mend_of
+from api.problems import fix_of
 from api.status.card import CardReport
 from api.status.control_socket import BrokerProblem
 from api.status.machine import Machine
@@ -93,7 +93,7 @@ class AlarmWatch:
         await self.load()
         try:
             while True:
-                await self.look()
+                await self.examine()
                 # At the same time as the history, so that one query to the broker serves both.
                 await until_reported()
         finally:
@@ -126,7 +126,7 @@ class AlarmWatch:
         """
         return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
 
-    async def look(self) -> None:
+    async def examine(self) -> None:
         """Examine the gateway once. Save and publish the alarms that changed."""
         async with self._turn:
             conditions = await self._conditions()
@@ -173,10 +173,10 @@ class AlarmWatch:
         return self.conditions_in(overview)
 
     def _conditions_without_broker(self, problem: BrokerProblem | Refused) -> list[Condition]:
-        reason, mend = (
-            (problem.reason, problem.mend)
+        reason, fix = (
+            (problem.reason, problem.fix)
             if isinstance(problem, BrokerProblem)
-            else (f"The broker refuses its status: {problem.message}.", mend_of(problem) or "")
+            else (f"The broker refuses its status: {problem.message}.", fix_of(problem) or "")
         )
         known = [
             alarm.condition
@@ -184,7 +184,7 @@ class AlarmWatch:
             if alarm.is_present and alarm.id not in _ALWAYS_KNOWN
         ]
         machine = conditions_of_machine(self._sources.machine(), self._thresholds)
-        return [Condition("broker_down", "broker", Level.BAD, reason, mend), *known, *machine]
+        return [Condition("broker_down", "broker", Level.BAD, reason, fix), *known, *machine]
 
     async def _keep(self, changed: Sequence[Alarm]) -> None:
         if changed:

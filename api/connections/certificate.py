@@ -17,7 +17,7 @@ from gateway.process.files.file_state import states_of
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 60.0
+CHECK_SECONDS: Final = 60.0
 """Seconds between two checks of the files. certbot renews them without informing other programs."""
 
 SETTLE_SECONDS: Final = 2.0
@@ -70,7 +70,7 @@ class ServedCertificate:
             unused=self._unused is not None,
         )
 
-    def look(self, now: float) -> None:
+    def check(self, now: float) -> None:
         """Check if the certificate files have changed, and log the daily warning if it is due.
 
         Changed files are loaded once they have stopped changing, because a copy may still be in
@@ -78,7 +78,7 @@ class ServedCertificate:
         """
         if now < self._due:
             return
-        self._due = now + LOOK_SECONDS
+        self._due = now + CHECK_SECONDS
         self._warn(now)
         found = states_of(self._files.paths)
         if found == self._tried:

@@ -87,7 +87,7 @@ class BoundedConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._visitors.left(self)
         self._ending.cancel()
-        self._head_came()
+        self._head_received()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -106,24 +106,26 @@ class BoundedConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._head_bytes = 0
-        self._head_came()
+        self._head_received()
         super().on_headers_complete()
-        self._visitors.request_came(self, self.loop.time())
+        self._visitors.request_received(self, self.loop.time())
 
     def on_response_complete(self) -> None:
         if not self.pipeline:
             self._visitors.answer_went(self, self.loop.time())
         super().on_response_complete()
 
-    def send_away(self) -> None:
+    def close_to_make_room(self) -> None:
         """Close the connection to make room for another visitor."""
         self.transport.abort()
 
     def _await_head(self) -> None:
         if self._head_deadline is None:
-            self._head_deadline = self.loop.call_later(limits.HEAD_SECONDS_MAX, self.send_away)
+            self._head_deadline = self.loop.call_later(
+                limits.HEAD_SECONDS_MAX, self.close_to_make_room
+            )
 
-    def _head_came(self) -> None:
+    def _head_received(self) -> None:
         if self._head_deadline is not None:
             self._head_deadline.cancel()
             self._head_deadline = None

@@ -23,7 +23,7 @@ _IPV6_PREFIX_BITS: Final = 64
 class Visitor(Protocol):
     """Interface of a visitor's connection, which `Visitors` can close."""
 
-    def send_away(self) -> None:
+    def close_to_make_room(self) -> None:
         """Close the connection immediately."""
 
 
@@ -64,7 +64,7 @@ class Visitors:
             places[visitor] = _Place(address, now)
         return admitted
 
-    def request_came(self, visitor: Visitor, now: float) -> None:
+    def request_received(self, visitor: Visitor, now: float) -> None:
         """Record that a visitor has sent a complete request."""
         self._move(visitor, now, answering=True)
 
@@ -91,7 +91,7 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
         place = places[visitor]
         if not place.answering or place.since < protected_since:
             del places[visitor]
-            visitor.send_away()
+            visitor.close_to_make_room()
             return True
     return False
 

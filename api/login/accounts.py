@@ -56,7 +56,7 @@ class Accounts:
         ]
         self._all: Final = tuple(self._idle)
         self._versions: Final = ControlSocket(path)
-        self._under_way: Final[Counter[str]] = Counter()
+        self._in_progress: Final[Counter[str]] = Counter()
 
     async def check(self, username: str, password: str, client: tuple[str, int]) -> Account | None:
         """Check a password. Return the user, or None if the password is wrong.
@@ -118,17 +118,17 @@ class Accounts:
     @contextlib.contextmanager
     def _turn_of(self, host: str) -> Iterator[ControlSocket]:
         origin = origin_of(host)
-        if not self._idle or self._under_way[origin] >= limits.LOGIN_CHECKS_PER_ADDRESS_MAX:
+        if not self._idle or self._in_progress[origin] >= limits.LOGIN_CHECKS_PER_ADDRESS_MAX:
             raise TooManyLogins
         control_socket = self._idle.pop()
-        self._under_way[origin] += 1
+        self._in_progress[origin] += 1
         try:
             yield control_socket
         finally:
             self._idle.append(control_socket)
-            self._under_way[origin] -= 1
-            if self._under_way[origin] == 0:
-                del self._under_way[origin]
+            self._in_progress[origin] -= 1
+            if self._in_progress[origin] == 0:
+                del self._in_progress[origin]
 
 
 def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:

@@ -16,11 +16,11 @@ logger = logging.getLogger(__name__)
 
 
 class Tokens:
-    """The tokens in a file. A change to the file takes effect within ``TOKENS_LOOK_SECONDS``."""
+    """The tokens in a file. A change to the file takes effect within ``TOKENS_CHECK_SECONDS``."""
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
-        self._looked = float("-inf")
+        self._read_at = float("-inf")
         self._state: FileState = None
         self._tokens: list[Token] = []
         self._problem: str | None = None
@@ -31,7 +31,7 @@ class Tokens:
         The token is compared with all stored tokens, each time in constant time, to prevent timing
         attacks.
         """
-        self._look(now)
+        self._read_if_changed(now)
         digest = digest_of(shown)
         found: Token | None = None
         for token in self._tokens:
@@ -41,13 +41,13 @@ class Tokens:
 
     def all(self, now: float) -> tuple[list[Token], str | None]:
         """Return all tokens, and the reason why the file is not used (None if it is used)."""
-        self._look(now)
+        self._read_if_changed(now)
         return self._tokens, self._problem
 
-    def _look(self, now: float) -> None:
-        if now - self._looked < limits.TOKENS_LOOK_SECONDS:
+    def _read_if_changed(self, now: float) -> None:
+        if now - self._read_at < limits.TOKENS_CHECK_SECONDS:
             return
-        self._looked = now
+        self._read_at = now
         found = state_of(self._path)
         if found == self._state and found is not None:
             return

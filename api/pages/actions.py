@@ -30,7 +30,7 @@ from api.models.actions import (
 )
 from api.models.topics import Cleared, ClearRetained, Published, PublishMessage
 from api.pages.page import rendered
-from api.problems import mend_of, status_of
+from api.problems import fix_of, status_of
 from api.rest.actions import caller_of, carried_out
 from api.rest.status import observer_of
 from api.status.consequences import consequences_of
@@ -64,7 +64,7 @@ async def bans_page(request: Request, first: Annotated[int, Query(ge=0, le=2**31
     try:
         page = await observer_of(request).bans(first)
     except BrokerProblem as problem:
-        text = f"{problem.reason} {problem.mend}"
+        text = f"{problem.reason} {problem.fix}"
         return rendered(
             request, "bans.html", status_code=problem.status_code, page=None, problem=text
         )
@@ -188,10 +188,10 @@ def shown_of(failure: Exception) -> tuple[str, int]:
         case FormRefused():
             return str(failure), failure.status_code
         case BrokerProblem():
-            return f"{failure.reason} {failure.mend}", failure.status_code
+            return f"{failure.reason} {failure.fix}", failure.status_code
         case Refused():
             message = failure.message[:1].upper() + failure.message[1:]
-            return f"{message}. {mend_of(failure) or ''}", status_of(failure)
+            return f"{message}. {fix_of(failure) or ''}", status_of(failure)
     raise failure
 
 

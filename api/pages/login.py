@@ -122,7 +122,7 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> t
     except TooManyLogins:
         raise FormRefused(_BUSY, 503) from None
     except BrokerProblem as problem:
-        raise FormRefused(f"{problem.reason} {problem.mend}", problem.status_code) from None
+        raise FormRefused(f"{problem.reason} {problem.fix}", problem.status_code) from None
     if account is None:
         # The user name is not logged, because people sometimes type their password there.
         line = gate.refused_logins.line_of(

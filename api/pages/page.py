@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from api import limits, wording
-from api.alarms.conditions.card import UPDATE_NEEDS_A_LOOK
+from api.alarms.conditions.card import UPDATE_NEEDS_ATTENTION
 from api.alarms.conditions.condition import Level
 from api.alarms.verdict import Verdict, verdict_of
 from api.drawing import parts
@@ -115,7 +115,7 @@ def _environment() -> Environment:
         asset_url_of=asset_url_of,
         limits=limits,
         Level=Level,
-        update_needs_a_look=UPDATE_NEEDS_A_LOOK,
+        update_needs_a_look=UPDATE_NEEDS_ATTENTION,
     )
     return environment
 

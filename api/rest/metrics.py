@@ -93,15 +93,15 @@ class _Collector:
 
     def collect(self) -> Iterable["Metric"]:
         yield value("up", "1: the broker answers.", int(self._is_up))
-        yield _of_alarms(self._alarms)
+        yield _alarm_metrics(self._alarms)
         if self._overview is not None:
             if self._is_up:
-                yield from _of_broker(self._overview.broker)
+                yield from _broker_metrics(self._overview.broker)
             since = 0.0 if self._is_up else self._overview.age_seconds()
-            yield from _of_other_processes(self._overview, since)
+            yield from _process_metrics(self._overview, since)
 
 
-def _of_alarms(alarms: Sequence[Alarm]) -> "Metric":
+def _alarm_metrics(alarms: Sequence[Alarm]) -> "Metric":
     """Return the number of active alarms by kind and level.
 
     There is no label for an alarm's subject, because this would add a series for each client.
@@ -111,22 +111,22 @@ def _of_alarms(alarms: Sequence[Alarm]) -> "Metric":
     return gauge("alarm", "Active alarms of a kind; absent: none.", values)
 
 
-def _of_other_processes(overview: Overview, since: float) -> Iterator["Metric"]:
+def _process_metrics(overview: Overview, since: float) -> Iterator["Metric"]:
     """Yield the metric families of the processes that report to the broker.
 
     `since` is the age of the overview in seconds if the broker no longer responds, otherwise 0.
     """
     reports = {"bridge": overview.serial, "upload": overview.upload, "uplink": overview.uplink}
-    yield from _of_reports(reports, since)
+    yield from _report_metrics(reports, since)
     if overview.serial.status is not None:
-        yield from _of_bridge(overview.serial.status)
+        yield from _bridge_metrics(overview.serial.status)
     if overview.upload.status is not None:
-        yield from _of_uploader(overview.upload.status)
+        yield from _uploader_metrics(overview.upload.status)
     if overview.uplink.status is not None:
-        yield from _of_uplink(overview.uplink.status)
+        yield from _uplink_metrics(overview.uplink.status)
 
 
-def _of_broker(broker: BrokerStatus) -> Iterator["Metric"]:
+def _broker_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
     yield gauge("broker_info", "The broker's version.", [({"version": broker.version}, 1)])
     yield value("broker_uptime_seconds", "Since the broker started.", broker.uptime_seconds)
     synchronised = int(broker.clock == "synchronised")
@@ -164,10 +164,10 @@ def _of_broker(broker: BrokerStatus) -> Iterator["Metric"]:
     yield value("awaiting_release", "QoS 2, received and not released.", broker.awaiting_release)
     errors = by("kind", broker.errors)
     yield counter("client_errors", "What clients did wrong, by kind.", errors)
-    yield from _of_journal_and_disk(broker)
+    yield from _storage_metrics(broker)
 
 
-def _of_journal_and_disk(broker: BrokerStatus) -> Iterator["Metric"]:
+def _storage_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
     journal = broker.journal
     yield count("commits", "Transactions, each with one fsync.", journal.batches)
     yield value("commit_mean_seconds", "How long one takes.", journal.commit_ms_mean / 1000)
@@ -188,7 +188,7 @@ def _of_journal_and_disk(broker: BrokerStatus) -> Iterator["Metric"]:
         yield counter("disk_files_removed", "Files removed for lack of space.", removed)
 
 
-def _of_reports(reports: Mapping[str, Report], since: float) -> Iterator["Metric"]:
+def _report_metrics(reports: Mapping[str, Report], since: float) -> Iterator["Metric"]:
     ages = {
         name: None if report.age_seconds is None else report.age_seconds + since
         for name, report in reports.items()
@@ -196,7 +196,7 @@ def _of_reports(reports: Mapping[str, Report], since: float) -> Iterator["Metric
     yield gauge("report_age_seconds", "Age of a process's report.", by("process", ages))
 
 
-def _of_bridge(bridge: BridgeStatus) -> Iterator["Metric"]:
+def _bridge_metrics(bridge: BridgeStatus) -> Iterator["Metric"]:
     outbox = bridge.outbox
     yield value("bridge_connected", "1: the bridge has the broker.", int(bridge.mqtt.connected))
     yield value("outbox_readings", "Readings that wait.", outbox.waiting)
@@ -230,7 +230,7 @@ def _of_bridge(bridge: BridgeStatus) -> Iterator["Metric"]:
         yield gauge(f"port_last_{name}_timestamp_seconds", f"Time of the last {name}.", times)
 
 
-def _of_uploader(uploader: UploaderStatus) -> Iterator["Metric"]:
+def _uploader_metrics(uploader: UploaderStatus) -> Iterator["Metric"]:
     yield value("upload_open_events", "Events in the open segment.", uploader.open.events)
     yield value("upload_waiting_segments", "Segments to be sent.", uploader.sealed.count)
     yield value("upload_waiting_bytes", "Their bytes.", uploader.sealed.bytes)
@@ -242,7 +242,7 @@ def _of_uploader(uploader: UploaderStatus) -> Iterator["Metric"]:
     yield gauge("upload_last_timestamp_seconds", "Time of the last upload.", [({}, last)])
 
 
-def _of_uplink(uplink: UplinkStatus) -> Iterator["Metric"]:
+def _uplink_metrics(uplink: UplinkStatus) -> Iterator["Metric"]:
     sides = {"remote": int(uplink.remote.connected), "local": int(uplink.local.connected)}
     yield gauge("uplink_connected", "1: connected.", by("side", sides))
     ways = {"out": uplink.out, "in": uplink.into}

@@ -19,13 +19,13 @@ from api.forms import FormRefused
 from api.login.admission import PROGRAMS, NotAllowed, NotLoggedIn, ReadOnly, login_url_for
 from api.mistakes import sentence_of_fault
 from api.pages.page import html_of
-from api.problems import mend_of, problem_response, retry_headers_of, status_of
+from api.problems import fix_of, problem_response, retry_headers_of, status_of
 from api.status.control_socket import BrokerProblem
 from gateway.process.control.messages import Refused
 
 _SEE_DOCS: Final = "See /docs."
-_MEND_OF_BODY: Final = "Correct the field and send it again. /docs has the fields of each request."
-_MEND_OF_ORIGIN: Final = "Send it from a page of this gateway, or as JSON with a token; see /docs."
+_FIX_OF_BODY: Final = "Correct the field and send it again. /docs has the fields of each request."
+_FIX_OF_ORIGIN: Final = "Send it from a page of this gateway, or as JSON with a token; see /docs."
 
 
 def wants_page(path: str, headers: Headers) -> bool:
@@ -36,17 +36,17 @@ def wants_page(path: str, headers: Headers) -> bool:
 def problem_page(
     status: int,
     detail: str,
-    mend: str | None = None,
+    fix: str | None = None,
     headers: Any = None,
     *,
     gateway: str,
 ) -> HTMLResponse:
-    """Return an error page with a link to the status page. The page shows `mend` as the fix."""
+    """Return an error page with a link to the status page. The page shows `fix`."""
     text = html_of(
         "problem.html",
         title=HTTPStatus(status).phrase,
         detail=detail,
-        mend=mend,
+        fix=fix,
         gateway=gateway,
         caller=None,
         may_operate=False,
@@ -58,13 +58,13 @@ def problem_page(
 
 
 def _response(
-    request: Request, status: int, detail: str, *, mend: str | None = None, headers: Any = None
+    request: Request, status: int, detail: str, *, fix: str | None = None, headers: Any = None
 ) -> Response:
     if not wants_page(request.url.path, request.headers):
-        return problem_response(status, detail, mend=mend, headers=headers)
-    mend = None if mend == _SEE_DOCS else mend
+        return problem_response(status, detail, fix=fix, headers=headers)
+    fix = None if fix == _SEE_DOCS else fix
     gateway = request.app.state.observer.gateway
-    return problem_page(status, detail, mend, headers, gateway=gateway)
+    return problem_page(status, detail, fix, headers, gateway=gateway)
 
 
 def install_problem_handlers(app: FastAPI) -> None:
@@ -73,7 +73,7 @@ def install_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(BrokerProblem)
     async def broker_problem(request: Request, error: BrokerProblem) -> Response:
-        return _response(request, error.status_code, error.reason, mend=error.mend)
+        return _response(request, error.status_code, error.reason, fix=error.fix)
 
     @app.exception_handler(FormRefused)
     async def body_refused(request: Request, error: FormRefused) -> Response:
@@ -81,24 +81,24 @@ def install_problem_handlers(app: FastAPI) -> None:
             request,
             error.status_code,
             str(error),
-            mend=_MEND_OF_BODY if error.status_code == 422 else _MEND_OF_ORIGIN,
+            fix=_FIX_OF_BODY if error.status_code == 422 else _FIX_OF_ORIGIN,
             headers={"Connection": "close"},  # do not wait for the rest of the body
         )
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> Response:
-        return _response(request, status_of(error), error.message, mend=mend_of(error))
+        return _response(request, status_of(error), error.message, fix=fix_of(error))
 
     @app.exception_handler(RequestValidationError)
     async def bad_parameter(request: Request, error: RequestValidationError) -> Response:
         sentence = sentence_of_fault(error.errors()[0], {})
-        return _response(request, 422, f"{sentence}.", mend=_SEE_DOCS)
+        return _response(request, 422, f"{sentence}.", fix=_SEE_DOCS)
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> Response:
         status = error.status_code
         return _response(
-            request, status, _detail_of(request, error), mend=_SEE_DOCS, headers=error.headers
+            request, status, _detail_of(request, error), fix=_SEE_DOCS, headers=error.headers
         )
 
 
@@ -128,13 +128,13 @@ def _install_those_of_admission(app: FastAPI) -> None:
             request,
             401,
             "This gateway does not know the token." if error.was_shown else "This needs a login.",
-            mend="Send `Authorization: Bearer TOKEN`; `oncegate api-token add` creates one.",
+            fix="Send `Authorization: Bearer TOKEN`; `oncegate api-token add` creates one.",
             headers={"WWW-Authenticate": 'Bearer realm="oncegate"'},
         )
 
     @app.exception_handler(NotAllowed)
     async def not_allowed(request: Request, error: NotAllowed) -> Response:
-        return _response(request, 403, f"{error}.", mend="Ask who configures this gateway.")
+        return _response(request, 403, f"{error}.", fix="Ask who configures this gateway.")
 
     @app.exception_handler(ReadOnly)
     async def read_only(request: Request, error: ReadOnly) -> Response:
@@ -142,5 +142,5 @@ def _install_those_of_admission(app: FastAPI) -> None:
             request,
             403,
             "Read-only: this page has no users.",
-            mend="Name users in `[api] operators` or `administrators` and restart the page.",
+            fix="Name users in `[api] operators` or `administrators` and restart the page.",
         )

@@ -73,13 +73,13 @@ def _misdirected(path: str, headers: Headers) -> ASGIApp:
     """Return an ASGI application that responds with status 421, for an unknown host name."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
-    mend = (
+    fix = (
         "Use its address, or add the name to `[api] hosts`. On the gateway itself, use localhost. "
         "A reverse proxy may send `Host: localhost`."
     )
     if wants_page(path, headers):
-        return problem_page(421, detail, mend, gateway=socket.gethostname())
-    return problem_response(421, detail, mend=mend)
+        return problem_page(421, detail, fix, gateway=socket.gethostname())
+    return problem_response(421, detail, fix=fix)
 
 
 def own_names() -> frozenset[str]:

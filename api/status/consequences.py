@@ -13,7 +13,7 @@ from api.status.observer import Observer, Overview
 from gateway.process.control.messages import Refused
 from gateway.process.control.own_clients import STOPPED_BY_BAN, is_in_network
 
-_OF_KICK: Final[Mapping[str, str]] = {
+_KICK_CONSEQUENCES: Final[Mapping[str, str]] = {
     "bridge": "This is the gateway's own bridge. It connects again by itself; readings wait in its "
     "outbox until then.",
     "uplink": "This is the gateway's own uplink. It connects again by itself; messages wait in its "
@@ -31,7 +31,7 @@ async def consequences_of(
         command: `ban` or `kick`. For any other command the result is empty.
         fields: the values in the form: `client_id` for `kick`, or `kind` and `value` for `ban`.
     """
-    sentences = {"ban": STOPPED_BY_BAN, "kick": _OF_KICK}.get(command)
+    sentences = {"ban": STOPPED_BY_BAN, "kick": _KICK_CONSEQUENCES}.get(command)
     if sentences is None:
         return ()
     try:

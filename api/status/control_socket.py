@@ -16,7 +16,7 @@ from gateway.process.control.client import ControlClient
 from gateway.process.control.messages import Refused, Request, UnusableAnswer
 from gateway.process.files.disk_errors import line_of
 
-_LOOK_AT_THE_LOG: Final = (
+_SEE_THE_LOG: Final = (
     "Start it with `oncegate broker` (or `oncegate up` for the whole gateway). On a device systemd "
     "starts it again by itself: `journalctl -b -p warning` shows why it stopped."
 )
@@ -29,10 +29,10 @@ class BrokerProblem(Exception):
     the HTTP status code of the response to the visitor.
     """
 
-    def __init__(self, reason: str, mend: str, status_code: int = 503) -> None:
+    def __init__(self, reason: str, fix: str, status_code: int = 503) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.mend = mend
+        self.fix = fix
         self.status_code = status_code
 
     def again(self) -> "BrokerProblem":
@@ -40,7 +40,7 @@ class BrokerProblem(Exception):
 
         Each caller needs its own exception object.
         """
-        return BrokerProblem(self.reason, self.mend, self.status_code)
+        return BrokerProblem(self.reason, self.fix, self.status_code)
 
 
 class ControlSocket:
@@ -112,7 +112,7 @@ def problem_of(
         case FileNotFoundError():
             return BrokerProblem(
                 f"The broker is not running: there is no status socket {path}.",
-                f"{_LOOK_AT_THE_LOG} If it runs, both must be given the same "
+                f"{_SEE_THE_LOG} If it runs, both must be given the same "
                 "`[gateway] data_dir` and `control_dir`.",
             )
         case PermissionError():
@@ -124,7 +124,7 @@ def problem_of(
         case ConnectionError() | EOFError():
             return BrokerProblem(
                 "The broker is not running: its status socket is there and no process answers.",
-                _LOOK_AT_THE_LOG,
+                _SEE_THE_LOG,
             )
         case _:
             return BrokerProblem(

@@ -21,11 +21,11 @@ TOPIC_CHARACTERS_MAX: Final = 1_024
 """Longest topic that the broker's command `topic_states` accepts."""
 _SETTING: Final = 'home_assistant_prefix = "homeassistant"'
 
-_MEND_OF_RECEIPT: Final = (
+_FIX_OF_RECEIPT: Final = (
     "In Home Assistant open Settings, Devices & services, Add integration, MQTT. Enter the address "
     "of this broker and a user. Its discovery prefix has to be `{prefix}`."
 )
-_MEND_OF_STATE: Final = (
+_FIX_OF_STATE: Final = (
     "See the state of the port and the device. A topic without a state needs an access rule that "
     "lets the bridge's user publish it."
 )
@@ -166,7 +166,7 @@ def _judged(
         return (
             "not_received",
             "This device is described, but no connected client is subscribed to descriptions.",
-            _MEND_OF_RECEIPT.format(prefix=discovery.prefix),
+            _FIX_OF_RECEIPT.format(prefix=discovery.prefix),
         )
     offline = next((each for each in availability if each.state != "online"), None)
     if offline is not None:
@@ -174,7 +174,7 @@ def _judged(
         return (
             "unavailable",
             f"Home Assistant shows this device as unavailable: {offline.topic} is {state}.",
-            _MEND_OF_STATE,
+            _FIX_OF_STATE,
         )
     return "available", "Home Assistant can show this device.", None
 
@@ -184,7 +184,7 @@ def _result(
     topic: str,
     verdict: Verdict,
     sentence: str,
-    mend: str | None,
+    fix: str | None,
     *,
     entities: list[Entity] | None = None,
     availability: list[Availability] | None = None,
@@ -193,7 +193,7 @@ def _result(
     return InHomeAssistant(
         verdict=verdict,
         sentence=sentence,
-        mend=mend,
+        mend=fix,
         topic=topic,
         entities=entities or [],
         availability=availability or [],

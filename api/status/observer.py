@@ -206,7 +206,7 @@ class Observer:
                     "Ask again in a moment, and less often.",
                 )
             task = asyncio.ensure_future(ask())
-            task.add_done_callback(_look_at_failure)
+            task.add_done_callback(_retrieve_exception)
             question = _Question(cast("asyncio.Task[Any]", task), time.monotonic())
             self._questions[key] = question
         # The first visitor may disconnect while others wait for the same response.
@@ -219,7 +219,7 @@ class Observer:
                 del self._questions[key]
 
 
-def _look_at_failure(task: "asyncio.Future[Any]") -> None:
+def _retrieve_exception(task: "asyncio.Future[Any]") -> None:
     """Retrieve a failed query's exception, so that asyncio does not log it as never retrieved.
 
     This would happen if all visitors that waited for the query have disconnected.

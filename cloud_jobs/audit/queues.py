@@ -100,7 +100,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
     )
 
 
-def passed_over(left: DataFrame) -> DataFrame:
+def overtaken(left: DataFrame) -> DataFrame:
     """Find messages that still wait in a queue although a later message was sent.
 
     Return the findings of the audit check `delivery`.

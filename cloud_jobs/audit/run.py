@@ -151,7 +151,7 @@ def findings_of(
         identifiers.wrong_identifiers(used, events),
         identifiers.received_twice(events),
         queues.wrong_positions(places),
-        queues.passed_over(left),
+        queues.overtaken(left),
         sessions.absent_sessions(events),
         runs,
         fan_out.unexplained(late, events),
@@ -212,11 +212,11 @@ def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
             .otherwise(F.col("verdict")),
         )
         .select(*FINDING)
-        .unionByName(_of_the_log(lacks))
+        .unionByName(_log_findings(lacks))
     )
 
 
-def _of_the_log(lacks: DataFrame) -> DataFrame:
+def _log_findings(lacks: DataFrame) -> DataFrame:
     nothing = F.lit(None).cast("long")
     rows = lacks.withColumn("message", nothing).withColumn("session", nothing)
     rows = rows.withColumn("sequence", F.col("at"))

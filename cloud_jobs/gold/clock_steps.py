@@ -56,7 +56,7 @@ def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[
         known = [stretch.first for stretch in run if stretch.clock == SYNCHRONISED]
         for stretch in run:
             if stretch.clock != SYNCHRONISED:
-                found += _of_stretch(stretch, known[0] if known else None, in_order)
+                found += _corrections_of(stretch, known[0] if known else None, in_order)
     return found
 
 
@@ -72,7 +72,7 @@ def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
         yield run
 
 
-def _of_stretch(stretch: Stretch, reference: int | None, steps: list[Step]) -> list[Correction]:
+def _corrections_of(stretch: Stretch, reference: int | None, steps: list[Step]) -> list[Correction]:
     """Split a segment at the steps of its clock, and return a correction for each piece.
 
     `reference` is the sequence number of an event with the right time, or None if there is none.

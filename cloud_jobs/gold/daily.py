@@ -54,9 +54,9 @@ def make_daily(made: Tables, of: Changes) -> None:
         for day in ("day", "day_before")
     ]
     days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
-    sent = _of_days(deliveries, days)
+    sent = _rows_of_days(deliveries, days)
     published = published_at_qos2(sent, of.written)
-    put_days(made, "qos2_daily", days, qos2_daily(_of_days(messages, days), sent, published))
+    put_days(made, "qos2_daily", days, qos2_daily(_rows_of_days(messages, days), sent, published))
 
 
 def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
@@ -65,14 +65,18 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
     A day has changed if it has new events, or if a clock correction moved events to or from it.
     """
     days = as_values(of.fresh.select(*_DAY).unionByName(_days_moved(of.changed)).distinct())
-    elsewhere = _of_days(of.corrections, days).select("gateway", F.col("written_day").alias("day"))
+    elsewhere = _rows_of_days(of.corrections, days).select(
+        "gateway", F.col("written_day").alias("day")
+    )
     partitions = as_values(days.unionByName(elsewhere).distinct())
-    whole = _of_days(timed(_of_days(of.written, partitions), of.corrections), days).persist()
+    whole = _rows_of_days(
+        timed(_rows_of_days(of.written, partitions), of.corrections), days
+    ).persist()
     try:
         _put_health(made, days, gateway_health(whole, segments))
         drops, before = as_values(drops_of(whole, of.written)), made.read("drops")
-        if not (drops.isEmpty() and _of_days(before, days).isEmpty()):
-            replace(made, "drops", _of_other_days(before, days).unionByName(drops))
+        if not (drops.isEmpty() and _rows_of_days(before, days).isEmpty()):
+            replace(made, "drops", _rows_of_other_days(before, days).unionByName(drops))
     finally:
         whole.unpersist()
 
@@ -88,9 +92,11 @@ def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
     old = made.read("gateway_health").join(gateways, "gateway", "left_semi")
     compared = old.select(*_DAY, F.col(_OFFLINE).alias("was")).join(offline, [*_DAY], "full")
     differs = compared.where("coalesce(was, 0) <> coalesce(seconds, 0)").select(*_DAY)
-    others = as_values(_of_other_days(differs, days))
+    others = as_values(_rows_of_other_days(differs, days))
     every = days.unionByName(others)
-    known = rows.unionByName(_of_days(old, others)).join(_of_days(offline, every), [*_DAY], "full")
+    known = rows.unionByName(_rows_of_days(old, others)).join(
+        _rows_of_days(offline, every), [*_DAY], "full"
+    )
     counts = [f.name for f in made.schemas["gateway_health"] if f.dataType.typeName() == "long"]
     whole = known.withColumn(_OFFLINE, F.coalesce("seconds", F.lit(0.0))).fillna(0, counts)
     put_days(made, "gateway_health", every, whole.where(f"events > 0 OR {_OFFLINE} > 0"))
@@ -115,8 +121,8 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
         return
     near = _near(readings, *(f"TIMESTAMP '{day} 00:00:00'" for day in ends))
     gateways = F.broadcast(days.select("gateway").distinct())
-    whole = _of_days(placed(near.join(gateways, "gateway", "left_semi"), of.corrections), days)
-    others = _of_other_days(series_days.join(gateways, "gateway", "left_semi"), days)
+    whole = _rows_of_days(placed(near.join(gateways, "gateway", "left_semi"), of.corrections), days)
+    others = _rows_of_other_days(series_days.join(gateways, "gateway", "left_semi"), days)
     quarters = quarters_of(whole, anchors(others)).persist()
     try:
         put_days(made, "sensor_quarters", days, quarters)
@@ -146,12 +152,12 @@ def _days_moved(changed: DataFrame) -> DataFrame:
     return now.unionByName(before)
 
 
-def _of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
+def _rows_of_days(rows: DataFrame, days: DataFrame) -> DataFrame:
     """Select the rows whose gateway and day are in `days`."""
     return rows.join(F.broadcast(days), [*_DAY], "left_semi")
 
 
-def _of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
+def _rows_of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
     """Select the rows whose gateway and day are not in `days`."""
     return rows.join(F.broadcast(days), [*_DAY], "left_anti")
 
@@ -166,7 +172,7 @@ def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
         return
     dates = ", ".join(f"DATE '{day}'" for day in listed)
     condition = f"day IN ({dates})"
-    others = _of_other_days(made.read(name).where(condition), days)
+    others = _rows_of_other_days(made.read(name).where(condition), days)
     new = _contract(made, name, rows).unionByName(others)
     new.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(
         made.path(name)

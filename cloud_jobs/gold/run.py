@@ -87,10 +87,10 @@ def gold(
     making.create(made, making.remake)
     found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
     with small_effort(spark, is_small=found[0]["events"] <= EVENTS_SMALL_MAX):
-        return _bring_up_to_date(silver, made, progress, after_step, is_audited=is_audited)
+        return _update(silver, made, progress, after_step, is_audited=is_audited)
 
 
-def _bring_up_to_date(
+def _update(
     silver: Tables, made: Tables, progress: Progress, after_step: Progress, *, is_audited: bool
 ) -> dict[str, Any]:
     run = _begun(silver, made)

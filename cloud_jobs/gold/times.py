@@ -23,7 +23,7 @@ from cloud_jobs.gold.clock_steps import (
     Stretch,
     corrections_of,
 )
-from cloud_jobs.limits import CLOCK_LOOK_MILLISECONDS, DAY_MIN
+from cloud_jobs.limits import CLOCK_CHECK_MILLISECONDS, DAY_MIN
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import CLOCK_CORRECTIONS
@@ -117,7 +117,9 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
         *BOOT, "segment_name", "clock", F.col("first_sequence").alias("first"),
         F.col("last_sequence").alias("last"), F.lit(None).cast("long").alias("milliseconds"),
     ).unionByName(steps_of(events))  # fmt: skip
-    found = points.select(*_POINT.fieldNames()).groupBy(*BOOT).applyInArrow(_of_start, _FOUND)
+    found = (
+        points.select(*_POINT.fieldNames()).groupBy(*BOOT).applyInArrow(_start_corrections, _FOUND)
+    )
     first = events.groupBy(*BOOT, "segment_name").agg(
         F.min_by("time", "sequence").alias("began"), F.min("day").alias("written_day")
     )
@@ -135,7 +137,7 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
 def steps_of(events: DataFrame) -> DataFrame:
     """Find the events at which the written times jump because the clock was set.
 
-    A gateway records a clock step up to CLOCK_LOOK_MILLISECONDS after it happened, so the events
+    A gateway records a clock step up to CLOCK_CHECK_MILLISECONDS after it happened, so the events
     just before the record may have the new time already. The jump of the written times may be
     smaller than the step of the clock, because written times never go back below the last time of
     the previous run.
@@ -147,7 +149,7 @@ def steps_of(events: DataFrame) -> DataFrame:
         "was", F.lag("clock").over(in_order)
     )
     just_before = Window.partitionBy(*BOOT).orderBy("millis").rangeBetween(
-        -CLOCK_LOOK_MILLISECONDS, 0
+        -CLOCK_CHECK_MILLISECONDS, 0
     )  # fmt: skip
     sign = F.signum(F.coalesce("step_ms", F.lit(0)))
     leaps = F.struct(F.col("leap").alias("leap"), F.col("sequence").alias("at"))
@@ -173,7 +175,7 @@ def steps_of(events: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _of_start(table: pa.Table) -> pa.Table:
+def _start_corrections(table: pa.Table) -> pa.Table:
     """Return the corrections for the segments of one broker start.
 
     The rows of `table` are the segments and the clock steps of this start.

@@ -70,7 +70,7 @@ def last_finished(tables: Tables) -> int:
     return totals.sums_after(tables, 0)["batch"]
 
 
-class _LookedUp(NamedTuple):
+class _ExistingRows(NamedTuple):
     refusals: list[Refusal]
     """Files refused because of their keys."""
     files: StagedFiles
@@ -150,7 +150,7 @@ class Batch:
         self.after_step("sweep")
         return row
 
-    def _looked_up(self, staged: Staged, *, is_new: bool) -> _LookedUp:
+    def _load_existing(self, staged: Staged, *, is_new: bool) -> _ExistingRows:
         """Look up keys and earlier segments, commit new keys, and find the files to refuse."""
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
@@ -173,7 +173,7 @@ class Batch:
         if is_withdrawing:
             ledger = self._ledger(staged, files)
         self.after_step("withdraw")
-        return _LookedUp(refusals, files, ledger, is_withdrawing)
+        return _ExistingRows(refusals, files, ledger, is_withdrawing)
 
     def _known_keys(self, files: StagedFiles, pinned: Mapping[str, Pinned]) -> KnownKeys:
         return gateway_keys.known_keys(self._known, files.trusted, pinned, self.number)
@@ -208,7 +208,7 @@ class Batch:
         """Run all steps between `stage` and `sweep`, and return the batch's row of `batches`."""
         tables, number = self.tables, self.number
         with small_effort(tables.spark):
-            refusals, files, ledger, is_withdrawing = self._looked_up(staged, is_new=is_new)
+            refusals, files, ledger, is_withdrawing = self._load_existing(staged, is_new=is_new)
         staged = staged.without(refusals)
         judged = segment_states.judged(staged.files, refusals)
         found = Events(tables, number, staged, events.overlapping(files.trusted, ledger))

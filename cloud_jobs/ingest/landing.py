@@ -63,8 +63,10 @@ def list_landed(
         found = open_files(known.query(KNOWN_FILES), segments, SETTLED)
     else:
         found = _not_settled(tables, segments) if segments else []
-    left_out = still_refused(tables, [row for row in found if row["state"] is not None], pinned)
-    waiting = [row["path"] for row in found if row["path"] not in left_out]
+    refused_paths = still_refused(
+        tables, [row for row in found if row["state"] is not None], pinned
+    )
+    waiting = [row["path"] for row in found if row["path"] not in refused_paths]
     waiting.sort(key=lambda path: (name_of(path), path))
     return Listing(
         waiting[:LISTED_MAX], len(waiting) > LISTED_MAX, ignored=len(paths) - len(segments)

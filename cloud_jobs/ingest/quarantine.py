@@ -50,7 +50,7 @@ def bounded(rows: DataFrame) -> DataFrame:
             "rest", F.sum("refused").over(ordered.rowsBetween(0, Window.unboundedFollowing))
         )
     )
-    stands_for_the_rest = (F.col("nth") > QUARANTINE_ROWS_MAX) & (F.col("rest") > F.col("refused"))
+    represents_others = (F.col("nth") > QUARANTINE_ROWS_MAX) & (F.col("rest") > F.col("refused"))
     detail = F.concat(
         F.format_number("rest", 0),
         F.lit(" more refusals at events "),
@@ -70,7 +70,7 @@ def bounded(rows: DataFrame) -> DataFrame:
     }
     return ranked.where(F.col("nth") <= QUARANTINE_ROWS_MAX + 1).select(
         *(
-            F.when(stands_for_the_rest, summary.get(field.name, F.col(field.name)))
+            F.when(represents_others, summary.get(field.name, F.col(field.name)))
             .otherwise(F.col(field.name))
             .cast(field.dataType)
             .alias(field.name)

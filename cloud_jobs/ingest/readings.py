@@ -145,14 +145,14 @@ def _near(rows: list[Numbers]) -> str:
     names = sorted({row["gateway"] for row in rows})
     # Names of gateways contain only letters, digits, - and _: other segments are not trusted.
     if len(names) > GATEWAYS_NAMED_MAX:
-        return _ranges(_of_all(rows))
+        return _ranges(_combined(rows))
     # One range for all gateways: a data file has rows of many gateways. A range for each gateway
     # would hardly skip more files, but Spark would plan longer.
     listed = ", ".join(map(quoted_text, names)) or "NULL"
-    return f"gateway IN ({listed}) AND ({_ranges(_of_all(rows))})"
+    return f"gateway IN ({listed}) AND ({_ranges(_combined(rows))})"
 
 
-def _of_all(rows: list[Numbers]) -> Numbers:
+def _combined(rows: list[Numbers]) -> Numbers:
     """Combine the rows of all gateways into one, with the widest ranges and the sums of counts."""
     found: dict[str, Any] = {
         name: sum(row[name] for row in rows) for name in ("good", "by_message")

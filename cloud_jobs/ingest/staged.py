@@ -45,7 +45,7 @@ class Staged:
     files: Sequence[File]
     """The rows as staged, without the binary contents."""
     refusals: Sequence[Refusal] = ()
-    left_out: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     """Gateways whose files are excluded."""
 
     def without(
@@ -53,7 +53,7 @@ class Staged:
     ) -> Staged:
         """Return the staged files without the contents of refused files and of some gateways."""
         return replace(
-            self, refusals=[*self.refusals, *refusals], left_out=self.left_out | gateways
+            self, refusals=[*self.refusals, *refusals], excluded=self.excluded | gateways
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
@@ -64,8 +64,8 @@ class Staged:
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
             rows = rows.where(~F.col("path").isin([refusal.path for refusal in self.refusals]))
-        if self.left_out:
-            rows = rows.where(~F.col("gateway").isin(sorted(self.left_out)))
+        if self.excluded:
+            rows = rows.where(~F.col("gateway").isin(sorted(self.excluded)))
         return rows.select(*columns, content)
 
     @property

@@ -176,12 +176,12 @@ def _refusal_of(
 ) -> Refusal | None:
     trusted = [row.public_key for row in rows if not row.is_withdrawn]
     if file.public_key is not None and file.public_key not in trusted:
-        mend = "if the gateway's key was replaced, add the new one to the file of --keys"
+        fix = "if the gateway's key was replaced, add the new one to the file of --keys"
         named = ", ".join(trusted) or "no key so far"
         return Refusal(
             file.path,
             FOREIGN_KEY,
-            f"signed by {file.public_key}, {file.gateway} has {named}: {mend}",
+            f"signed by {file.public_key}, {file.gateway} has {named}: {fix}",
         )
     owner = _owner_of(file, with_keys)
     if owner is not None:

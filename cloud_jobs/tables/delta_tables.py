@@ -23,7 +23,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from cloud_jobs.errors import TablesBusyError, is_conflict, spark_failures
-from cloud_jobs.limits import COMMITS_LOOKED_AT_MAX, CONFLICT_RETRIES_MAX
+from cloud_jobs.limits import COMMITS_EXAMINED_MAX, CONFLICT_RETRIES_MAX
 from cloud_jobs.places import absolute
 from cloud_jobs.tables.merge import Merge, MergeRule, literal, quoted
 from cloud_jobs.tables.schemas import TABLES
@@ -138,7 +138,7 @@ class Tables:
         def write() -> None:
             writer = contract.write.format("delta").mode("append")
             writer = writer.option("txnAppId", application)
-            writer = writer.option("userMetadata", self._of_batch(batch))
+            writer = writer.option("userMetadata", self._batch_metadata(batch))
             writer.option("txnVersion", batch).save(self.path(name))
 
         self._commit(name, write)
@@ -167,10 +167,10 @@ class Tables:
         (OPTIMIZE, VACUUM) are skipped.
         """
         path = quoted(self.path(name))
-        found = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_LOOKED_AT_MAX}")
-        return not found.where(F.col("userMetadata") == self._of_batch(batch)).isEmpty()
+        found = self.spark.sql(f"DESCRIBE HISTORY delta.`{path}` LIMIT {COMMITS_EXAMINED_MAX}")
+        return not found.where(F.col("userMetadata") == self._batch_metadata(batch)).isEmpty()
 
-    def _of_batch(self, batch: int) -> str:
+    def _batch_metadata(self, batch: int) -> str:
         """Return the user metadata that marks a batch's commits."""
         return f"{self.application} batch {batch}"
 
@@ -204,7 +204,7 @@ class Tables:
         settings = {
             _APP_CONF: f"{self.application}/{name}/{step}",
             _VERSION_CONF: str(batch),
-            _METADATA_CONF: self._of_batch(batch),
+            _METADATA_CONF: self._batch_metadata(batch),
         }
         if is_stable:
             settings[_SOURCE_CONF] = "none"

@@ -48,7 +48,7 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
         write_version(tables, tables.marker, tables.version)
         return
     if others or version < tables.version:
-        raise _of_another_version(tables, next(iter(others), tables.marker))
+        raise _other_version_error(tables, next(iter(others), tables.marker))
 
 
 def _create(tables: Tables, name: str) -> None:
@@ -101,7 +101,7 @@ def _types_of(columns: StructType) -> list[tuple[str, DataType]]:
     return [(field.name, field.dataType) for field in columns]
 
 
-def _of_another_version(tables: Tables, name: str) -> IngestError:
+def _other_version_error(tables: Tables, name: str) -> IngestError:
     return IngestError(
         f"the table {tables.path(name)} was written by another version of this job: "
         "give another tables directory (everything is ingested again into it)"

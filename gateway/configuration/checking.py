@@ -87,7 +87,7 @@ def configuration_of(
         wrong |= {str(place[0]) for place in places if place}
         made = _made_of(_without(tables, places), protocols)
     made = replace(made, tenant=tenant)
-    lines += [f"{source_of(())}: use {mend}" for mend in conflicts(made, wrong)]
+    lines += [f"{source_of(())}: use {fix}" for fix in conflicts(made, wrong)]
     if lines:
         raise ConfigurationError(lines)
     return made

@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin
 
 from gateway.configuration.problems import SECRET_KEYS, shown
 from gateway.configuration.serial_port import Serial
-from gateway.configuration.tenants import OF_THE_GATEWAY
+from gateway.configuration.tenants import GATEWAY_SECTIONS
 from gateway.configuration.whole import Configuration
 from gateway.process.declarations.quantities import Quantity, is_never
 from gateway.process.declarations.section import Section, fields_of, keys_of
@@ -118,7 +118,7 @@ def _without_secrets(written: Any) -> Any:
 def _sections_of(configuration: Configuration) -> Iterator[tuple[str, Any]]:
     sections = keys_of(Configuration)
     if configuration.tenant is not None:
-        sections = tuple(each for each in sections if each not in OF_THE_GATEWAY)
+        sections = tuple(each for each in sections if each not in GATEWAY_SECTIONS)
     return ((section, getattr(configuration, section)) for section in sections)
 
 

@@ -7,7 +7,7 @@ _NAMES = frozenset({"/dev/serial0", "/dev/ttyS0", "/dev/ttyS1", "/dev/ttyAMA0"})
 """Device names of the UART: on the SD card (ttyS1), in Raspberry Pi OS (ttyS0 or ttyAMA0, depending
 on board and Bluetooth), and the link that always points to it."""
 
-CARD_MEND = '[console] uart = "sensors" in gateway.toml on the boot partition gives it to sensors'
+CARD_FIX = '[console] uart = "sensors" in gateway.toml on the boot partition gives it to sensors'
 
 
 def is_header_uart(path: Path | None) -> bool:
@@ -29,9 +29,9 @@ def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
     if Path(os.path.realpath(device)).name in consoles:
         return (
             f"{path} is this machine's console: kernel and login write to the sensor and read its "
-            f"bytes. On the SD card {CARD_MEND}; elsewhere remove its console= from the kernel's "
+            f"bytes. On the SD card {CARD_FIX}; elsewhere remove its console= from the kernel's "
             "command line and disable its serial-getty"
         )
     if is_header_uart(path) and not os.path.lexists(device):
-        return f"{path} is the console on the SD card, unless {CARD_MEND}"
+        return f"{path} is the console on the SD card, unless {CARD_FIX}"
     return None

@@ -133,13 +133,13 @@ class _Gathered:
                 self._add_variable(name, places[name], text)
             elif name.startswith(_PREFIX) and not is_reserved(name, text):
                 # All variables have the same prefix, and there are too many to list.
-                mend = suggestion(name, (*places, *RESERVED), likeness=0.0)
-                self.problems.append(f"{name} sets no key of this version: {mend}")
+                fix = suggestion(name, (*places, *RESERVED), likeness=0.0)
+                self.problems.append(f"{name} sets no key of this version: {fix}")
 
     def add_overrides(self, overrides: Mapping[str, object], tenant: str | None) -> None:
         for name, value in overrides.items():
-            of_gateway = name.startswith("gateway.")
-            tables = self.tables if of_gateway else self._tables_of(tenant)
+            is_gateway_wide = name.startswith("gateway.")
+            tables = self.tables if is_gateway_wide else self._tables_of(tenant)
             if value is not None and name == "listen":
                 self._listen_at(str(value), tables)
             elif value is not None:

@@ -154,9 +154,9 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
         return f"{source}: {_line_of_protocol(location, kind, written)}"
     if kind == "extra_forbidden":
         key, table = str(location[-1]), _table_at(location[:-1], written)
-        mend = suggestion(key, keys_of(table), elsewhere=written.protocols)
+        fix = suggestion(key, keys_of(table), elsewhere=written.protocols)
         what = "section" if len(location) == 1 else "key"
-        return f"{source}: {place_of(location)} is not a {what} of this version: {mend}"
+        return f"{source}: {place_of(location)} is not a {what} of this version: {fix}"
     if kind == "missing":
         return f"{source}: {place_of(location)} is missing: every such table needs it"
     allowed = _allowed_of(details)
@@ -191,16 +191,16 @@ def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
     framing, key = written.framing_at(location), str(location[-1])
     own = written.protocols[framing]
     if kind == "missing":
-        mend = f'use {key} with framing = "{framing}": {own.descriptions[key]}'
-        return f"{place_of(location[:2])}: {mend}"
+        fix = f'use {key} with framing = "{framing}": {own.descriptions[key]}'
+        return f"{place_of(location[:2])}: {fix}"
     others = [name for name, each in written.protocols.items() if key in keys_of(each)]
     if others:
         belongs = " or ".join(f'"{name}"' for name in others)
-        mend = f"use {key} with framing = {belongs} only"
-        return f"{place_of(location[:2])}: {mend}"
+        fix = f"use {key} with framing = {belongs} only"
+        return f"{place_of(location[:2])}: {fix}"
     known = (*keys_of(Serial), *keys_of(own))
-    mend = suggestion(key, known, elsewhere=written.protocols)
-    return f"{place_of(location)} is not a key of this version: {mend}"
+    fix = suggestion(key, known, elsewhere=written.protocols)
+    return f"{place_of(location)} is not a key of this version: {fix}"
 
 
 def _allowed_of(details: "ErrorDetails") -> str:

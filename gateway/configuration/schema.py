@@ -55,9 +55,9 @@ _RULES: Final[Mapping[type[Section], list[Schema]]] = {
 
 def schema(protocols: Protocols) -> Schema:
     """Return the schema of a whole file. `protocols` contains the allowed values of `framing`."""
-    properties = {key.name: _of_type(key.type, key.name) for key in fields_of(Configuration)}
+    properties = {key.name: _type_schema(key.type, key.name) for key in fields_of(Configuration)}
     _add_protocols(properties["serial"]["items"], protocols)
-    properties["tenants"] = _of_tenants(properties)
+    properties["tenants"] = _tenants_schema(properties)
     return {
         "$schema": DIALECT,
         "title": "gateway.toml, the configuration of Oncegate",
@@ -67,7 +67,7 @@ def schema(protocols: Protocols) -> Schema:
     }
 
 
-def _of_tenants(sections: Mapping[str, Schema]) -> Schema:
+def _tenants_schema(sections: Mapping[str, Schema]) -> Schema:
     """Return the schema of `[tenants.NAME]`, which may contain only some of the sections."""
     tenant = {
         "type": "object",
@@ -106,7 +106,7 @@ def _add_protocols(serial: Schema, protocols: Protocols) -> None:
         serial["allOf"].append({"if": condition, "then": holds})
 
 
-def _of_section(section: type[Section], name: str) -> Schema:
+def _section_schema(section: type[Section], name: str) -> Schema:
     descriptions = section.descriptions or KEY_DESCRIPTIONS[name]
     made: Schema = {
         "description": " ".join((section.__doc__ or "").split()),
@@ -122,15 +122,15 @@ def _of_section(section: type[Section], name: str) -> Schema:
 
 
 def _keys_of(section: type[Section], descriptions: Mapping[str, str]) -> Schema:
-    return {key.name: _of_key(key, descriptions[key.name]) for key in fields_of(section)}
+    return {key.name: _key_schema(key, descriptions[key.name]) for key in fields_of(section)}
 
 
 def _required_of(section: type[Section]) -> list[str]:
     return [key.name for key in fields_of(section) if _default_of(key) is MISSING]
 
 
-def _of_key(key: Field[Any], description: str) -> Schema:
-    made = _of_type(key.type, key.name)
+def _key_schema(key: Field[Any], description: str) -> Schema:
+    made = _type_schema(key.type, key.name)
     allowed = made.pop("description", None)
     made["description"] = f"{description} Use {allowed}." if allowed else description
     default = _default_of(key)
@@ -144,34 +144,34 @@ def _default_of(key: Field[Any]) -> Any:
     return key.default if key.default_factory is MISSING else key.default_factory()
 
 
-def _of_type(written: Any, name: str) -> Schema:
+def _type_schema(written: Any, name: str) -> Schema:
     """Return the schema of a type.
 
     The schema of an optional type does not allow null, because TOML has no null.
     """
     origin, arguments = get_origin(written), get_args(written)
     if isinstance(written, type) and issubclass(written, Section):
-        return _of_section(written, name)
+        return _section_schema(written, name)
     if written in _PLAIN_TYPES:
         return {"type": _PLAIN_TYPES[written]}
     if origin is Literal:
         return {"type": "string", "enum": list(arguments)}
     if origin in (Union, UnionType):
         (only,) = (each for each in arguments if each is not NoneType)
-        return _of_type(only, name)
+        return _type_schema(only, name)
     if origin is dict:
-        of_values = _PLAIN_TYPES.get(arguments[1])
+        value_schema = _PLAIN_TYPES.get(arguments[1])
         return {"type": "object"} | (
-            {"additionalProperties": {"type": of_values}} if of_values else {}
+            {"additionalProperties": {"type": value_schema}} if value_schema else {}
         )
     assert origin is Annotated, f"{name}: no schema is known for {written}"
-    return _of_annotated(arguments, name)
+    return _annotated_schema(arguments, name)
 
 
-def _of_annotated(arguments: tuple[Any, ...], name: str) -> Schema:
+def _annotated_schema(arguments: tuple[Any, ...], name: str) -> Schema:
     inner, note = arguments
     if isinstance(note, Quantity):
         return note.schema()
     assert isinstance(note, Items)
-    item = _of_type(get_args(inner)[0], name)
+    item = _type_schema(get_args(inner)[0], name)
     return {"type": "array", "items": item} | ({"minItems": note.minimum} if note.minimum else {})

@@ -57,7 +57,7 @@ def whole_of(
         except ConfigurationError as error:
             lines += in_tables_of(name, [*error.problems])
     whole = {"": made} if made is not None else {}
-    lines += [f"{source_of(())}: use {mend}" for mend in crossings({**whole, **tenants})]
+    lines += [f"{source_of(())}: use {fix}" for fix in crossings({**whole, **tenants})]
     if lines or made is None:
         raise ConfigurationError(lines)
     return _sharing_the_disk(made, tenants)
@@ -190,8 +190,8 @@ def _one_authority(pair: str, first: Configuration, second: Configuration) -> It
 
 def _authorities_of(configuration: Configuration) -> list[Path]:
     """Return the CA files that a configuration uses to verify client certificates."""
-    of_listeners = [each.tls.ca for each in configuration.listeners if each.tls is not None]
-    return [ca for ca in of_listeners if ca is not None]
+    authorities = [each.tls.ca for each in configuration.listeners if each.tls is not None]
+    return [ca for ca in authorities if ca is not None]
 
 
 def _one_client_upstream(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:

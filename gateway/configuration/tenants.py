@@ -18,7 +18,7 @@ INHERITED: Final = (
     *("mqtt", "queues", "quotas", "user_quotas", "flapping", "limits", "disk", "session_log"),
 )
 """Sections inherited from the top level: a list as a whole, a table key by key."""
-OF_THE_GATEWAY: Final = ("gateway", "bridge", "serial", "console")
+GATEWAY_SECTIONS: Final = ("gateway", "bridge", "serial", "console")
 """Sections that are allowed only at the top level."""
 
 NAME_PATTERN: Final = r"[a-z0-9-]{1,32}"
@@ -107,7 +107,7 @@ def _is_foreign(section: str) -> bool:
 
 
 def _refusal_of(tenant: str, section: str) -> str:
-    if section in OF_THE_GATEWAY:
+    if section in GATEWAY_SECTIONS:
         return (
             f"[tenants.{tenant}.{section}] is not allowed: use [{section}] at the top level, the "
             "gateway has it once"

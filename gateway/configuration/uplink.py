@@ -103,8 +103,8 @@ class Uplink(Section):
         for name in ("", "local_"):
             if getattr(self, f"{name}password_file") and not getattr(self, f"{name}username"):
                 raise refusal(f"{name}username with {name}password_file")
-        for mend in self._overlaps():
-            raise refusal(mend)
+        for fix in self._overlaps():
+            raise refusal(fix)
 
     def _overlaps(self) -> Iterator[str]:
         """Yield a message for each pair of overlapping topics.

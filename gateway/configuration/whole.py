@@ -130,7 +130,7 @@ class Configuration(Section):
         return next(each for each in self.listeners if each.is_plain).address
 
     @property
-    def lets_bridge_in(self) -> bool:
+    def admits_bridge(self) -> bool:
         """True if the bridge can reach a broker, and has a user name if one is required."""
         listener = self.own_listener(self.bridge.broker)
         needs_user = listener is not None and not listener.anonymous

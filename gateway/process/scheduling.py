@@ -41,7 +41,7 @@ def take_usual_turns() -> None:
     _take(_USUAL)
 
 
-def take_what_others_leave() -> None:
+def yield_to_others() -> None:
     """Make this process yield its core as soon as another process wakes up.
 
     This uses the scheduling class SCHED_IDLE (sched(7)), which an unprivileged process cannot leave

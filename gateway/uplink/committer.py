@@ -97,7 +97,7 @@ class Committer(QueueCommitter[Signal]):
         self._settlement = settlement = Settlement(self.lanes, self.receptions)
         for signal in signals:
             settlement.settle(signal)
-        self._take_up(settlement)
+        self._apply_signals(settlement)
 
     def _plan(self, *, takes_arrivals: bool) -> bool:
         is_due = False
@@ -152,7 +152,7 @@ class Committer(QueueCommitter[Signal]):
         else:
             logger.info("the disk has room again: messages are taken")
 
-    def _take_up(self, settlement: Settlement) -> None:
+    def _apply_signals(self, settlement: Settlement) -> None:
         """Update the state in memory after signals were processed, and log refused messages."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1

@@ -149,9 +149,9 @@ class Lane(BrokerQueue[Message]):
         self.table.start(self.started)
         self.table.remove(number for number, _, _ in self.given_up)
 
-    def take_back(self) -> None:
+    def undo_start(self) -> None:
         """Undo `store` and `start_sending` after their transaction was rolled back."""
-        super().take_back()
+        super().undo_start()
         self.add(-len(self._stored), -sum(each.bytes_count for each in self._stored))
         self.waiting += len(self.given_up)
         self.given_up = []

@@ -139,7 +139,7 @@ class Link:
                 return await self._give_up(session, begun=begun, discarded=discard)
             await self._use(client, lost, backoff)
         except (OSError, MQTTConnectError, TimeoutError) as error:
-            return client.fault or sentence_of(error, mend=self._endpoint.mend)
+            return client.fault or sentence_of(error, fix=self._endpoint.fix)
         finally:
             self._leave(client)
             await close(client)
@@ -164,7 +164,7 @@ class Link:
         have: dict[str, int] = json.loads(self._committer.subscriptions[self.side])
         if wanted != have:
             self._subscribing = SubscriptionSync(client, client.version, lost, self._name)
-            now = await self._subscribing.bring_about(wanted, have)
+            now = await self._subscribing.apply_changes(wanted, have)
             self._committer.signal(Subscribed(self.side, json.dumps(now)))
 
     def _leave(self, client: UplinkClient) -> None:

@@ -15,7 +15,7 @@ WINDOW_MAX = 65_000
 class Endpoint:
     """A broker's address, and the uplink's identity at this broker.
 
-    `client_id` is the first part of the session's name. `mend` is used in error messages, and names
+    `client_id` is the first part of the session's name. `fix` is used in error messages, and names
     the configuration keys for user name and password. `availability_topic` is None if the
     connection's state is not published.
     """
@@ -29,7 +29,7 @@ class Endpoint:
     tls: TlsFiles | None = None
     session_expiry_seconds: int = SESSION_NEVER_EXPIRES
     availability_topic: str | None = None
-    mend: str = "[uplink] username and password_file"
+    fix: str = "[uplink] username and password_file"
 
     def __post_init__(self) -> None:
         if not self.client_id:

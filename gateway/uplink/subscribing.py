@@ -35,7 +35,7 @@ class SubscriptionSync:
         """Process a SUBACK or UNSUBACK."""
         self._answers.put_nowait(packet)
 
-    async def bring_about(
+    async def apply_changes(
         self, wanted: Mapping[str, int], have: Mapping[str, int]
     ) -> dict[str, int]:
         """Change the subscriptions from `have` to `wanted`. Return the resulting subscriptions.

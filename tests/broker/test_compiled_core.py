@@ -57,7 +57,7 @@ def build(checkout: Path, **changes: str) -> subprocess.CompletedProcess[str]:
     """Build as the script does, but without optimisation and at normal priority."""
     code = (
         "import sys, pathlib, hatch_build; "
-        "sys.exit(hatch_build.build_beside(pathlib.Path(sys.argv[1])))"
+        "sys.exit(hatch_build.build_checkout(pathlib.Path(sys.argv[1])))"
     )
     return subprocess.run(
         [sys.executable, "-c", code, checkout], cwd=checkout, capture_output=True, text=True,

@@ -23,7 +23,7 @@ def lines_of(content: str, file: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    ("content", "mends"),
+    ("content", "fixes"),
     [
         ("[api]\nport = 1883", ["another [api] port than 1883"]),
         ("[api]\nport = 1883\nbind = '0.0.0.0'", ["another [api] port than 1883"]),
@@ -66,12 +66,12 @@ def lines_of(content: str, file: Path) -> tuple[str, ...]:
     ],
 )
 def test_what_does_not_fit_is_said_a_line_each(
-    content: str, mends: Collection[str], file: Path
+    content: str, fixes: Collection[str], file: Path
 ) -> None:
     lines = lines_of(content, file)
-    assert len(lines) == len(mends)
-    for line, mend in zip(lines, mends, strict=True):
-        assert line.startswith(f"{file}: use {mend}") or mend in line
+    assert len(lines) == len(fixes)
+    for line, fix in zip(lines, fixes, strict=True):
+        assert line.startswith(f"{file}: use {fix}") or fix in line
 
 
 @pytest.mark.parametrize(

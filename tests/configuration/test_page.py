@@ -59,7 +59,7 @@ def test_each_user_has_one_role(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "mend"),
+    ("content", "fix"),
     [
         ("[api]\nviewers = ['a']", "[access] password_file, jwt or mysql with [api] viewers"),
         ("[api]\ntokens_file = 't'", "or groups of them, beside tokens_file"),
@@ -76,8 +76,8 @@ def test_each_user_has_one_role(file: Path) -> None:
         ("[api.tls]\ncertificate = 'c'\nkey = 'k'\nca = 'x'", "[api] tls"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_a_line(file: Path, content: str, mend: str) -> None:
-    assert mend in problem_of(file, content)
+def test_what_cannot_be_meant_is_refused_in_a_line(file: Path, content: str, fix: str) -> None:
+    assert fix in problem_of(file, content)
 
 
 def test_groups_have_roles_where_tokens_or_rows_name_groups(file: Path) -> None:

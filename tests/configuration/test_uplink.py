@@ -67,7 +67,7 @@ def test_every_key_is_read(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "mend"),
+    ("content", "fix"),
     [
         (TOPIC, "use address"),
         (ADDRESS, "use [[uplink.topics]]"),
@@ -92,11 +92,11 @@ def test_every_key_is_read(file: Path) -> None:
         (f"{ADDRESS}{TOPIC}[mqtt]\nmaximum_qos = 1\n", "a lower qos in [[uplink.topics]]"),
     ],
 )
-def test_what_cannot_work_is_refused_with_a_fix(file: Path, content: str, mend: str) -> None:
+def test_what_cannot_work_is_refused_with_a_fix(file: Path, content: str, fix: str) -> None:
     file.write_text(content)
     with pytest.raises(ConfigurationError) as refused:
         load(file, {}, {}, None)
-    assert mend in str(refused.value)
+    assert fix in str(refused.value)
 
 
 def test_a_name_and_a_password_are_not_shown(file: Path) -> None:

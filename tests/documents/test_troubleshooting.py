@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$", re.MULTILINE)
 ROWS = {id: (title, cause, fix) for id, title, cause, fix in ROW.findall(PAGE)}
-MAKERS = ("Condition", "_of", "StatusWarning")
+MAKERS = ("Condition", "_condition", "StatusWarning")
 NAMED = re.compile(r"oncegate [a-z]+(?: [a-z]+)?|\[\w+\] \w+|\b[a-z]+_[a-z_]+\b|LimitNOFILE")
 """Commands and keys in a fix, which a reader types or looks up."""
 

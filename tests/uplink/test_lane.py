@@ -55,7 +55,7 @@ def test_a_start_that_came_to_nothing_leaves_no_trace(store: UplinkStore) -> Non
     lane.start_sending(10.0)
     assert len(lane.started) == 3
     store.roll_back()
-    lane.take_back()
+    lane.undo_start()
     assert lane.status() == before
     assert (lane.started, lane.given_up) == ([], [])
 

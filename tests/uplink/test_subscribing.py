@@ -14,7 +14,7 @@ from gateway.uplink.subscribing import SubscriptionSync
 
 async def test_nothing_is_asked_where_nothing_differs() -> None:
     subscribing = SubscriptionSync(SessionClient("c"), 5, asyncio.Event(), "remote")
-    assert await subscribing.bring_about({"a": 1}, {"a": 1}) == {"a": 1}
+    assert await subscribing.apply_changes({"a": 1}, {"a": 1}) == {"a": 1}
 
 
 async def test_another_qos_is_asked_for_and_what_is_gone_is_left_out() -> None:
@@ -22,7 +22,7 @@ async def test_another_qos_is_asked_for_and_what_is_gone_is_left_out() -> None:
     subscribing.receive(Unsuback(1, [0]))
     subscribing.receive(Suback(1, [2, 0x80]))
     have, wanted = {"a": 1, "b": 1, "gone": 2}, {"a": 1, "b": 2, "c": 2}
-    assert await subscribing.bring_about(wanted, have) == {"a": 1, "b": 2}
+    assert await subscribing.apply_changes(wanted, have) == {"a": 1, "b": 2}
 
 
 async def test_a_connection_that_ends_ends_the_wait() -> None:
@@ -30,11 +30,11 @@ async def test_a_connection_that_ends_ends_the_wait() -> None:
     lost.set()
     subscribing = SubscriptionSync(SessionClient("c"), 5, lost, "remote")
     with pytest.raises(ConnectionResetError, match="before SUBACK"):
-        await subscribing.bring_about({"a": 1}, {})
+        await subscribing.apply_changes({"a": 1}, {})
 
 
 async def test_an_answer_that_is_none_is_refused() -> None:
     subscribing = SubscriptionSync(SessionClient("c"), 5, asyncio.Event(), "remote")
     subscribing.receive(Suback(1, [2, 2]))
     with pytest.raises(ConnectionError, match="something else"):
-        await subscribing.bring_about({"a": 1}, {})
+        await subscribing.apply_changes({"a": 1}, {})

@@ -25,7 +25,7 @@ def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterat
             f"The broker is {visible_of(broker.state)}.",
         )  # fmt: skip
     if broker.disk is not None:
-        yield from _of_disk(broker, broker.disk, thresholds)
+        yield from _disk_conditions(broker, broker.disk, thresholds)
     if broker.clock == "unsynchronised":
         yield Condition(
             "clock_unsynchronised", "clock", Level.ATTENTION,
@@ -34,7 +34,8 @@ def conditions_of_broker(broker: BrokerStatus, thresholds: Thresholds) -> Iterat
             "Connect the gateway to a time server (NTP).",
         )  # fmt: skip
     for warning in broker.warnings:
-        # `_of_disk` describes a full disk with figures, so the broker's warning is left out.
+        # `_disk_conditions` describes a full disk with figures, so the broker's warning is left
+        # out.
         if not (warning.id == _DISK_FULL and broker.disk is not None and _is_full(broker.disk)):
             level = _level_of(warning, broker)
             yield Condition(warning.id, warning.subject, level, warning.sentence, warning.fix)
@@ -66,7 +67,9 @@ def _is_full(disk: Disk) -> bool:
     return disk.full or disk.waits
 
 
-def _of_disk(broker: BrokerStatus, disk: Disk, thresholds: Thresholds) -> Iterator[Condition]:
+def _disk_conditions(
+    broker: BrokerStatus, disk: Disk, thresholds: Thresholds
+) -> Iterator[Condition]:
     if _is_full(disk):
         since = (
             f" for {duration_of(max(broker.time_ms - disk.full_since_ms, 0) / 1000)}"

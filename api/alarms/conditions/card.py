@@ -11,7 +11,7 @@ from api.alarms.conditions.thresholds import Thresholds
 from api.status.card import CardFacts, CardReport
 from api.status.wear import Wear
 
-UPDATE_NEEDS_A_LOOK: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
+UPDATE_NEEDS_ATTENTION: Final = frozenset({"failed", "returned", "interrupted", "unhealthy"})
 """States of an update that was requested and did not succeed."""
 
 
@@ -20,17 +20,17 @@ def conditions_of_card(card: CardReport, thresholds: Thresholds) -> Iterator[Con
     if card.problem is not None:
         yield Condition("card_report", "card", Level.ATTENTION, f"{card.problem}.")
     if card.facts is not None:
-        yield from _of_facts(card.facts)
+        yield from _facts_conditions(card.facts)
     if card.wear is not None:
-        yield from _of_wear(card.wear, thresholds)
+        yield from _wear_conditions(card.wear, thresholds)
 
 
-def _of_facts(facts: CardFacts) -> Iterator[Condition]:
+def _facts_conditions(facts: CardFacts) -> Iterator[Condition]:
     update, provisioning = facts.update, facts.provisioning
     if facts.note:
         yield Condition("update_record", "card", Level.ATTENTION, f"{facts.note}.")
     if update is not None and update.state != "kept":
-        level = Level.ATTENTION if update.state in UPDATE_NEEDS_A_LOOK else Level.INFORMATION
+        level = Level.ATTENTION if update.state in UPDATE_NEEDS_ATTENTION else Level.INFORMATION
         advice = f"{update.advice}." if update.advice else ""
         yield Condition("update", f"slot {update.slot}", level, f"{update.sentence}.", advice)
     if provisioning is not None and not provisioning.taken:
@@ -40,7 +40,7 @@ def _of_facts(facts: CardFacts) -> Iterator[Condition]:
         )
 
 
-def _of_wear(wear: Wear, thresholds: Thresholds) -> Iterator[Condition]:
+def _wear_conditions(wear: Wear, thresholds: Thresholds) -> Iterator[Condition]:
     if wear.life_years is not None and wear.life_years < thresholds.card_life_years:
         yield Condition(
             "card_wear", "card", Level.ATTENTION,

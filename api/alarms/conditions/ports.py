@@ -26,27 +26,27 @@ def conditions_of_port(port: Port, *, now_ms: int) -> Iterator[Condition]:
     name = visible_of(port.name)
     if port.unreadable:
         fields = ", ".join(port.unreadable)
-        yield _of(
+        yield _condition(
             "port_report", name, f"Serial port {name}: its report cannot be read ({fields}).",
             "Restart the gateway: bridge and page are probably of different versions.",
         )  # fmt: skip
     if "state" in port.unreadable or "all" in port.unreadable:
         return
     if port.state == "open":
-        yield from _of_open_port(port, name)
-        yield from _of_damage(port, name)
-        yield from _of_devices(port, name)
-        yield from _of_clocks(port, name)
-        yield from _of_failures(port, name)
+        yield from _open_port_conditions(port, name)
+        yield from _damage_conditions(port, name)
+        yield from _device_conditions(port, name)
+        yield from _clock_conditions(port, name)
+        yield from _failure_conditions(port, name)
     else:
-        yield _of_closed_port(port, name, now_ms)
+        yield _closed_port_condition(port, name, now_ms)
 
 
-def _of(id: str, name: str, sentence: str, fix: str) -> Condition:
+def _condition(id: str, name: str, sentence: str, fix: str) -> Condition:
     return Condition(id, f"port {name}", Level.ATTENTION, sentence, fix)
 
 
-def _of_closed_port(port: Port, name: str, now_ms: int) -> Condition:
+def _closed_port_condition(port: Port, name: str, now_ms: int) -> Condition:
     if port.state == "lost":
         last = (
             f", its last reading came {duration_of(max(now_ms - port.last_reading_ms, 0) / 1000)}"
@@ -54,51 +54,51 @@ def _of_closed_port(port: Port, name: str, now_ms: int) -> Condition:
             if port.last_reading_ms is not None
             else ""
         )
-        return _of(
+        return _condition(
             "port_lost", name, f"Serial port {name} is lost{last}{_why(port)}.",
             "Check plug and power: it is opened again by itself.",
         )  # fmt: skip
     if port.trouble:
-        return _of(
+        return _condition(
             "port_closed", name, f"Serial port {name} is not open{_why(port)}.",
             "Check plug and path: it is tried again by itself.",
         )  # fmt: skip
-    return _of(
+    return _condition(
         "port_missing", name, f"Serial port {name} has not been found yet.",
         "Plug it in, or correct its path or usb in the configuration.",
     )  # fmt: skip
 
 
-def _of_open_port(port: Port, name: str) -> Iterator[Condition]:
+def _open_port_conditions(port: Port, name: str) -> Iterator[Condition]:
     if port.held:
-        yield _of(
+        yield _condition(
             "port_held", name,
             f"Serial port {name} is not read because the outbox is full: its device waits.",
             "See why the broker does not take readings, or raise outbox_max.",
         )  # fmt: skip
     elif port.dropping is not None:
-        yield _of(
+        yield _condition(
             "readings_dropped", name,
             f"Serial port {name} loses readings because {_WHY_DROPPED.get(port.dropping, _FULL)} "
             f"(when_full is {visible_of(port.when_full or 'unknown')}).",
             "See why the broker does not take readings.",
         )  # fmt: skip
     elif port.silent_seconds is not None:
-        yield _of(
+        yield _condition(
             "port_silent", name,
             f"Serial port {name} has not received a byte for {duration_of(port.silent_seconds)}.",
             "Check sensor, cable and line settings; silent_after sets when this is shown.",
         )  # fmt: skip
 
 
-def _of_damage(port: Port, name: str) -> Iterator[Condition]:
+def _damage_conditions(port: Port, name: str) -> Iterator[Condition]:
     if port.damage_warning and port.damaged_share is not None:
         lately = (
             f" of the last {duration_of(port.damaged_share_seconds)}"
             if port.damaged_share_seconds is not None
             else ""
         )
-        yield _of(
+        yield _condition(
             "frames_damaged", name,
             f"Serial port {name}: {share_of(port.damaged_share)} of the frames{lately} were "
             "damaged.",
@@ -106,13 +106,13 @@ def _of_damage(port: Port, name: str) -> Iterator[Condition]:
         )  # fmt: skip
 
 
-def _of_devices(port: Port, name: str) -> Iterator[Condition]:
+def _device_conditions(port: Port, name: str) -> Iterator[Condition]:
     if port.devices_silent:
         named = ", ".join(visible_of(device) for device in port.silent_devices)
         others = port.devices_silent - len(port.silent_devices)
         more = f" and {others:,} more" if others > 0 else ""
         has = "is" if port.devices_silent == 1 else "are"
-        yield _of(
+        yield _condition(
             "device_silent", name,
             f"{counted_of(port.devices_silent, 'device')} on serial port {name} {has} silent: "
             f"{named}{more}.",
@@ -120,10 +120,10 @@ def _of_devices(port: Port, name: str) -> Iterator[Condition]:
         )  # fmt: skip
 
 
-def _of_clocks(port: Port, name: str) -> Iterator[Condition]:
+def _clock_conditions(port: Port, name: str) -> Iterator[Condition]:
     for device in port.devices:
         if device.clock_ms is not None:
-            yield _of(
+            yield _condition(
                 "device_clock", f"{name}, device {visible_of(device.device)}",
                 f"The clock of {visible_of(device.device)} on serial port {name} shows "
                 f"{clock_of(device.clock_ms)}. Its readings have the time of arrival.",
@@ -131,7 +131,7 @@ def _of_clocks(port: Port, name: str) -> Iterator[Condition]:
             )  # fmt: skip
 
 
-def _of_failures(port: Port, name: str) -> Iterator[Condition]:
+def _failure_conditions(port: Port, name: str) -> Iterator[Condition]:
     """Yield one condition that names the polled devices on a port that do not respond.
 
     Devices that another condition already reports as silent are left out. `name` is the port's
@@ -148,7 +148,7 @@ def _of_failures(port: Port, name: str) -> Iterator[Condition]:
         named, others = failing[:DEVICES_NAMED_MAX], len(failing) - DEVICES_NAMED_MAX
         more = f" and {others:,} more" if others > 0 else ""
         does = "does" if len(failing) == 1 else "do"
-        yield _of(
+        yield _condition(
             "device_unanswered", name,
             f"{counted_of(len(failing), 'device')} on serial port {name} {does} not answer: "
             f"{', '.join(named)}{more}.",

@@ -26,9 +26,9 @@ _COMMANDS: Final = {"bridge": "bridge", "uploader": "upload", "uplink": "uplink"
 
 def conditions_of_serial(report: SerialReport, *, now_ms: int) -> Iterator[Condition]:
     """Yield the alarm conditions of the bridge and its serial ports that are true now."""
-    yield from _of_report(report, "bridge")
+    yield from _report_conditions(report, "bridge")
     if report.status is not None and not is_stale(report):
-        yield from _of_bridge(report.status)
+        yield from _bridge_conditions(report.status)
         for port in report.status.ports:
             yield from conditions_of_port(port, now_ms=now_ms)
 
@@ -37,9 +37,9 @@ def conditions_of_upload(
     report: UploadReport, thresholds: Thresholds, *, now_ms: int
 ) -> Iterator[Condition]:
     """Yield the alarm conditions of the uploader that are true now."""
-    yield from _of_report(report, "uploader")
+    yield from _report_conditions(report, "uploader")
     if report.status is not None and not is_stale(report):
-        yield from _of_uploader(report.status, thresholds, now_ms)
+        yield from _uploader_conditions(report.status, thresholds, now_ms)
 
 
 def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
@@ -49,9 +49,9 @@ def conditions_of_uplink(report: UplinkReport) -> Iterator[Condition]:
     """
     if report.problem is None and report.age_seconds is None:
         return
-    yield from _of_report(report, "uplink")
+    yield from _report_conditions(report, "uplink")
     if report.status is not None and not is_stale(report):
-        yield from _of_uplink(report.status)
+        yield from _uplink_conditions(report.status)
 
 
 def is_stale(report: Report) -> bool:
@@ -59,7 +59,7 @@ def is_stale(report: Report) -> bool:
     return report.age_seconds is not None and report.age_seconds > limits.REPORT_AGE_SECONDS_MAX
 
 
-def _of_report(report: Report, who: str) -> Iterator[Condition]:
+def _report_conditions(report: Report, who: str) -> Iterator[Condition]:
     command = _COMMANDS[who]
     if report.problem is not None:
         yield Condition(
@@ -81,7 +81,7 @@ def _of_report(report: Report, who: str) -> Iterator[Condition]:
         )  # fmt: skip
 
 
-def _of_bridge(status: BridgeStatus) -> Iterator[Condition]:
+def _bridge_conditions(status: BridgeStatus) -> Iterator[Condition]:
     if not status.mqtt.connected:
         fault = status.mqtt.fault
         reason = f": {sentence_of(fault).rstrip('.')}" if fault else ""
@@ -93,7 +93,7 @@ def _of_bridge(status: BridgeStatus) -> Iterator[Condition]:
         )  # fmt: skip
 
 
-def _of_uploader(
+def _uploader_conditions(
     status: UploaderStatus, thresholds: Thresholds, now_ms: int
 ) -> Iterator[Condition]:
     if status.failing_since_ms is not None or status.error is not None:
@@ -118,7 +118,7 @@ def _of_uploader(
         )  # fmt: skip
 
 
-def _of_uplink(status: UplinkStatus) -> Iterator[Condition]:
+def _uplink_conditions(status: UplinkStatus) -> Iterator[Condition]:
     for name, side, way in (
         ("the upstream broker", status.remote, status.out),
         ("this gateway's broker", status.local, status.into),

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 Port = TypeVar("Port")
 """The settings of a port. This package only passes them on."""
 
-LOOK_SECONDS: Final = 1.0
+CHECK_SECONDS: Final = 1.0
 """Seconds between two checks for new values of devices."""
 AGAIN_SECONDS_MIN: Final = 10.0
 """Minimum seconds between two resends of all descriptions. The limit is needed because any user may
@@ -154,7 +154,7 @@ class Announcer(Generic[Port]):
                 client.send_packet(encode(Subscribe(_SUBSCRIBE_ID, [subscription]), _VERSION))
             await self._use(client, lost)
         except (OSError, MQTTConnectError, TimeoutError) as error:
-            return sentence_of(error, mend="[bridge] username and password_file")
+            return sentence_of(error, fix="[bridge] username and password_file")
         finally:
             self._is_connected = False
             await close(client)
@@ -168,7 +168,7 @@ class Announcer(Generic[Port]):
             if await self._is_saved():
                 self._send(client, wanted)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(CHECK_SECONDS):
                     await self._wake.wait()
 
     def _send_again_if_asked(self, now_seconds: float) -> None:

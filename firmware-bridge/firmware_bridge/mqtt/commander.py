@@ -96,7 +96,7 @@ class Commander:
             client.send_packet(encode(Subscribe(_PACKET_ID, [subscription]), _VERSION))
             await lost.wait()
         except (OSError, MQTTConnectError, TimeoutError) as error:
-            return sentence_of(error, mend="[bridge] username and password_file")
+            return sentence_of(error, fix="[bridge] username and password_file")
         finally:
             await close(client)
         if refused.is_set():

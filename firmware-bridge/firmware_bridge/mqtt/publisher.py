@@ -108,7 +108,7 @@ class Publisher:
             self._note_connected()
             await self._use(send, lost)
         except (OSError, MQTTConnectError, TimeoutError) as error:
-            return sentence_of(error, mend=FIX)
+            return sentence_of(error, fix=FIX)
         finally:
             await self._leave(client, send)
         return "the connection was lost"

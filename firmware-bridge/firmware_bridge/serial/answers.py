@@ -56,7 +56,7 @@ class Answers:
                 device.note_failure(outcome.reason)
             return
         if isinstance(outcome, Frame):
-            self._note_left_out(outcome, name)
+            self._note_skipped(outcome, name)
         if device is not None:
             if device.failed_count >= FAILED_BEFORE_NOTICE:
                 logger.info(
@@ -81,7 +81,7 @@ class Answers:
                 _CHECK.get(reason, "check wiring, termination and the line settings"),
             )
 
-    def _note_left_out(self, frame: Frame, device: str) -> None:
+    def _note_skipped(self, frame: Frame, device: str) -> None:
         for name, reason in frame.skipped.items():
             if reason == "no_value":
                 continue  # The configuration expects it.

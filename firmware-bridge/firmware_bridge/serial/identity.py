@@ -43,10 +43,10 @@ def path_of(settings: PortSettings) -> str:
     if not found:
         raise PortLost(f"no USB serial device {settings.usb} is plugged in")
     if len(found) > 1:
-        mend = _distinguished(
+        fix = _distinguished(
             [str(each.device) for each in found], [_number(each) for each in found]
         )
-        raise PortLost(f"{len(found)} USB serial devices are {settings.usb}; {mend}")
+        raise PortLost(f"{len(found)} USB serial devices are {settings.usb}; {fix}")
     return str(found[0].device)
 
 

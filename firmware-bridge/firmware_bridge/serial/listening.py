@@ -66,7 +66,7 @@ class Listening:
                 self._intake.take(frame, link)
             self._note_resync(bool(frames))
             self._intake.losses.check_damage(self.tally.damaged)
-            self._intake.losses.check_left_out(self.tally.skipped)
+            self._intake.losses.check_skipped(self.tally.skipped)
             # A line that sends without a pause must not block the other ports and MQTT.
             await asyncio.sleep(0)
             await self._intake.wait_until_accepted()

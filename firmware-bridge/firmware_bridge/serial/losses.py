@@ -60,7 +60,7 @@ class Losses:
                     _ADVICE.get(reason, _ADVICE_ON_DAMAGE),
                 )
 
-    def check_left_out(self, skipped: Mapping[str, int]) -> None:
+    def check_skipped(self, skipped: Mapping[str, int]) -> None:
         """Log the reasons for omitted values in good frames whose count has doubled.
 
         `skipped` has the total count for each reason.

@@ -170,8 +170,8 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
                 raise
             return link
     except TimeoutError:
-        mend = "; does it speak RFC 2217?" if parts.scheme == "rfc2217" else ""
-        raise PortLost(f"{address}: no answer within {OPEN_SECONDS_MAX:g} s{mend}") from None
+        fix = "; does it speak RFC 2217?" if parts.scheme == "rfc2217" else ""
+        raise PortLost(f"{address}: no answer within {OPEN_SECONDS_MAX:g} s{fix}") from None
     except OSError as error:
         raise PortLost(f"{address}: {sentence_of(address, error)}") from error
 

@@ -137,7 +137,7 @@ class Effects:
         return hand_overs
 
     def take_resumed(self) -> list[Connection]:
-        """Return the connections for which `Broker.go_on` must be called."""
+        """Return the connections for which `Broker.continue_connection` must be called."""
         resumed = self.resumed
         self.resumed = []
         return resumed

@@ -64,7 +64,7 @@ class Inventory:
         """
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
-            items += [self._whole(each, kind) for each in self._folders[name].look()]
+            items += [self._whole(each, kind) for each in self._folders[name].list_folders()]
         return items
 
     def items(self, oldest_count: int) -> list[Item]:
@@ -77,7 +77,7 @@ class Inventory:
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
             wanted = oldest_count
-            for whole in self._folders[name].look():
+            for whole in self._folders[name].list_folders():
                 found = oldest_in(whole.path, wanted) if wanted else []
                 wanted -= len(found)
                 items += [self._one(whole.path, file, kind) for file in found]

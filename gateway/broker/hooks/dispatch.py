@@ -161,7 +161,7 @@ class Hooks:
             for weight_bytes, event in events:
                 handler = handlers.get(type(event))
                 if handler is not None:
-                    self._tell(handler, event)
+                    self._notify(handler, event)
                 self._done += 1
                 self._done_bytes += weight_bytes
 
@@ -187,7 +187,7 @@ class Hooks:
         self.problem = f'[hooks] module = "{self.module}": {problem}'
         logger.error("%s; the broker runs without it", self.problem)
 
-    def _tell(self, handler: Handler, event: Event) -> None:
+    def _notify(self, handler: Handler, event: Event) -> None:
         problem = _problem_of(lambda: handler(event))
         if problem is None:
             return

@@ -177,13 +177,13 @@ class Bans:
         return ended
 
     def _apply(self) -> None:
-        of_kind: dict[Kind, set[str]] = {kind: set() for kind in Kind}
+        values_by_kind: dict[Kind, set[str]] = {kind: set() for kind in Kind}
         for kind, value in self._bans:
-            of_kind[kind].add(value)
+            values_by_kind[kind].add(value)
         asked = self._event_loop.broker.bans
-        asked.client_ids, asked.users = of_kind[Kind.CLIENT], of_kind[Kind.USER]
+        asked.client_ids, asked.users = values_by_kind[Kind.CLIENT], values_by_kind[Kind.USER]
         self._addresses.banned = BannedNetworks(
-            [network_of(each) for each in of_kind[Kind.ADDRESS]]
+            [network_of(each) for each in values_by_kind[Kind.ADDRESS]]
         )
 
     # -- on disk

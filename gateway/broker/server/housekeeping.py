@@ -24,7 +24,7 @@ from gateway.process.files.disk_errors import line_of
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 60.0
+CHECK_SECONDS = 60.0
 """Interval of the check of file sizes while there is enough space. Below `room_is_made_below` the
 check runs every second."""
 
@@ -59,7 +59,7 @@ class Housekeeping:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "housekeeping")
         self._working: asyncio.Future[Any] | None = None
-        self._next_look = 0.0
+        self._next_check = 0.0
         self._next_reserve = 0.0
         self._waits = False
         """True if there was no space for a batch of records at the last check."""
@@ -105,8 +105,8 @@ class Housekeeping:
         if self._working is not None:
             return
         now = self._loop.time()
-        if waits or free_bytes < rules.room_is_made_below or now >= self._next_look:
-            self._next_look = now + LOOK_SECONDS
+        if waits or free_bytes < rules.room_is_made_below or now >= self._next_check:
+            self._next_check = now + CHECK_SECONDS
             self._begin_round(rules)
         elif self._wants_reserve(rules, now):
             self._begin(self._create_reserve)
@@ -207,7 +207,7 @@ class Housekeeping:
         )
         files = [item for item in removals if item.kind != Kind.JOURNAL]
         self.removed.update(item.kind.name.lower() for item in removals)
-        self._next_look = 0.0  # there may be more files than one round can remove
+        self._next_check = 0.0  # there may be more files than one round can remove
         self._event_loop.schedule()
         if files:
             self._begin(lambda: self._remove(files))

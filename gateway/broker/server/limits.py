@@ -105,11 +105,11 @@ def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | No
         for each in configuration.queues
     ]
 
-    def of_client(client_id: str) -> WhenFull:
+    def when_full_of_client(client_id: str) -> WhenFull:
         fitting = (when_full for pattern, when_full in policies if pattern.matches(client_id))
         return next(fitting, WhenFull.SLOW)
 
-    return of_client if policies else None
+    return when_full_of_client if policies else None
 
 
 def space_limits_of(configuration: Configuration) -> SpaceLimits:

@@ -116,7 +116,7 @@ class RunningBroker:
         self.control = Control(*known, self.configuration)
         self._connect_control()
         event_loop.answer_system_topics = self.system_topics.answer
-        event_loop.look_at_disk = self.housekeeping.tick
+        event_loop.check_disk = self.housekeeping.tick
 
     def _parts(self) -> Parts:
         return Parts(

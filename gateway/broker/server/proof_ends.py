@@ -15,7 +15,7 @@ DAY_MS: Final = 86_400_000
 """One day. Expiry times are rounded up to days: a device with hourly tokens then changes the stored
 file only once a day."""
 
-LOOK_SECONDS: Final = 10.0
+CHECK_SECONDS: Final = 10.0
 """Interval of the check for users whose authentication has expired."""
 
 Ends = Mapping[str, int | None]
@@ -36,7 +36,7 @@ class ProofEnds:
         self.ends: dict[str, int | None] = dict(ends)
         self._listed: frozenset[str] = frozenset()
         self._outlived_ms: int | None = None
-        self._looks_at = float("-inf")
+        self._next_check = float("-inf")
 
     def take(
         self,
@@ -90,12 +90,12 @@ class ProofEnds:
     def over(self, now: float) -> frozenset[str]:
         """Return the users who have not logged in for too long since their authentication expired.
 
-        Delete the expiry times of these users. The check runs once per `LOOK_SECONDS`. Between
+        Delete the expiry times of these users. The check runs once per `CHECK_SECONDS`. Between
         checks the result is empty. A user with an open connection is never in the result.
         """
-        if self._outlived_ms is None or now < self._looks_at:
+        if self._outlived_ms is None or now < self._next_check:
             return frozenset()
-        self._looks_at = now + LOOK_SECONDS
+        self._next_check = now + CHECK_SECONDS
         self._time.advance(now)
         late = {
             name
@@ -116,7 +116,7 @@ class ProofEnds:
                 del self.ends[name]
         return frozenset(late - connected)
 
-    def of_sessions(self) -> dict[str, int | None]:
+    def to_store(self) -> dict[str, int | None]:
         """Return the expiry times to store on disk. Delete the times of users without sessions."""
         owners = self._owners()
         self.ends = {name: end for name, end in self.ends.items() if name in owners}

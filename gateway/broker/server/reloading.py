@@ -162,11 +162,11 @@ class Reloader:
         try:
             others = other_sources_of(configuration, kept)
         except ModuleNotFoundError as error:
-            mend = (
+            fix = (
                 f"the Python package {error.name} is missing: install the wheel file with its "
                 "extra, './oncegate-VERSION-PLATFORM.whl[all]' (docs/install.md)"
             )
-            raise ConfigurationError([f"[access]: {mend}"]) from None
+            raise ConfigurationError([f"[access]: {fix}"]) from None
         checks = self._parts.event_loop.authentications.checks
         return authenticator_of(configuration, users, others, checks)
 

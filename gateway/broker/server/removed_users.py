@@ -103,7 +103,7 @@ class RemovedUsers:
 
     def stop(self) -> None:
         """Store the known and removed users and the expiry times on disk."""
-        kept = self._of_sessions(self._kept.known, self._kept.removed)
+        kept = self._session_entries(self._kept.known, self._kept.removed)
         if kept != self._kept:
             self._write(kept)
 
@@ -128,20 +128,20 @@ class RemovedUsers:
             differs |= self._certificates() != self._kept.certificates
         if differs or now >= self._writes_at:
             self._writes_at = now + WRITE_SECONDS
-            kept = self._of_sessions(self._kept.known, removed)
+            kept = self._session_entries(self._kept.known, removed)
             if differs or kept != self._kept:
                 self._write(kept)
 
     def _keep(self, known: frozenset[str], removed: frozenset[str]) -> None:
         owners = self._broker.state.owners.users()
-        kept = self._of_sessions(known, removed.intersection(owners))
+        kept = self._session_entries(known, removed.intersection(owners))
         if kept != self._kept or self._is_unwritten:
             self._write(kept)
         self._broker.deny_removed_users(self._users, kept.removed)
 
-    def _of_sessions(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
+    def _session_entries(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
         """Return what to store on disk: users, expiry times, and the certificates of sessions."""
-        return Kept(known, removed, self.proof_ends.of_sessions(), self._certificates())
+        return Kept(known, removed, self.proof_ends.to_store(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:
         return {

@@ -198,7 +198,7 @@ def store_of(file: JournalFile) -> str | None:
     return None
 
 
-def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
+def belongs_to(file: JournalFile, stores: Collection[str]) -> bool:
     """Return True if a file's first batch contains one of the store ids in `stores`.
 
     The checksum of the batch is not verified.
@@ -213,7 +213,7 @@ def may_be_of(file: JournalFile, stores: Collection[str]) -> bool:
 
 
 def frames(
-    data: bytes, at: int, salt: bytes | None, *, behind_damage: bool = True
+    data: bytes, at: int, salt: bytes | None, *, after_damage: bool = True
 ) -> Iterator[tuple[int, bytes]]:
     """Yield the position and the blob of each valid frame in `data` from position `at` on.
 
@@ -221,7 +221,7 @@ def frames(
         data: contents of the file, or of a part of it.
         at: position of the first frame in `data`.
         salt: the file's salt, or None if its header is damaged.
-        behind_damage: True to search for further frames after damaged bytes.
+        after_damage: True to search for further frames after damaged bytes.
     """
     while True:
         blob = _frame_at(data, at, salt)
@@ -229,7 +229,7 @@ def frames(
             yield at, blob
             at += FRAME.size + len(blob)
             continue
-        found = data.find(layout.BLOB_MAGIC_PREFIX, at + FRAME.size + 1) if behind_damage else -1
+        found = data.find(layout.BLOB_MAGIC_PREFIX, at + FRAME.size + 1) if after_damage else -1
         while found >= 0 and _frame_at(data, found - FRAME.size, salt) is None:
             found = data.find(layout.BLOB_MAGIC_PREFIX, found + 1)
         if found < 0:

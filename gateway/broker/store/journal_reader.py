@@ -114,7 +114,7 @@ class JournalReader:
             if is_newest:
                 length = min(length, bytes_max + READ_AHEAD_BYTES)
             data = self._bytes_of(descriptor, length, start)
-            if next(frames(data, 0, file.salt, behind_damage=False), None) is None:
+            if next(frames(data, 0, file.salt, after_damage=False), None) is None:
                 data = self._bytes_of(descriptor, file.size_bytes - start, start)
             found = self._found(
                 data, start, file, sequence, bytes_max=bytes_max, is_newest=is_newest
@@ -154,7 +154,7 @@ class JournalReader:
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
         # After the newest blob there are only remains of an earlier use, which are not searched.
-        for at, blob in frames(data, 0, file.salt, behind_damage=not is_newest):
+        for at, blob in frames(data, 0, file.salt, after_damage=not is_newest):
             if found and sequence_of(blob) <= sequence:
                 # The previous blob ends before `sequence`.
                 found.clear()

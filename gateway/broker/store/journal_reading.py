@@ -15,8 +15,8 @@ from gateway.broker.store.journal_files import (
     HEADER_BYTES,
     NUMBER_DIGITS,
     JournalFile,
+    belongs_to,
     frames,
-    may_be_of,
     placed_files,
     store_of,
 )
@@ -34,7 +34,7 @@ class JournalReading:
     Args:
         folder: folder of the journal.
         checkpoint: the first sequence number that the tables do not cover.
-        passed_over: ranges of sequence numbers that earlier starts skipped because they were
+        skipped_gaps: ranges of sequence numbers that earlier starts skipped because they were
             unreadable. Their events are never applied, even if they become readable again, because
             later batches were recorded without them.
         stores: ids of the stores whose batches are accepted. If empty, any store is accepted.
@@ -46,7 +46,7 @@ class JournalReading:
         self,
         folder: Path,
         checkpoint: int,
-        passed_over: Iterable[Gap] = (),
+        skipped_gaps: Iterable[Gap] = (),
         stores: Collection[str] = (),
         known_end: JournalEnd | None = None,
     ) -> None:
@@ -58,7 +58,7 @@ class JournalReading:
         self.stores = set() if known_end is None else {known_end.store}
         """Ids of the stores named by the end record and by the batches."""
         self.known_end = known_end
-        self.lacks_end = False
+        self.is_end_missing = False
         """True if durable batches are missing at the end of the journal."""
         self.end_events = 0
         """Number of events in the batches that are missing at the end."""
@@ -66,7 +66,7 @@ class JournalReading:
         """Message numbers assigned in the batches that are missing at the end. Some have no
         recorded message."""
         if stores:
-            self._leave_out_foreign(stores)
+            self._ignore_foreign_files(stores)
         self.gaps: list[Gap] = []
         """Gaps found after the checkpoint, without the unreadable bytes after the newest blob."""
         self.unread_end_bytes = 0
@@ -76,11 +76,11 @@ class JournalReading:
         """File of the newest blob, and the offsets at which its frame begins and ends."""
         self.next_sequence = 1
         """Sequence number after the last event of the newest blob."""
-        self._passed_over = sorted(passed_over)
+        self._skipped_gaps = sorted(skipped_gaps)
         self._reason = ""
 
     @property
-    def known_to(self) -> int:
+    def known_end_sequence(self) -> int:
         """The first sequence number not known to be durable, or 0 if there is no end record."""
         return 0 if self.known_end is None else self.known_end.next_sequence
 
@@ -89,11 +89,11 @@ class JournalReading:
         """The newest file's number according to the end record, or 0 if there is no end record."""
         return 0 if self.known_end is None else self.known_end.file_number
 
-    def _leave_out_foreign(self, stores: Collection[str]) -> None:
+    def _ignore_foreign_files(self, stores: Collection[str]) -> None:
         """Ignore journal files written by another gateway's broker or for an earlier database."""
         for file in list(self.files):
             try:
-                store = None if may_be_of(file, stores) else store_of(file)
+                store = None if belongs_to(file, stores) else store_of(file)
             except FileNotFoundError:
                 continue  # the file was deleted meanwhile
             if store is not None and store not in stores:
@@ -121,8 +121,8 @@ class JournalReading:
             if contents is not None:
                 read.append((file, Contents(b"", contents.unreadable)))
                 yield from self._blobs_in(file, contents.data)
-        self._look_at_the_end(read)
-        if self.next_sequence < self.checkpoint and not self._is_passed_over(
+        self._check_end(read)
+        if self.next_sequence < self.checkpoint and not self._is_skipped(
             self.next_sequence, self.checkpoint - 1
         ):
             self.damage.append(
@@ -140,16 +140,16 @@ class JournalReading:
                 continue
             if blob.first_sequence < self.next_sequence:
                 continue  # from an earlier use of a file whose header is damaged
-            if self._is_passed_over(blob.first_sequence, blob.first_sequence):
+            if self._is_skipped(blob.first_sequence, blob.first_sequence):
                 continue  # skipped by an earlier start, and readable again
             first = max(self.next_sequence, self.checkpoint)
-            self._note_gap(first, blob.first_sequence - 1, self._place_before(file, at))
+            self._note_gap(first, blob.first_sequence - 1, self._location_before(file, at))
             self.next_sequence = blob.first_sequence + blob.record_count
             self.stores.add(blob.store)
             self.end = (file, at, at + FRAME.size + len(content))
             yield blob
 
-    def _place_before(self, file: JournalFile, at: int) -> str:
+    def _location_before(self, file: JournalFile, at: int) -> str:
         """Return a phrase for a log message that states where data is damaged.
 
         The damage is between the newest blob read so far and the blob at the offset `at` of `file`.
@@ -161,14 +161,14 @@ class JournalReading:
         return f"before {file.path.name}"
 
     def _note_gap(self, first: int, last: int, where: str) -> None:
-        if first <= last and not self._is_passed_over(first, last):
+        if first <= last and not self._is_skipped(first, last):
             self.damage.append(
                 f"journal events {first} to {last} cannot be read ({where}){self._reason}"
             )
             self.gaps.append((first, last))
         self._reason = ""
 
-    def look_for_end(self, next_sequence: int, next_message: int) -> None:
+    def check_recorded_end(self, next_sequence: int, next_message: int) -> None:
         """Report the events that are missing between the end found and the recorded end.
 
         Args:
@@ -176,7 +176,7 @@ class JournalReading:
             next_message: the number after the highest message number that was found.
         """
         known = self.known_end
-        if known is None or self._is_passed_over(next_sequence, self.known_to - 1):
+        if known is None or self._is_skipped(next_sequence, self.known_end_sequence - 1):
             return
         name = f"{known.file_number:0{NUMBER_DIGITS}d}.ogj"
         found_bytes = 0
@@ -184,7 +184,7 @@ class JournalReading:
             found_bytes = self.end[2]
         lost_bytes = max(0, known.end_bytes - found_bytes)
         last = known.next_sequence - 1
-        self.lacks_end = True
+        self.is_end_missing = True
         self.end_events = known.next_sequence - next_sequence
         self.end_messages = max(0, known.next_message - next_message)
         self.gaps.append((next_sequence, last))
@@ -193,26 +193,26 @@ class JournalReading:
             f"acknowledged, are lost ({lost_bytes} of {known.end_bytes} bytes of {name})"
         )
 
-    def _is_passed_over(self, first: int, last: int) -> bool:
+    def _is_skipped(self, first: int, last: int) -> bool:
         """Return True if earlier starts skipped all sequence numbers from `first` to `last`."""
-        for gap_first, gap_last in self._passed_over:
+        for gap_first, gap_last in self._skipped_gaps:
             if gap_first <= first <= gap_last:
                 first = gap_last + 1
         return first > last
 
-    def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
+    def _check_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
         """Report unreadable bytes after the newest blob, both in its file and in later files.
 
         Unreadable bytes before the newest blob are reported as a gap in the sequence numbers.
         """
         found: list[str] = []
-        is_behind = self.end is None
+        is_after_end = self.end is None
         for file, contents in read:
             at = 0
             if self.end is not None and file is self.end[0]:
-                is_behind, at = True, self.end[2]
+                is_after_end, at = True, self.end[2]
             size_bytes = sum(r.stop - max(at, r.start) for r in contents.unreadable if r.stop > at)
-            if is_behind and size_bytes:
+            if is_after_end and size_bytes:
                 self.unread_end_bytes += size_bytes
                 found.append(f"{size_bytes} bytes of {file.path.name}")
         for path in self.unplaced:

@@ -58,8 +58,8 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
     The sessions with the largest losses get a sentence each. The remaining losses are summed up.
     """
-    losses = _of_unknown_sessions(connection, recovered)
-    for number, loss in _of_known_sessions(connection, recovered.state).items():
+    losses = _losses_of_unknown_sessions(connection, recovered)
+    for number, loss in _losses_of_known_sessions(connection, recovered.state).items():
         loss.skipped = recovered.lost.skipped.pop(number, 0)
         losses.append(loss)
     for number, count in recovered.lost.skipped.items():
@@ -75,12 +75,12 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
     retained = _retained_without_contents(connection, recovered.state)
     if retained:
         sentences.append(f"lost: the contents of {retained} retained messages")
-    if recovered.journal.lacks_end:
-        sentences.append(_lost_with_the_end(recovered))
+    if recovered.journal.is_end_missing:
+        sentences.append(_loss_at_end(recovered))
     return sentences
 
 
-def _lost_with_the_end(recovered: Recovered) -> str:
+def _loss_at_end(recovered: Recovered) -> str:
     """Return a log sentence with the number of messages lost with the end of the journal.
 
     The number is an upper limit, because each lost message accounts for at least one lost event. It
@@ -100,7 +100,7 @@ def _lost_with_the_end(recovered: Recovered) -> str:
     return f"lost with the end of the journal: up to {_messages(count)}{known} sessions opened then"
 
 
-def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
+def _losses_of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
     """Return the losses of sessions whose own rows and records are lost.
 
     Only messages in the journal or the tables still show that these sessions existed.
@@ -130,7 +130,7 @@ def _of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -
     return list(losses.values())
 
 
-def _of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
+def _losses_of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
     """Return the losses of existing sessions: the messages that are missing from their queues."""
     losses: dict[int, Loss] = {}
     for session in state.numbers.values():

@@ -69,7 +69,7 @@ def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> lis
                 f"are kept in the table {LEFT_TABLE}"
             )
         if found == "1":
-            _add_columns_of_5_0(connection)
+            _add_mqtt5_columns(connection)
         if found in ("1", "2"):
             connection.execute("INSERT INTO meta VALUES (?, ?)", (owners.KEY, owners.ALL))
         connection.execute("COMMIT")
@@ -118,7 +118,7 @@ def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[
         "SELECT sequence, blob FROM journal ORDER BY sequence"
     ):
         if isinstance(blob, bytes) and len(blob) >= layout.BLOB_HEADER_1.size + layout.CRC.size:
-            yield sequence, _of_5_0(blob) if is_first else blob
+            yield sequence, _upgraded_blob(blob) if is_first else blob
 
 
 def _files(
@@ -145,7 +145,7 @@ def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
         os.fsync(file.fileno())
 
 
-def _add_columns_of_5_0(connection: sqlite3.Connection) -> None:
+def _add_mqtt5_columns(connection: sqlite3.Connection) -> None:
     """Add the columns that format 1 lacks, with values for MQTT 3.1.1 and without expiry."""
     connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
     connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))
@@ -169,7 +169,7 @@ _LAYOUTS = layout.LAYOUTS | {
 }
 
 
-def _of_5_0(blob: bytes) -> bytes:
+def _upgraded_blob(blob: bytes) -> bytes:
     """Convert a blob of format 1 to the records of format 2.
 
     A damaged blob is returned unchanged. Its damage is detected and reported when it is read later.

@@ -16,7 +16,7 @@ from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import FILE_PATTERN, journal_files, sequence_of
 from gateway.broker.store.journal_reading import JournalReading
 from gateway.broker.store.lost_messages import lost_messages
-from gateway.broker.store.recovery import PASSED_OVER, STORES_BEFORE, Recovered, recover
+from gateway.broker.store.recovery import SKIPPED_GAPS, STORES_BEFORE, Recovered, recover
 from gateway.broker.store.unsynced import Unsynced
 from gateway.process.files.disk_errors import is_full
 from gateway.process.files.salvage import lengthen_emptied
@@ -99,7 +99,7 @@ class StoreOpening:
         if damage:
             damage.extend(lost_messages(self._writer, recovered))
             recovered.state.next_message_number += MESSAGES_SKIPPED_AFTER_SALVAGE
-            self._go_on_without(recovered)
+            self._record_gaps(recovered)
         self.journal.resume(recovered.journal)
         for blob in recovered.unsynced:
             self.journal.append(sequence_of(blob), blob)
@@ -148,7 +148,7 @@ class StoreOpening:
                 self._writer, self.data_dir, logged_filters, now, with_unsynced=True
             )
             recovered.damage.extend(notes)
-            owners.settle(self._writer, recovered.state)
+            owners.resolve_all(self._writer, recovered.state)
             store = self._store_id(recovered.journal)
         except BaseException:
             self._writer.close()
@@ -203,7 +203,7 @@ class StoreOpening:
             f"{kept.parent.relative_to(self.data_dir)}, salvaged: {rows or 'nothing'}"
         )
 
-    def _go_on_without(self, recovered: Recovered) -> None:
+    def _record_gaps(self, recovered: Recovered) -> None:
         """Record which events are unreadable, so that they are never applied after newer events.
 
         If the end of the journal is unreadable, also skip all sequence numbers that it may have
@@ -213,12 +213,12 @@ class StoreOpening:
         if journal.unread_end_bytes:
             first = recovered.next_sequence
             recovered.next_sequence += journal.unread_end_bytes
-            recovered.passed_over.append((first, recovered.next_sequence - 1))
-        if journal.unread_end_bytes or journal.lacks_end:
+            recovered.skipped_gaps.append((first, recovered.next_sequence - 1))
+        if journal.unread_end_bytes or journal.is_end_missing:
             recovered.state.next_session_number += SESSIONS_SKIPPED_AFTER_SALVAGE
-        if recovered.passed_over:
-            text = " ".join(f"{first}-{last}" for first, last in recovered.passed_over)
-            self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (PASSED_OVER, text))
+        if recovered.skipped_gaps:
+            text = " ".join(f"{first}-{last}" for first, last in recovered.skipped_gaps)
+            self._writer.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SKIPPED_GAPS, text))
         kept = {file.path for file in journal.files}
         for path in sorted(journal.folder.glob(FILE_PATTERN)):
             if path not in kept:

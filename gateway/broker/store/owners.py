@@ -38,7 +38,7 @@ def mark(state: State, value: str | None) -> None:
             session.owner_is_unknown = True
 
 
-def settle(connection: sqlite3.Connection, state: State) -> None:
+def resolve_all(connection: sqlite3.Connection, state: State) -> None:
     """Replace the value `ALL` in the row in `meta` with the number of the next session.
 
     Sessions from this number on have a known owner. Raises sqlite3.Error on failure.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.broker.core.records.blob import Blob
-from gateway.broker.core.records.lost import Lost
+from gateway.broker.core.records.lost import LostMessages
 from gateway.broker.core.records.replay import Replay
 from gateway.broker.core.sessions.message import Delivery
 from gateway.broker.core.state import State
@@ -22,7 +22,7 @@ from gateway.broker.store.pages import load_contents
 from gateway.broker.store.table_loading import load_tables
 from gateway.broker.store.unsynced import unsynced_batches
 
-PASSED_OVER = "passed_over"
+SKIPPED_GAPS = "passed_over"
 """Key of the row in `meta` with the unreadable parts of the journal that are skipped."""
 
 
@@ -48,11 +48,11 @@ class Recovered:
     """Blobs that were written after the newest commit. They are applied to the state, and must be
     committed before anything else."""
     damage: list[str] = field(default_factory=list)
-    lost: Lost = field(default_factory=Lost)
+    lost: LostMessages = field(default_factory=LostMessages)
     """Messages that the replay could not assign to a session."""
     is_whole: bool = False
     """True if the journal was read to its end."""
-    passed_over: list[Gap] = field(default_factory=list)
+    skipped_gaps: list[Gap] = field(default_factory=list)
     """Gaps after the checkpoint that this start or an earlier start could not read."""
 
 
@@ -78,8 +78,8 @@ def recover(
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     checkpoint = int(meta.get("checkpoint", "1"))
-    passed_over = gaps_in(meta.get(PASSED_OVER, ""))
-    journal = _journal_of(data_dir, meta, checkpoint, passed_over)
+    skipped_gaps = gaps_in(meta.get(SKIPPED_GAPS, ""))
+    journal = _journal_of(data_dir, meta, checkpoint, skipped_gaps)
     recovered = Recovered(state, journal)
     state.next_session_number = _next_number(connection, meta, "next_session", "sessions")
     state.next_message_number = _next_number(connection, meta, "next_message", "messages")
@@ -107,7 +107,7 @@ def recover(
             replay.apply(Blob(content))
             recovered.replayed_bytes += len(content)
     if recovered.is_whole:
-        journal.look_for_end(replay.next_sequence, replay.next_message)
+        journal.check_recorded_end(replay.next_sequence, replay.next_message)
     recovered.lost = replay.lost
     replay.finish()
     if not state.time.time_ms:
@@ -115,9 +115,9 @@ def recover(
         state.time.time_ms = max((each.closed_ms for each in state.sessions.values()), default=0)
     _complete(connection, state, meta)
     recovered.damage.extend(journal.damage)
-    recovered.passed_over = [gap for gap in (*passed_over, *journal.gaps) if gap[1] >= checkpoint]
+    recovered.skipped_gaps = [gap for gap in (*skipped_gaps, *journal.gaps) if gap[1] >= checkpoint]
     recovered.covered = checkpoint
-    recovered.next_sequence = max(replay.next_sequence, journal.known_to)
+    recovered.next_sequence = max(replay.next_sequence, journal.known_end_sequence)
     recovered.next_batch = replay.next_batch
     recovered.previous_boot = replay.boot
     recovered.facts_applied = replay.facts_applied
@@ -125,13 +125,13 @@ def recover(
 
 
 def _journal_of(
-    data_dir: Path, meta: dict[str, str], checkpoint: int, passed_over: list[Gap]
+    data_dir: Path, meta: dict[str, str], checkpoint: int, skipped_gaps: list[Gap]
 ) -> JournalReading:
     known_end, flaw = read_end(data_dir)  # before the journal, to which a broker may be writing
     stores = [] if "store" not in meta else [meta["store"], *meta.get(STORES_BEFORE, "").split()]
     if known_end is not None and stores and known_end.store not in stores:
         known_end, flaw = None, f"{RECORD_NAME} is of another store and left out"
-    journal = JournalReading(data_dir / FOLDER_NAME, checkpoint, passed_over, stores, known_end)
+    journal = JournalReading(data_dir / FOLDER_NAME, checkpoint, skipped_gaps, stores, known_end)
     if flaw is not None:
         journal.damage.append(flaw)
     return journal

@@ -44,7 +44,7 @@ class _File:
         self.descriptor = -1
         self.batch = -1
         self.at = HEADER_BYTES
-        self.has_hole = False
+        self.has_gap = False
         """True if a part of the batch is missing. Later parts are not written, since a start
         ignores them."""
 
@@ -70,7 +70,7 @@ class Unsynced:
         file = self._files[batch % 2]
         if file.batch != batch:
             self._begin(file, batch)
-        if file.has_hole:
+        if file.has_gap:
             return
         frame = frame_of(self._salt, part)
         try:
@@ -78,11 +78,11 @@ class Unsynced:
         except OSError as error:
             if not is_full(error):
                 raise
-            file.has_hole = True
+            file.has_gap = True
         file.at += len(frame)
 
     def _begin(self, file: _File, batch: int) -> None:
-        file.has_hole = False
+        file.has_gap = False
         if file.descriptor < 0:
             header = _HEADER.pack(MAGIC, self._salt, self._boot_before)
             try:
@@ -91,7 +91,7 @@ class Unsynced:
             except OSError as error:
                 if not is_full(error):
                     raise
-                file.has_hole = True
+                file.has_gap = True
                 if file.descriptor >= 0:  # a start ignores a file without a header
                     os.close(file.descriptor)
                     file.descriptor = -1
@@ -141,7 +141,7 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
     if magic != MAGIC:
         return []
     parts: list[Blob] = []
-    for _, content in frames(data, HEADER_BYTES, salt, behind_damage=False):
+    for _, content in frames(data, HEADER_BYTES, salt, after_damage=False):
         try:
             part = Blob(content)
         except DamagedBlob:

@@ -51,9 +51,9 @@ def decode_connect(reader: Reader) -> Connect:
     will = _will(reader, flags, version) if flags & _WILL else None
     username = None
     password = None
-    if flags & _USERNAME and not _left_out(reader, version):
+    if flags & _USERNAME and not _are_fields_missing(reader, version):
         username = reader.string("user name")
-    if flags & _PASSWORD and not _left_out(reader, version):
+    if flags & _PASSWORD and not _are_fields_missing(reader, version):
         password = reader.binary("password")
     reader.finish()
     return Connect(
@@ -165,7 +165,7 @@ def _will(reader: Reader, flags: int, version: int) -> Will:
     return Will(topic, payload, flags >> 3 & 3, bool(flags & _WILL_RETAIN), properties)
 
 
-def _left_out(reader: Reader, version: int) -> bool:
+def _are_fields_missing(reader: Reader, version: int) -> bool:
     # MQTT 3.1, section 3.1: the remaining length takes precedence over the user name and password
     # flags, for clients of the first MQTT 3 that set the flags and left the fields out
     return version == MQTT_3_1 and reader.at_end()

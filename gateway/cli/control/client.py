@@ -39,12 +39,12 @@ def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, An
         wait = f"within {ANSWER_SECONDS_MAX:g} s"
         raise CommandFailed(f"the broker at {control_socket} did not answer {wait}") from None
     except OSError as error:
-        raise CommandFailed(_mend_of(control_socket, error)) from None
+        raise CommandFailed(_fix_of(control_socket, error)) from None
     except ValueError as error:
         raise CommandFailed(line_of(error)) from None
 
 
-def _mend_of(control_socket: Path, error: OSError) -> str:
+def _fix_of(control_socket: Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return f"you may not ask the broker at {control_socket}: use sudo or join its group"
     if len(os.fsencode(control_socket)) > PATH_BYTES_MAX:

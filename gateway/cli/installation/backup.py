@@ -81,14 +81,14 @@ def _back_up(configuration: "Configuration", file: Path, *, with_data: bool, as_
     stopped = all_stopped(configuration.gateway.data_dir) if with_data else contextlib.nullcontext()
     try:
         with stopped:
-            sources, left_out = _collected(configuration, with_data=with_data)
+            sources, excluded = _collected(configuration, with_data=with_data)
             manifest = _manifest_of(configuration, sources, with_data=with_data)
             place = _write(file, manifest, sources)
     except (BackupRefused, StillRunning) as refused:
         raise CommandFailed(f"oncegate backup: {refused}") from None
     except OSError as error:
         raise CommandFailed(f"oncegate backup: {line_of(error)}{_as_root(error)}") from None
-    for path in left_out:
+    for path in excluded:
         say(f"# Left out: {path}, which is made at each start. Back up the file it comes from.")
     if place is None:
         return
@@ -113,7 +113,7 @@ def _collected(
             "oncegate backup: there is nothing to back up: no configuration file, and no gateway "
             f"in {configuration.gateway.data_dir}; name them with --config and --data-dir"
         )
-    return sources, found.left_out
+    return sources, found.excluded
 
 
 def _manifest_of(

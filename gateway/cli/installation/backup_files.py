@@ -22,7 +22,7 @@ class BackupFiles:
     """Files to back up, and files named in the configuration that a backup leaves out."""
 
     named: tuple["Named", ...]
-    left_out: tuple[Path, ...]
+    excluded: tuple[Path, ...]
 
 
 def files_of(configuration: Configuration) -> BackupFiles:
@@ -33,16 +33,16 @@ def files_of(configuration: Configuration) -> BackupFiles:
     from gateway.tools.backup.sources import Named
 
     named = [Named("configuration", path) for path in _configuration_files(configuration)]
-    left_out = []
+    excluded = []
     for path in files_named_in(configuration):
         if path.absolute().is_relative_to(MADE_AT_EACH_START):
-            left_out.append(path)
+            excluded.append(path)
         else:
             named.append(Named("users", path))
     if configuration.file is not None:
         found = sorted(Path(configuration.file).absolute().parent.glob(CREDENTIALS))
         named += [Named("users", path) for path in found]
-    return BackupFiles(tuple(named), tuple(left_out))
+    return BackupFiles(tuple(named), tuple(excluded))
 
 
 def gateway_of(configuration: Configuration) -> str:

@@ -89,8 +89,8 @@ def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
     for port in configuration.serial:
         for unit in sorted(port.units_named - UNITS):
             meant = unit_meant_by(unit)
-            mend = "RFC 8428 and RFC 8798 list them" if meant is None else f'write "{meant}"'
-            yield f'serial port {port.name}: warning: "{unit}" is no unit of SenML: {mend}'
+            fix = "RFC 8428 and RFC 8798 list them" if meant is None else f'write "{meant}"'
+            yield f'serial port {port.name}: warning: "{unit}" is no unit of SenML: {fix}'
 
 
 def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:

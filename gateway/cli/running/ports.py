@@ -8,10 +8,10 @@ from gateway.cli.common.failures import CommandFailed
 from gateway.process.files.disk_errors import line_of
 
 
-def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
+def free_port(bind: str, port: int, *, what: str, fix: str) -> int:
     """Check that `port` is free at `bind` and return it. If `port` is 0, choose a free port.
 
-    `what` names the service, and `mend` describes how to choose another port. Both appear in the
+    `what` names the service, and `fix` describes how to choose another port. Both appear in the
     error message. Raises CommandFailed if the port cannot be used.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM)[0]
@@ -23,14 +23,14 @@ def free_port(bind: str, port: int, *, what: str, mend: str) -> int:
             probe.listen(1)
             return int(probe.getsockname()[1])
         except OSError as error:
-            raise CommandFailed(_explanation(error, bind, port, what, mend)) from None
+            raise CommandFailed(_explanation(error, bind, port, what, fix)) from None
 
 
-def _explanation(error: OSError, bind: str, port: int, what: str, mend: str) -> str:
+def _explanation(error: OSError, bind: str, port: int, what: str, fix: str) -> str:
     if error.errno == errno.EADDRINUSE:
         holder = holder_of(port) or "a process that cannot be seen from here"
-        return f"port {port} on {bind}, wanted by {what}, is taken by {holder}; stop it, or {mend}"
+        return f"port {port} on {bind}, wanted by {what}, is taken by {holder}; stop it, or {fix}"
     if error.errno == errno.EACCES:
         reason = "ports below 1024 need root or CAP_NET_BIND_SERVICE"
-        return f"{what} may not listen on {bind} port {port}: {reason}; {mend}"
-    return f"{what} cannot listen on {bind} port {port}: {line_of(error)}; {mend}"
+        return f"{what} may not listen on {bind} port {port}: {reason}; {fix}"
+    return f"{what} cannot listen on {bind} port {port}: {line_of(error)}; {fix}"

@@ -71,7 +71,7 @@ def serve_until_stopped(
         raise CommandFailed(f"oncegate {process}: {line_of(error)}") from error
 
 
-def say_ready() -> None:
+def notify_ready() -> None:
     """Notify `oncegate up` that the service is ready, if `oncegate up` started this process."""
     descriptor = os.environ.pop(READY_VARIABLE, None)
     if descriptor is None:
@@ -86,7 +86,7 @@ def say_ready() -> None:
 
 def report_ready(service: Service) -> None:
     """Report the service as ready to systemd or `oncegate up`, whichever started this process."""
-    say_ready()
+    notify_ready()
     service.ready()
 
 

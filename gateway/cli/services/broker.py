@@ -14,7 +14,7 @@ from gateway.cli.common.options import (
 )
 from gateway.cli.services.prepared import PreparedBroker
 
-LISTENER_MEND = "choose another with --listen HOST:PORT, [[listeners]] port or ONCEGATE_LISTENERS"
+LISTENER_FIX = "choose another with --listen HOST:PORT, [[listeners]] port or ONCEGATE_LISTENERS"
 
 
 def broker(
@@ -46,7 +46,7 @@ def broker(
     configuration = configuration_of(config, tenant=tenant, **overrides)
     for listener in configuration.listeners:
         if listener.path is None:
-            free_port(listener.bind, listener.port, what="the broker", mend=LISTENER_MEND)
+            free_port(listener.bind, listener.port, what="the broker", fix=LISTENER_FIX)
     return PreparedBroker(
         configuration=configuration,
         read_again=partial(read_configuration, config, tenant=tenant, **overrides),

@@ -56,12 +56,12 @@ class PreparedBroker(Prepared):
         from gateway.broker.server.commit.faults import StoreFailed
         from gateway.broker.server.main import serve
         from gateway.broker.store.database import DataDirectoryInUse
-        from gateway.cli.running.processes import say_ready, serve_until_stopped
+        from gateway.cli.running.processes import notify_ready, serve_until_stopped
         from gateway.configuration import ConfigurationError
 
         serve_until_stopped(
             "broker",
-            lambda stop: serve(self.configuration, stop, say_ready, self.read_again),
+            lambda stop: serve(self.configuration, stop, notify_ready, self.read_again),
             verbose=self.verbose,
             quiet=self.quiet,
             data_dir=self.configuration.gateway.data_dir,

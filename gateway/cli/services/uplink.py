@@ -147,7 +147,7 @@ def _local_endpoint_of(configuration: "Configuration") -> "Endpoint":
         client_id=LOCAL_CLIENT_ID,
         username=section.local_username,
         password=password_of(section.local_password_file, "[uplink] local_password_file"),
-        mend="[uplink] local_username and local_password_file",
+        fix="[uplink] local_username and local_password_file",
     )
 
 

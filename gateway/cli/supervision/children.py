@@ -29,7 +29,7 @@ def children_of(
         Child("upload", [*oncegate, "upload", *options]),
         Child("api", [*oncegate, "api", *options], reports_ready=True),
     ]
-    if not configuration.serial and configuration.lets_bridge_in and not as_services:
+    if not configuration.serial and configuration.admits_bridge and not as_services:
         link = str(board_link(configuration))
         children.append(Child("board", [*oncegate, "simulate-board", link, *options]))
     children.append(Child("bridge", [*oncegate, "bridge", *options]))

@@ -47,14 +47,14 @@ async def build_until(stop: asyncio.Event, say: Say) -> None:
 
     When `stop` is set, stop the compiler if it is still running, then return.
     """
-    builder = asyncio.create_task(build_beside(say)) if is_missing() else None
+    builder = asyncio.create_task(build_in_background(say)) if is_missing() else None
     await stop.wait()
     if builder is not None:
         builder.cancel()
         await asyncio.gather(builder, return_exceptions=True)
 
 
-async def build_beside(say: Say, root: Path = compiled_core.ROOT) -> None:
+async def build_in_background(say: Say, root: Path = compiled_core.ROOT) -> None:
     """Compile the core at the lowest priority, and report the result with `say`.
 
     Cancelling the task stops the compiler.

@@ -23,14 +23,14 @@ from gateway.cli.common.options import (
     configuration_of,
 )
 from gateway.cli.services.api import PortOption
-from gateway.cli.services.broker import LISTENER_MEND
+from gateway.cli.services.broker import LISTENER_FIX
 from gateway.cli.supervision.children import board_link, children_of, of_tenant
 
 if TYPE_CHECKING:
     from gateway.cli.supervision.supervisor import Supervisor
     from gateway.configuration import Configuration
 
-API_MEND = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
+API_FIX = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
 # Developers want to see tables soon, so segments are uploaded while they are still small.
 SEAL_AFTER_DEVELOPMENT = "5s"
 
@@ -94,14 +94,14 @@ def _with_free_ports(configuration: "Configuration") -> "Configuration":
         if listener.path is not None:
             listeners.append(listener)
             continue
-        port = free_port(listener.bind, listener.port, what="the broker", mend=LISTENER_MEND)
+        port = free_port(listener.bind, listener.port, what="the broker", fix=LISTENER_FIX)
         listeners.append(replace(listener, port=port))
     page = configuration.api
-    port = free_port(page.listens_at, page.port, what="the page", mend=API_MEND)
+    port = free_port(page.listens_at, page.port, what="the page", fix=API_FIX)
     for name, tenant in configuration.tenants.items():
         for listener in (each for each in tenant.listeners if each.path is None):
-            mend = f"choose another in [[tenants.{name}.listeners]]"
-            free_port(listener.bind, listener.port, what=f"tenant {name}", mend=mend)
+            fix = f"choose another in [[tenants.{name}.listeners]]"
+            free_port(listener.bind, listener.port, what=f"tenant {name}", fix=fix)
     return replace(configuration, listeners=tuple(listeners), api=replace(page, port=port))
 
 
@@ -134,7 +134,7 @@ def environment_of(
         return environment
     if "seal_after" not in configuration.session_log.given:
         environment["ONCEGATE_SESSION_LOG_SEAL_AFTER"] = SEAL_AFTER_DEVELOPMENT
-    if not configuration.serial and configuration.lets_bridge_in:
+    if not configuration.serial and configuration.admits_bridge:
         board = {"name": "board", "path": str(board_link(configuration)), "framing": "board"}
         environment["ONCEGATE_SERIAL"] = json.dumps([board])
     return environment
@@ -151,7 +151,7 @@ async def _run(
     from gateway.cli.supervision.supervisor import ChildEnded, Supervisor
 
     stop = asyncio.Event()
-    supervisor = Supervisor(environment, _say)
+    supervisor = Supervisor(environment, _print)
     _listen_to_signals(stop, supervisor)
     exit_code = EXIT_OK
     try:
@@ -159,14 +159,14 @@ async def _run(
             await supervisor.start(child)
         if not stop.is_set():
             if as_services:
-                _say_what_is_reached(configuration)
+                _print_addresses(configuration)
             else:
-                _print_where_to_look(configuration)
-                await core_build.build_until(stop, _say)
+                _print_log_hint(configuration)
+                await core_build.build_until(stop, _print)
         await stop.wait()
-        _say("stopping ...")
+        _print("stopping ...")
     except ChildEnded as error:
-        _say(str(error))
+        _print(str(error))
         is_mistake = error.exit_code == EXIT_CONFIGURATION
         exit_code = EXIT_CONFIGURATION if is_mistake else EXIT_FAILED
     # The bridge stops first, so that the broker receives all messages. The uploader stops last, so
@@ -175,7 +175,7 @@ async def _run(
     for name in ("bridge", "board", "uplink", "api", "broker", "upload"):
         await supervisor.stop(name, *(of_tenant(name, tenant) for tenant in tenants))
     if exit_code == EXIT_OK:
-        _say("stopped; the next start continues from here")
+        _print("stopped; the next start continues from here")
     return exit_code
 
 
@@ -184,7 +184,7 @@ def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
 
     def on_signal() -> None:
         if stop.is_set():
-            _say("stopping immediately; nothing that was acknowledged is lost")
+            _print("stopping immediately; nothing that was acknowledged is lost")
             supervisor.kill()
         stop.set()
 
@@ -194,18 +194,18 @@ def _listen_to_signals(stop: asyncio.Event, supervisor: "Supervisor") -> None:
         loop.add_signal_handler(number, stop.set)
 
 
-def _say_what_is_reached(configuration: "Configuration") -> None:
+def _print_addresses(configuration: "Configuration") -> None:
     page = configuration.api
     places = ", ".join(each.place for each in configuration.listeners)
-    _say(f"runs; the broker listens on {places}, the page on {page.listens_at} port {page.port}")
+    _print(f"runs; the broker listens on {places}, the page on {page.listens_at} port {page.port}")
     if not any(each.is_reached_from_network for each in configuration.listeners):
-        _say(
+        _print(
             "the broker is reached from here alone (in a container: from this container's network "
             'alone); bind = "0.0.0.0" and anonymous = false in [[listeners]], with [access] '
             "password_file, open it to others"
         )
     if not page.is_reached_from_network:
-        _say(
+        _print(
             'the page is reached from here alone; [api] bind = "0.0.0.0" opens it to the network, '
             "for the users in [api] viewers"
         )
@@ -217,7 +217,7 @@ def _page_url_of(configuration: "Configuration") -> str:
     return f"{'http' if page.tls is None else 'https'}://{host}:{page.port}/"
 
 
-def _print_where_to_look(configuration: "Configuration") -> None:
+def _print_log_hint(configuration: "Configuration") -> None:
     from rich.console import Console
     from rich.markup import escape
 
@@ -234,7 +234,7 @@ def _print_where_to_look(configuration: "Configuration") -> None:
         ("data", escape(str(data_dir))),
     ):
         console.print(f"  {name:<9} [cyan]{value}[/]")
-    if not configuration.serial and configuration.lets_bridge_in:
+    if not configuration.serial and configuration.admits_bridge:
         link = escape(str(board_link(configuration)))
         nothing = escape("No [[serial]] port is configured")
         console.print(f"\n  {nothing}: a simulated board speaks on {link}.")
@@ -270,7 +270,7 @@ def _command() -> str:
         return str(called)
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     try:
         print(f"oncegate: {line}", file=sys.stderr, flush=True)
     except OSError:

@@ -74,7 +74,7 @@ def audit(
         oncegate audit --tables /srv/tables
     """
     if tables is not None:
-        _refuse_beside_tables(segments, keys)
+        _refuse_with_tables(segments, keys)
     began = time.monotonic()
     with _progress() as say:
         if tables is not None:
@@ -90,7 +90,7 @@ def audit(
     return EXIT_CODES[result["verdict"]]
 
 
-def _refuse_beside_tables(segments: Path | None, keys: Path | None) -> None:
+def _refuse_with_tables(segments: Path | None, keys: Path | None) -> None:
     """Raise CommandFailed if --segments or --keys was given together with --tables."""
     if segments is not None:
         what = "--segments and --tables are given: use one of them"

@@ -30,7 +30,7 @@ def title_of(scenario: Scenario) -> str:
         parts.append(f"window {scenario.window}")
         parts.append("persistent" if scenario.persistent else "clean")
     if scenario.away:
-        parts.append("subscribers away" if scenario.stays_away else "subscribers come back")
+        parts.append("subscribers away" if scenario.never_reconnects else "subscribers come back")
     if scenario.spin:
         parts.append("never asleep")
     if scenario.rate is not None:
@@ -40,9 +40,9 @@ def title_of(scenario: Scenario) -> str:
 
 def _rates_of(scenario: Scenario) -> tuple[str, ...]:
     """Return the names of the message rates that are measured in a scenario."""
-    if scenario.away and not scenario.stays_away:
+    if scenario.away and not scenario.never_reconnects:
         return ("received",)
-    if scenario.stays_away or not scenario.subscribers:
+    if scenario.never_reconnects or not scenario.subscribers:
         return ("sent", "completed")
     return ("sent", "received", "completed")
 

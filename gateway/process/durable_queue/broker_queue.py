@@ -87,9 +87,9 @@ class BrokerQueue(Generic[Queued]):
         self.started = [self.exchanges.start(*row) for row in self.rows_to_start(limit)]
         self.table.start(self.started)
 
-    def take_back(self) -> None:
+    def undo_start(self) -> None:
         """Undo `start` after its transaction was rolled back."""
-        self.exchanges.take_back(self.started)
+        self.exchanges.undo_start(self.started)
         self.waiting += len(self.started)
         self.last_started, self.started = self._last_started_before, []
 

@@ -193,7 +193,7 @@ class QueueCommitter(ABC, Generic[Signal]):
                 self._note_committed()
                 return True
             for queue in self.queues:
-                queue.take_back()
+                queue.undo_start()
             was_full = self.disk_full
             self._note_disk(has_room=False)
             if was_full:  # Otherwise, without new messages, there may be room.

@@ -128,8 +128,8 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
     whole, _ = _copy(ReadableRows(source, upwards), target, insert)
     if not whole:
         if columns[0][1] == keys[0] and columns[0][2] == "INTEGER":
-            behind = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
-            _copy_around_damage(source, behind, target, insert)
+            after_key = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
+            _copy_around_damage(source, after_key, target, insert)
         # The rows are also copied backwards from the end, because some damage cannot be skipped.
         _copy(ReadableRows(source, downwards), target, insert)
     return target.total_changes - before

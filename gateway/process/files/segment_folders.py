@@ -141,7 +141,7 @@ def remove_if_empty(folder: Path, path: Path) -> None:
 
 
 class SegmentFolder:
-    """The number and the total size of the segments in a folder, updated by `look`.
+    """The number and the total size of the segments in a folder, updated by `list_folders`.
 
     All calls must come from the same thread.
     """
@@ -153,7 +153,7 @@ class SegmentFolder:
         self.count = 0
         self.size_bytes = 0
 
-    def look(self) -> list[Subfolder]:
+    def list_folders(self) -> list[Subfolder]:
         """Update the totals, and return the folders that contain segments, oldest first.
 
         Only the contents of changed folders are read again. A missing folder counts as empty.

@@ -111,10 +111,10 @@ def read_tokens(path: Path) -> list[Token]:
             mode = os.fstat(descriptor).st_mode
             content = file.read(FILE_BYTES_MAX + 1) if stat.S_ISREG(mode) else b""
     except OSError as error:
-        mend = f"make it with: oncegate api-token add --file {path} NAME"
+        fix = f"make it with: oncegate api-token add --file {path} NAME"
         if isinstance(error, PermissionError):
-            mend = f"let the user {os.geteuid()} that this runs as read it"
-        raise TokensFileError(f"{path}: cannot be read: {error.strerror}; {mend}") from error
+            fix = f"let the user {os.geteuid()} that this runs as read it"
+        raise TokensFileError(f"{path}: cannot be read: {error.strerror}; {fix}") from error
     if not stat.S_ISREG(mode):
         raise TokensFileError(f"{path}: is not a file: name the one that has the tokens")
     exposure = exposure_of(path, mode)

@@ -104,14 +104,14 @@ async def close(client: SessionClient) -> None:
     client.abort()
 
 
-def sentence_of(error: Exception, *, mend: str) -> str:
+def sentence_of(error: Exception, *, fix: str) -> str:
     """Return a phrase that explains why a connection failed, for the log and the status.
 
-    `mend` names the configuration keys for user name and password. If the broker rejected the
+    `fix` names the configuration keys for user name and password. If the broker rejected the
     CONNECT, the phrase asks the user to check these keys.
     """
     if isinstance(error, TimeoutError):
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"
     if isinstance(error, MQTTConnectError):
-        return f"{error}; check {mend}"
+        return f"{error}; check {fix}"
     return _ERRNO.sub("", str(error)) or type(error).__name__

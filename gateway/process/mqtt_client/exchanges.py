@@ -99,7 +99,7 @@ class Exchanges(Generic[Message]):
         self._by_packet_id[packet_id] = exchange
         return exchange
 
-    def take_back(self, exchanges: Iterable[Exchange[Message]]) -> None:
+    def undo_start(self, exchanges: Iterable[Exchange[Message]]) -> None:
         """Undo `start` for exchanges that were not stored and not sent."""
         for exchange in exchanges:
             del self._by_packet_id[exchange.packet_id]

@@ -158,7 +158,7 @@ class Audit:
                 walk.damaged("journal", f"the batch at sequence {sequence}: {damage}")
             return 0
         last = batch.first_sequence + len(batch.events) - 1
-        is_exported = sequence <= exported_until and walk.is_behind(batch.store, last)
+        is_exported = sequence <= exported_until and walk.is_past(batch.store, last)
         # If the batch was in a missing segment, the gap was already reported.
         if not walk.has_seen(batch.store, batch.boot, last) and not is_exported:
             for event in batch.events:
@@ -196,6 +196,6 @@ def _exported_until(files: list[JournalFile], walk: Walk) -> int:
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):
-            if walk.knows(boot_of(blob)):
+            if walk.has_read(boot_of(blob)):
                 return sequence_of(blob)
     return 0

@@ -55,13 +55,13 @@ class Walk:
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
         """Return True if a batch in the journal was already read from a segment."""
-        return boot in self._boots and self.is_behind(store, last_sequence)
+        return boot in self._boots and self.is_past(store, last_sequence)
 
-    def knows(self, boot: str) -> bool:
+    def has_read(self, boot: str) -> bool:
         """Return True if a segment from the broker run `boot` was read."""
         return boot in self._boots
 
-    def is_behind(self, store: str, last_sequence: int) -> bool:
+    def is_past(self, store: str, last_sequence: int) -> bool:
         """Return True if the walk has already passed `last_sequence` in the database `store`."""
         return (
             store == self._store

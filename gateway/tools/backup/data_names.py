@@ -17,7 +17,7 @@ TENANTS: Final = "tenants"
 
 _FOLDERS: Final = frozenset({"journal", "log", "history", "bridge", "uplink"})
 _FILES: Final = frozenset({"decoy-key"})
-_LEFT_OUT_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/lock")
+_EXCLUDED_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/lock")
 """Endings of locks, sockets, partly written files, and SQLite's shared memory."""
 
 
@@ -29,7 +29,7 @@ def is_identity(path: str) -> bool:
 def is_data(path: str) -> bool:
     """Return True if a path in the data directory is a file that a backup of the data contains."""
     inner = _within_tenant(path)
-    if inner in IDENTITY or inner.endswith(_LEFT_OUT_ENDINGS):
+    if inner in IDENTITY or inner.endswith(_EXCLUDED_ENDINGS):
         return False
     return is_top_of_data(inner.partition("/")[0])
 

@@ -72,7 +72,7 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
                     pass
                 continue
             owner = _owner_of(step)
-            base, path = step.base, _beside(step.path)
+            base, path = step.base, _temporary_path(step.path)
             if plan.is_staged(step):
                 base, path = data_dir / STAGE, step.path
             with folder_of(base, path, owner) as (folder, name):
@@ -107,7 +107,7 @@ def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
 
     If a file with the final name exists, `ending` is first appended to the old file's name.
     """
-    source, path = step.base, _beside(step.path)
+    source, path = step.base, _temporary_path(step.path)
     if staged:
         source, path = step.base / UNFINISHED_RESTORE, step.path
     with (
@@ -120,7 +120,7 @@ def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
         os.fsync(folder)
 
 
-def _beside(path: str) -> str:
+def _temporary_path(path: str) -> str:
     folder, slash, name = path.rpartition("/")
     return f"{folder}{slash}.{name}.restore"
 

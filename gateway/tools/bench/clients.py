@@ -111,11 +111,11 @@ class Clients:
         Their sessions remain, and the broker queues messages for them.
         """
         for subscriber in self.subscribers:
-            subscriber.say_goodbye()
+            subscriber.disconnect()
         for publisher in self.publishers:
             publisher.receivers = []
 
-    def come_back(self) -> None:
+    def reconnect_subscribers(self) -> None:
         """Connect the subscribers again.
 
         Raises BenchFailed if the broker refuses a subscriber, and OSError if it cannot be reached.
@@ -129,7 +129,7 @@ class Clients:
     def disconnect(self) -> None:
         """Disconnect all clients, and delete their sessions if the broker can still be reached."""
         for client in self:
-            client.say_goodbye()
+            client.disconnect()
         if not self._scenario.persistent:
             return
         for client in self:
@@ -139,7 +139,7 @@ class Clients:
                 # The broker is gone; the earlier error is more important.
                 client.close()
                 return
-            client.say_goodbye()
+            client.disconnect()
 
     def _admit(self, client: Client, *, keeps_session: bool) -> None:
         scenario = self._scenario

@@ -177,7 +177,7 @@ class Client:
                 raise BenchFailed(f"{self.client_id}: the broker closed instead of {name}")
             self.partial += data
 
-    def say_goodbye(self) -> None:
+    def disconnect(self) -> None:
         """Send DISCONNECT if possible, and close the connection."""
         if self._socket is None:
             return

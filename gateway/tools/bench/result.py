@@ -98,7 +98,7 @@ class Result:
 
         It is the number of received messages, or of sent messages if the run has no receivers.
         """
-        receives = self.scenario.subscribers and not self.scenario.stays_away
+        receives = self.scenario.subscribers and not self.scenario.never_reconnects
         return self.received if receives else self.sent
 
     @property

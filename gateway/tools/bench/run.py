@@ -81,20 +81,22 @@ class _Run:
         start = self._reading()
         self._begin()
         if scenario.count is None:
-            self._go_on("warming up", scenario.warm_up_seconds)
+            self._run_for("warming up", scenario.warm_up_seconds)
             clients.deliveries.clear()
             clients.acknowledgements.clear()
             start = self._reading()
         elif scenario.away:
-            self._go_on("filling queues", math.inf)
+            self._run_for("filling queues", math.inf)
             start = self._reading()
-            clients.come_back()
+            clients.reconnect_subscribers()
             self._loop.add(clients.subscribers)
-        self._go_on("measuring", scenario.duration_seconds if scenario.count is None else math.inf)
+        self._run_for(
+            "measuring", scenario.duration_seconds if scenario.count is None else math.inf
+        )
         stop = self._reading()
         for publisher in clients.publishers:
             publisher.sent_max = publisher.sent
-        self._go_on("waiting for the rest", math.inf)
+        self._run_for("waiting for the rest", math.inf)
         return self._result(start, stop)
 
     def _begin(self) -> None:
@@ -112,7 +114,7 @@ class _Run:
                 )
         self._loop.begin()
 
-    def _go_on(self, phase: str, seconds: float) -> None:
+    def _run_for(self, phase: str, seconds: float) -> None:
         """Run the event loop for `seconds`.
 
         It stops earlier if the run is complete, or if no progress was made for too long.
@@ -184,7 +186,7 @@ class _Run:
             (source.sequences, clients.publishers[number].sent)
             for subscriber in clients.subscribers
             for number, source in subscriber.sources.items()
-            if not self._scenario.stays_away
+            if not self._scenario.never_reconnects
         ]
         faults = Faults(
             lost=sum(sequences.lost_of(sent) for sequences, sent in pairs),

@@ -127,7 +127,7 @@ class Scenario:
             raise ScenarioMistake(f"topic prefix {self.topic_prefix!r}: expected a topic name")
 
     @property
-    def stays_away(self) -> bool:
+    def never_reconnects(self) -> bool:
         """True if the subscribers never reconnect, so that no messages are received."""
         return self.away and self.count is None
 

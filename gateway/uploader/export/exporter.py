@@ -120,7 +120,7 @@ class Exporter:
             self.fault.end()
             backoff.reset()
             if not moved:
-                await happened_within(stop, self._seconds_until_next_look())
+                await happened_within(stop, self._seconds_until_next_check())
         await self._finish()
 
     async def _finish(self) -> None:
@@ -293,7 +293,7 @@ class Exporter:
     def _seconds_until_seal(self) -> float:
         return self._opened_seconds + self._settings.seal_after_seconds - time.monotonic()
 
-    def _seconds_until_next_look(self) -> float:
+    def _seconds_until_next_check(self) -> float:
         if self._writer is None:
             return self._settings.poll_seconds
         return min(self._settings.poll_seconds, max(0.0, self._seconds_until_seal()))

@@ -80,7 +80,7 @@ def retire(log_dir: Path, name: SegmentName) -> None:
     move_durably(path_of(directory, name), directory / f"{name}.exported-again")
 
 
-def bring_back(log_dir: Path, name: SegmentName) -> None:
+def restore_readable(log_dir: Path, name: SegmentName) -> None:
     """Move a segment that is readable again from log/damaged to log/sealed."""
     move_durably(path_of(log_dir / "damaged", name), make_path(log_dir / "sealed", name))
 

@@ -26,8 +26,8 @@ from gateway.process.files.segment_folders import (
 )
 from gateway.uploader.faults import Fault, kind_of, sentence_of
 from gateway.uploader.segments.damage import (
-    bring_back,
     exported_again,
+    restore_readable,
     retire,
     segments_set_aside,
     set_aside,
@@ -92,7 +92,7 @@ class Uploader:
             self._sealed_changed = False
             # If the folder cannot be listed now, the next pass reports it.
             with suppress(OSError):
-                self._sealed.look()
+                self._sealed.list_folders()
         return {"count": self._sealed.count, "bytes": self._sealed.size_bytes}
 
     def wake(self) -> None:
@@ -172,12 +172,12 @@ class Uploader:
             self._sealed_changed = True
             return
         except DamagedSegment as damage:
-            self._put_off(path, str(damage))
+            self._set_aside(path, str(damage))
             return
         except OSError as problem:
             if not is_unreadable(problem):
                 raise
-            self._put_off(path, sentence_of(problem))
+            self._set_aside(path, sentence_of(problem))
             return
         if self._target is None:
             self._target = target_of(
@@ -205,7 +205,7 @@ class Uploader:
     def _move_to_sent(self, path: Path, name: SegmentName) -> None:
         move_durably(path, make_path(self._sent_dir, name))
 
-    def _put_off(self, path: Path, reason: str) -> None:
+    def _set_aside(self, path: Path, reason: str) -> None:
         """Move an unreadable segment to log/damaged, so that other segments are not delayed."""
         with suppress(FileNotFoundError):
             # The exporter may have found the same damage at the same time.
@@ -249,14 +249,14 @@ class Uploader:
             if not is_unreadable(problem):
                 raise
             return
-        await asyncio.to_thread(bring_back, log_dir, name)
+        await asyncio.to_thread(restore_readable, log_dir, name)
         self._sealed_changed = True
         logger.info("%s can be read again and is uploaded", path.name)
         await self._upload(name)
 
     def _show_damaged(self) -> None:
         """Show the segments in log/damaged in the status, if there are any."""
-        self._damaged.look()
+        self._damaged.list_folders()
         count = self._damaged.count
         if not count:
             self.unreadable.end()
@@ -273,13 +273,13 @@ class Uploader:
 def _tidied(folder: SegmentFolder) -> None:
     """Sort a folder's segments into subfolders and count them. Raises `OSError` on failure."""
     put_in_place(folder.folder)
-    folder.look()
+    folder.list_folders()
 
 
 def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
     """Remove the oldest uploaded segments beyond the limits. Raises `OSError` on failure."""
     # Checked each time, because the broker also removes files if the disk runs short.
-    subfolders = sent.look()
+    subfolders = sent.list_folders()
     if sent.count <= files_keep and sent.size_bytes <= bytes_keep:
         return
     if sent.count > SUBFOLDER_SEGMENTS:  # finding the oldest one takes long: not every time
@@ -297,4 +297,4 @@ def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
             remove_if_empty(sent.folder, subfolder.path)
             continue
         break
-    sent.look()
+    sent.list_folders()

@@ -56,7 +56,7 @@ def check(configuration_file: Path = CONFIGURATION) -> str:
     started = time.monotonic()
     try:
         configuration = load(configuration_file, {}, {}, PROTOCOLS)
-        if configuration.lets_bridge_in:
+        if configuration.admits_bridge:
             # The check connects like the bridge. Without serial ports, neither may be allowed to.
             _broker_hands_over_once(configuration)
         _page_answers(configuration)

@@ -21,7 +21,7 @@ USER_DATA, NETWORK_CONFIG = "user-data", "network-config"
 FILES = (USER_DATA, NETWORK_CONFIG, "meta-data")
 
 _SETTINGS = "Raspberry Pi Imager"
-_MEND = "delete the file and use gateway.toml, or flash again"
+_FIX = "delete the file and use gateway.toml, or flash again"
 
 
 class _Read(BaseModel):
@@ -168,14 +168,14 @@ def _read(file: Path, model: type[_Model]) -> _Model:
     except FileNotFoundError:
         return model()
     if len(content) > FILE_BYTES_MAX:
-        raise WantedError([f"{file.name}: longer than {FILE_BYTES_MAX} bytes: {_MEND}"])
+        raise WantedError([f"{file.name}: longer than {FILE_BYTES_MAX} bytes: {_FIX}"])
     try:
         # BaseLoader creates only tables, lists and strings. A network may be called "no" or "0123".
         tables = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1} " if mark is not None else ""
-        raise WantedError([f"{file.name}: {line}is not YAML: {_MEND}"]) from None
+        raise WantedError([f"{file.name}: {line}is not YAML: {_FIX}"]) from None
     if isinstance(tables, Mapping) and isinstance(tables.get("network"), Mapping):
         tables = tables["network"]
     try:
@@ -183,7 +183,7 @@ def _read(file: Path, model: type[_Model]) -> _Model:
     except ValidationError as error:
         places = (".".join(str(part) for part in each["loc"]) for each in error.errors())
         raise WantedError(
-            [f"{file.name}: {place} is not as Imager writes it: {_MEND}" for place in places]
+            [f"{file.name}: {place} is not as Imager writes it: {_FIX}" for place in places]
         ) from None
 
 

@@ -83,8 +83,8 @@ def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None
         except ConfigurationError as error:
             problems += error.problems
     if problems:
-        mend = "remove them on the page (Sensors, Ports), or from this file"
-        raise WantedError([*problems, f"{name}: sensors that were added on the page: {mend}"])
+        fix = "remove them on the page (Sensors, Ports), or from this file"
+        raise WantedError([*problems, f"{name}: sensors that were added on the page: {fix}"])
 
 
 def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:

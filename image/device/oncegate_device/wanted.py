@@ -282,8 +282,8 @@ def _line_of(details: Any, name: str) -> str:
             "ethernet": Ethernet,
             "users": User,
         }
-        mend = suggestion(str(rest[-1]), models[section].model_fields)
-        return f"{name}: {place} is not a key of this version: {mend}"
+        fix = suggestion(str(rest[-1]), models[section].model_fields)
+        return f"{name}: {place} is not a key of this version: {fix}"
     if details["type"] == "missing":
         return f"{name}: {place} is missing: every such table needs it"
     allowed = details.get("ctx", {}).get("allowed") or details["msg"]

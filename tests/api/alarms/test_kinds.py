@@ -7,7 +7,7 @@ from pathlib import Path
 from api.alarms.kinds import KINDS, UNKNOWN, kind_of
 
 ROOT = Path(__file__).resolve().parents[3]
-MADE_BY = {"Condition": 0, "_of": 0, "StatusWarning": 0}
+MADE_BY = {"Condition": 0, "_condition": 0, "StatusWarning": 0}
 
 
 def identifiers_in(path: Path) -> set[str]:

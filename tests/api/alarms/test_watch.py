@@ -52,7 +52,7 @@ async def watching(
 async def look_again(watch: AlarmWatch) -> None:
     """Check the conditions after the observer's last answer has become too old to be reused."""
     await asyncio.sleep(limits.ANSWER_REUSE_SECONDS)
-    await watch.look()
+    await watch.examine()
 
 
 def identifiers(watch: AlarmWatch) -> list[str]:
@@ -63,7 +63,7 @@ async def test_a_condition_is_an_alarm_that_outlives_a_restart(tmp_path: Path) -
     async with ContractBroker(tmp_path / "status.sock") as broker:
         broker.status["warnings"] = [warning("3 were dropped.", "messages_dropped")]
         async with watching(tmp_path) as watch:
-            await watch.look()
+            await watch.examine()
             [alarm] = watch.active()
         async with watching(tmp_path) as watch:
             assert list(watch.active()) == [alarm]
@@ -77,7 +77,7 @@ async def test_changes_are_handed_to_the_broker_for_the_bridge_and_nothing_else_
     tmp_path: Path,
 ) -> None:
     async with ContractBroker(tmp_path / "status.sock") as broker, watching(tmp_path) as watch:
-        await watch.look()
+        await watch.examine()
         assert broker.alarms["port_lost"] is None, "the first look clears what is retained"
         broker.status["warnings"] = [warning("It is full.")]
         await look_again(watch)
@@ -105,7 +105,7 @@ async def test_while_the_broker_is_down_that_is_an_alarm_and_the_others_stay(
     async with watching(tmp_path, clock=clock.monotonic) as watch:
         async with ContractBroker(tmp_path / "status.sock") as broker:
             broker.status["warnings"] = [warning("It is full.")]
-            await watch.look()
+            await watch.examine()
         await look_again(watch)
         assert identifiers(watch) == ["queue_filling"]
         clock.seconds += STARTING_SECONDS["broker_down"]
@@ -117,10 +117,10 @@ async def test_a_clock_is_given_its_time(tmp_path: Path) -> None:
     async with ContractBroker(tmp_path / "status.sock") as broker:
         broker.status["clock"] = "unsynchronised"
         async with watching(tmp_path) as watch:
-            await watch.look()
+            await watch.examine()
             assert identifiers(watch) == []
         async with watching(tmp_path, Thresholds(clock_seconds=0.0)) as watch:
-            await watch.look()
+            await watch.examine()
             assert identifiers(watch) == ["clock_unsynchronised"]
 
 
@@ -128,8 +128,8 @@ async def test_events_are_logged_once(tmp_path: Path, caplog: pytest.LogCaptureF
     caplog.set_level("INFO", "api.alarms")
     async with ContractBroker(tmp_path / "status.sock") as broker, watching(tmp_path) as watch:
         broker.status["warnings"] = [warning("It is full.")]
-        await watch.look()
-        await watch.look()
+        await watch.examine()
+        await watch.examine()
         await watch.acknowledge(Key("queue_filling", "client c"), by="ben")
     assert [record.message for record in caplog.records] == [
         "alarm queue_filling (client c): raised, warning: It is full.",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from api.connections.certificate import (
-    LOOK_SECONDS,
+    CHECK_SECONDS,
     SETTLE_SECONDS,
     WARNINGS_SECONDS,
     ServedCertificate,
@@ -54,17 +54,17 @@ def served(files: Files) -> ServedCertificate:
 def test_other_files_are_read_once_they_change_no_more(files: Files) -> None:
     certificate = served(files)
     first = certificate.context
-    certificate.look(0.0)
+    certificate.check(0.0)
     files.write("two")
-    certificate.look(LOOK_SECONDS / 2)
+    certificate.check(CHECK_SECONDS / 2)
     assert files.reads == 1, "the disk is asked once a minute"
-    certificate.look(LOOK_SECONDS)
+    certificate.check(CHECK_SECONDS)
     files.write("two, with its key")
-    certificate.look(LOOK_SECONDS + SETTLE_SECONDS)
+    certificate.check(CHECK_SECONDS + SETTLE_SECONDS)
     assert certificate.context is first
-    certificate.look(LOOK_SECONDS + 2 * SETTLE_SECONDS)
+    certificate.check(CHECK_SECONDS + 2 * SETTLE_SECONDS)
     assert certificate.context is not first
-    certificate.look(10 * LOOK_SECONDS)
+    certificate.check(10 * CHECK_SECONDS)
     assert files.reads == 2
 
 
@@ -75,7 +75,7 @@ def test_files_that_cannot_be_used_change_nothing_and_are_logged_once(
     first = certificate.context
     files.write("oops")
     for minute in range(1, 9):
-        certificate.look(minute * LOOK_SECONDS)
+        certificate.check(minute * CHECK_SECONDS)
     assert certificate.context is first
     errors = [each for each in caplog.records if each.levelno == logging.ERROR]
     assert len(errors) == 1
@@ -83,7 +83,7 @@ def test_files_that_cannot_be_used_change_nothing_and_are_logged_once(
     assert certificate.problem == errors[0].message
     files.paths[0].unlink()
     for minute in range(10, 12):
-        certificate.look(minute * LOOK_SECONDS)
+        certificate.check(minute * CHECK_SECONDS)
     assert certificate.context is first
 
 
@@ -94,7 +94,7 @@ def test_one_that_ends_soon_is_a_line_each_day(
     assert certificate.problem is None
     files.warning = "server.pem: expires in 5 days"
     for minute in range(3 * 24 * 60):
-        certificate.look(minute * LOOK_SECONDS)
+        certificate.check(minute * CHECK_SECONDS)
     assert certificate.problem == files.warning
     assert [each.message for each in caplog.records] == [files.warning] * 3
     assert WARNINGS_SECONDS == 24 * 3600

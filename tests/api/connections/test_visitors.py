@@ -21,7 +21,7 @@ class Held:
     def __init__(self) -> None:
         self.is_away = False
 
-    def send_away(self) -> None:
+    def close_to_make_room(self) -> None:
         self.is_away = True
 
 
@@ -37,7 +37,7 @@ def test_a_newcomer_takes_the_place_of_the_one_that_waited_longest_without_a_req
         admitted(visitors, f"192.0.2.{index}", index)
         for index in range(limits.NETWORK_CONNECTIONS_MAX)
     ]
-    visitors.request_came(waiting[0], 200.0)
+    visitors.request_received(waiting[0], 200.0)
     visitors.answer_went(waiting[0], 201.0)
     admitted(visitors, "198.51.100.1", 202.0)
     assert [held.is_away for held in waiting[:3]] == [False, True, False]
@@ -80,7 +80,7 @@ def test_who_is_being_answered_keeps_the_place_and_a_newcomer_is_refused() -> No
         for _ in range(limits.LOOPBACK_CONNECTIONS_PER_ADDRESS_MAX)
     ]
     for one in held:
-        visitors.request_came(one, 1.0)
+        visitors.request_received(one, 1.0)
     assert not visitors.admit(Held(), "127.0.0.1", 2.0)
     # A visitor who has not read a response for this time is no longer protected either.
     assert visitors.admit(Held(), "127.0.0.1", 1.5 + limits.ANSWERING_SECONDS_PROTECTED)

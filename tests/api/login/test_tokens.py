@@ -53,7 +53,7 @@ def test_a_token_that_was_removed_or_added_counts_so_within_a_second(path: Path)
     assert tokens.find(text, 0.0) is not None
     path.unlink()
     write(path, new)
-    later = limits.TOKENS_LOOK_SECONDS
+    later = limits.TOKENS_CHECK_SECONDS
     assert tokens.find(new_text, later / 2) is None, "the disk is not asked at each request"
     assert tokens.find(new_text, later) == new
     assert tokens.find(text, later) is None

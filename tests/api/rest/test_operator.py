@@ -65,14 +65,14 @@ async def test_an_action_whose_answer_is_of_no_use_is_not_repeated(
         with pytest.raises(BrokerProblem) as problem:
             await kick(broker.path)
         assert problem.value.status_code == status_code
-        assert words in problem.value.mend
+        assert words in problem.value.fix
         assert len(broker.requests) == 1
 
 
 async def test_without_the_socket_the_fix_names_its_keys(tmp_path: Path) -> None:
     with pytest.raises(BrokerProblem) as problem:
         await kick(tmp_path / "operate.sock")
-    assert "[api] operators" in problem.value.mend
+    assert "[api] operators" in problem.value.fix
 
 
 async def test_more_actions_than_may_wait_are_refused(

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from api import limits
-from api.alarms.conditions.card import UPDATE_NEEDS_A_LOOK
+from api.alarms.conditions.card import UPDATE_NEEDS_ATTENTION
 from api.status.card import CardReader
 from tests.api import recorded
 from tests.api.card_files import CardFiles
@@ -73,7 +73,7 @@ async def test_each_state_of_an_update_is_said_with_what_to_do_next(
     assert f"{sentence}." in words
     assert advice.replace("`", "") in words.replace("`", "")
     needs_a_look = "1 warning" in words
-    assert needs_a_look == (state in UPDATE_NEEDS_A_LOOK)
+    assert needs_a_look == (state in UPDATE_NEEDS_ATTENTION)
     assert f"Needs a look: {sentence}." in words or not needs_a_look
     answer = (await client.get("/api/v1/card")).json()
     assert answer["facts"]["update"]["state"] == state

@@ -52,7 +52,7 @@ async def test_an_absent_socket_is_named_together_with_the_fix(
 ) -> None:
     problem = await problem_of(asker)
     assert str(status_socket) in problem.reason
-    assert "oncegate broker" in problem.mend
+    assert "oncegate broker" in problem.fix
     assert problem.status_code == 503
 
 
@@ -65,7 +65,7 @@ async def test_a_dead_brokers_socket_is_distinguished_from_an_absent_one(
 
 async def test_a_socket_path_that_is_too_long_reports_it(tmp_path: Path) -> None:
     problem = await problem_of(ControlSocket(tmp_path / ("x" * 200)))
-    assert "107 bytes" in problem.mend
+    assert "107 bytes" in problem.fix
 
 
 async def test_a_restarted_broker_is_found_again_without_a_failed_question(

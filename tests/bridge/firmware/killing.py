@@ -31,7 +31,7 @@ They come in ten frames, enough for lost and duplicate readings to show.
 """
 BETWEEN_SECONDS = (0.0, 1.0)
 PROGRESS_SECONDS_MAX = 120.0
-LOOK_SECONDS = 0.02
+CHECK_SECONDS = 0.02
 PING_SECONDS = 2.0
 SETTLED = "sensors/settled"
 
@@ -190,7 +190,7 @@ class Campaign:
     async def _until(condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(PROGRESS_SECONDS_MAX):
             while not condition():  # noqa: ASYNC110 - files of other processes can only be asked
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(CHECK_SECONDS)
 
     def _count(self, uno: UnoProcess) -> None:
         sent = uno.sent.read_bytes()

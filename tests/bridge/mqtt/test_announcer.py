@@ -70,7 +70,7 @@ async def test_what_is_not_remembered_is_not_published(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("firmware_bridge.mqtt.announcer.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("firmware_bridge.mqtt.announcer.CHECK_SECONDS", 0.05)
     folder = tmp_path / "later"
     async with running(announcer_of(mosquitto.port, folder / "file", CONFIGS)):
         await until_logged("is not written", caplog)
@@ -90,7 +90,7 @@ async def test_without_anything_to_describe_or_remove_there_is_no_connection(
 async def test_a_flood_of_starts_has_all_sent_again_once(
     mosquitto: Mosquitto, subscriber: Subscriber, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("firmware_bridge.mqtt.announcer.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("firmware_bridge.mqtt.announcer.CHECK_SECONDS", 0.05)
     monkeypatch.setattr("firmware_bridge.mqtt.announcer.AGAIN_SECONDS_MIN", 3600.0)
     one = dict([next(iter(CONFIGS.items()))])
     announcer = announcer_of(mosquitto.port, tmp_path / "file", one)

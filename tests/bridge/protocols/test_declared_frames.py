@@ -93,7 +93,7 @@ def test_other_sensors_are_described_by_other_settings(
 
 
 @pytest.mark.parametrize(
-    ("changed", "mend"),
+    ("changed", "fix"),
     [
         ({"frame_bytes": 8}, "either frame_bytes or length_at"),
         ({"length_at": None}, "either frame_bytes or length_at"),
@@ -101,9 +101,9 @@ def test_other_sensors_are_described_by_other_settings(
         ({"fields": PMS5003.fields * 2}, '"pm1_0" once'),
     ],
 )
-def test_frames_that_could_not_be_read_are_refused(changed: dict[str, object], mend: str) -> None:
+def test_frames_that_could_not_be_read_are_refused(changed: dict[str, object], fix: str) -> None:
     values = {key: getattr(PMS5003, key) for key in PMS5003.descriptions}
-    with pytest.raises(PydanticCustomError, match=mend):
+    with pytest.raises(PydanticCustomError, match=fix):
         DeclaredFrames(**{**values, **changed}).check()
 
 

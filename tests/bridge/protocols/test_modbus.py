@@ -223,16 +223,16 @@ def test_an_interval_that_is_over_is_left_out_and_not_made_up_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "mend"),
+    ("devices", "fix"),
     [
         ((PUMP, PUMP), "name speed once in the tables of device pump"),
         ((TANK, replace(TANK, address=8)), "name tank for one address in devices, and not for 9"),
     ],
 )
 def test_one_name_for_two_devices_or_quantities_is_refused(
-    devices: tuple[Device, ...], mend: str
+    devices: tuple[Device, ...], fix: str
 ) -> None:
-    with pytest.raises(PydanticCustomError, match=mend):
+    with pytest.raises(PydanticCustomError, match=fix):
         settings(*devices).check()
 
 

@@ -25,7 +25,7 @@ def test_a_number_takes_as_many_registers_as_it_has_words(register: Register, en
 
 
 @pytest.mark.parametrize(
-    ("register", "mend"),
+    ("register", "fix"),
     [
         (Register(name="a", at=65535, type="u32"), "a register of at most 65534"),
         (
@@ -34,8 +34,8 @@ def test_a_number_takes_as_many_registers_as_it_has_words(register: Register, en
         ),
     ],
 )
-def test_what_no_device_has_is_refused(register: Register, mend: str) -> None:
-    with pytest.raises(PydanticCustomError, match=mend):
+def test_what_no_device_has_is_refused(register: Register, fix: str) -> None:
+    with pytest.raises(PydanticCustomError, match=fix):
         register.check()
 
 

@@ -44,7 +44,7 @@ def test_a_line_that_does_not_match_is_damage(line: bytes, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "mend"),
+    ("pattern", "fix"),
     [
         ("(?P<a>", "a regular expression of Python"),
         ("[0-9]+", "named groups"),
@@ -53,10 +53,10 @@ def test_a_line_that_does_not_match_is_damage(line: bytes, reason: str) -> None:
         (r"(?P<a>.)(?P=a)", "no back-reference"),
     ],
 )
-def test_a_pattern_that_could_not_be_used_is_refused(pattern: str, mend: str) -> None:
+def test_a_pattern_that_could_not_be_used_is_refused(pattern: str, fix: str) -> None:
     with pytest.raises(PydanticCustomError) as refusal:
         PatternLines(pattern=pattern).check()
-    assert mend.rsplit(maxsplit=1)[-1] in str(refusal.value)
+    assert fix.rsplit(maxsplit=1)[-1] in str(refusal.value)
 
 
 def test_a_line_that_does_not_fit_the_declared_types_is_damage() -> None:

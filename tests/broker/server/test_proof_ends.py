@@ -77,7 +77,7 @@ class Site:
 def let_days_pass(broker: ReloadingBroker, days: int) -> None:
     state = broker.running.event_loop.broker.state
     state.time._base_ms += days * DAY_MS
-    broker.running.removed_users.proof_ends._looks_at = 0.0
+    broker.running.removed_users.proof_ends._next_check = 0.0
     broker.running.removed_users.tick()
 
 
@@ -153,12 +153,12 @@ def test_users_of_a_list_or_a_database_have_no_end(harness: Harness) -> None:
     ends.take(frozenset({"ann"}), MONTH, has_database=True)
     ends.note("ben", 60.0, harness.now)
     ends.note("ann", 60.0, harness.now)
-    assert set(ends.of_sessions()) == {"ben", "cid"}
+    assert set(ends.to_store()) == {"ben", "cid"}
     assert ends.ends["cid"] is None
     harness.advance(40 * 86_400.0)
     assert ends.over(harness.now) == {"ben"}
     ends.take(None, MONTH, has_database=False)
-    assert ends.of_sessions() == {}
+    assert ends.to_store() == {}
 
 
 def test_a_device_with_a_token_each_hour_changes_what_is_kept_once_a_day(
@@ -170,6 +170,6 @@ def test_a_device_with_a_token_each_hour_changes_what_is_kept_once_a_day(
     seen: set[int | None] = set()
     for _ in range(48):
         ends.note("dora", 3_600.0, harness.now)
-        seen.add(ends.of_sessions()["dora"])
+        seen.add(ends.to_store()["dora"])
         harness.advance(3_600.0)
     assert len(seen) == 3

@@ -133,14 +133,14 @@ def test_the_default_rules_let_users_read_the_states_that_the_bridge_writes(
 
 
 @pytest.mark.parametrize(
-    ("keys", "mend"),
+    ("keys", "fix"),
     [
         ({"bridge__availability_topic": "plant/state"}, "allow user bridge all plant/state/#"),
         ({"bridge__home_assistant_prefix": HOME_ASSISTANT}, "allow user bridge all gateway/#"),
     ],
 )
 def test_rules_that_would_lose_the_bridge_s_states_are_refused(
-    users: Path, tmp_path: Path, keys: dict[str, str], mend: str
+    users: Path, tmp_path: Path, keys: dict[str, str], fix: str
 ) -> None:
     path = tmp_path / "access.rules"
     path.write_text("allow user bridge publish sensors/# homeassistant/#\n")
@@ -150,9 +150,9 @@ def test_rules_that_would_lose_the_bridge_s_states_are_refused(
         "bridge__username": "bridge",
         "serial": [GPS],
     }
-    with pytest.raises(RulesFileError, match=mend):
+    with pytest.raises(RulesFileError, match=fix):
         rules_of(configured(**known, **keys))
-    path.write_text(f"{mend}\nallow user bridge publish sensors/# homeassistant/#\n")
+    path.write_text(f"{fix}\nallow user bridge publish sensors/# homeassistant/#\n")
     assert rules_of(configured(**known, **keys)) is not None
 
 

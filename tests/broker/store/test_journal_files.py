@@ -120,7 +120,7 @@ def test_frames_behind_damage_are_found_only_where_they_are_looked_for() -> None
     first, second = frame_of(b"saltsalt", blob_of(1)), frame_of(b"saltsalt", blob_of(2))
     data = bytes(len(first)) + second
     assert [at for at, _ in frames(data, 0, b"saltsalt")] == [len(first)]
-    assert list(frames(data, 0, b"saltsalt", behind_damage=False)) == []
+    assert list(frames(data, 0, b"saltsalt", after_damage=False)) == []
 
 
 def test_a_file_that_was_begun_again_since_it_was_found_is_not_read(tmp_path: Path) -> None:

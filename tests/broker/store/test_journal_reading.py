@@ -115,7 +115,7 @@ def test_an_exported_journal_that_is_kept_is_not_read_whole_at_a_start(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("passed_over", "gaps"),
+    ("skipped_gaps", "gaps"),
     [
         ([], [(3, 3)]),
         ([(3, 3)], []),
@@ -124,14 +124,14 @@ def test_an_exported_journal_that_is_kept_is_not_read_whole_at_a_start(tmp_path:
     ],
 )
 def test_a_gap_that_an_earlier_start_passed_over_is_not_reported_again(
-    tmp_path: Path, passed_over: list[tuple[int, int]], gaps: list[tuple[int, int]]
+    tmp_path: Path, skipped_gaps: list[tuple[int, int]], gaps: list[tuple[int, int]]
 ) -> None:
     filled(tmp_path, 1, 5).close()
     path, offset, _ = frames_in(tmp_path)[2]
     flip(path, offset)
-    reading = JournalReading(tmp_path / FOLDER_NAME, 1, passed_over)
+    reading = JournalReading(tmp_path / FOLDER_NAME, 1, skipped_gaps)
     found = [blob.first_sequence for blob in reading.blobs()]
     assert reading.gaps == gaps
     assert len(reading.damage) == len(gaps)
     kept = [1, 2, 4, 5]
-    assert found == [each for each in kept if not any(a <= each <= b for a, b in passed_over)]
+    assert found == [each for each in kept if not any(a <= each <= b for a, b in skipped_gaps)]

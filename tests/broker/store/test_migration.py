@@ -42,7 +42,7 @@ def test_a_migration_that_is_cut_short_anywhere_is_done_again(
             return stepping
 
         with monkeypatch.context() as patch:
-            for name in ("_write_file", "_add_columns_of_5_0", "fsync_folder"):
+            for name in ("_write_file", "_add_mqtt5_columns", "fsync_folder"):
                 patch.setattr(migration, name, cut_at(getattr(migration, name)))
             patch.setattr(Path, "rename", cut_at(Path.rename))
             try:

@@ -17,7 +17,7 @@ def test_the_configuration_names_the_files(tmp_path: Path) -> None:
         ("users", "users"),
         ("users", "upload.env"),
     ]
-    assert found.left_out == ()
+    assert found.excluded == ()
     assert gateway_of(configuration) == "gw-1"
 
 

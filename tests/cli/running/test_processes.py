@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.running.processes import READY_VARIABLE, SUPERVISOR_VARIABLE, say_ready
+from gateway.cli.running.processes import READY_VARIABLE, SUPERVISOR_VARIABLE, notify_ready
 
 DEADLINE_SECONDS = 60.0
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
 from gateway.cli.common.failures import CommandFailed
-from gateway.cli.running.processes import say_ready, serve_until_stopped
+from gateway.cli.running.processes import notify_ready, serve_until_stopped
 
 class Refusal(Exception): pass
 class Mistake(Exception): pass
 
 async def until_stopped(stop):
     print("serves", flush=True)
-    say_ready()
+    notify_ready()
     await stop.wait()
     print("ends in its own order", flush=True)
 
@@ -93,8 +93,8 @@ def test_it_does_not_begin_when_its_supervisor_has_ended_already(tmp_path: Path)
 def test_readiness_is_written_once_and_the_pipe_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     monkeypatch.setenv(READY_VARIABLE, str(writer))
-    say_ready()
-    say_ready()
+    notify_ready()
+    notify_ready()
     with os.fdopen(reader, "rb") as pipe:
         assert pipe.read() == b"ready\n"
     assert READY_VARIABLE not in os.environ
@@ -105,7 +105,7 @@ def test_a_pipe_that_is_gone_does_not_keep_it_from_working(
     descriptor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(READY_VARIABLE, descriptor)
-    say_ready()
+    notify_ready()
     assert READY_VARIABLE not in os.environ
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.broker import compiled_core
-from gateway.cli.supervision.core_build import build_beside, is_missing, log_in
+from gateway.cli.supervision.core_build import build_in_background, is_missing, log_in
 
 BUILDERS = {
     "builds": "import pathlib; pathlib.Path('build/core/KEY').mkdir(parents=True)",
@@ -60,7 +60,7 @@ async def test_a_line_reports_that_it_begins_and_one_how_it_ended(
     put_builder(checkout, builder)
     assert is_missing(checkout)
     said: list[str] = []
-    await build_beside(said.append, checkout)
+    await build_in_background(said.append, checkout)
     assert said[0].startswith("the broker's core runs as plain Python; it is being compiled")
     assert said[1].startswith(last)
     assert len(said) == 2
@@ -81,7 +81,7 @@ async def test_when_the_gateway_stops_the_compiler_ends_with_its_own_processes(
         "child.wait()\n"
     )
     (checkout / compiled_core.BUILD_SCRIPT).write_text(program)
-    building = asyncio.create_task(build_beside(lambda _: None, checkout))
+    building = asyncio.create_task(build_in_background(lambda _: None, checkout))
     await _until((checkout / "child").exists)
     building.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -14,7 +14,7 @@ from gateway.cli.supervision.supervisor import Child, ChildEnded, Supervisor
 # Writes its process id into a pipe, reports ready, and on SIGTERM writes its name into a log.
 PROGRAM = """
 import os, signal, sys
-from gateway.cli.running.processes import _die_with_supervisor, say_ready
+from gateway.cli.running.processes import _die_with_supervisor, notify_ready
 directory, name = sys.argv[1:]
 def end(*_):
     with open(os.path.join(directory, "endings"), "a") as log:
@@ -24,7 +24,7 @@ signal.signal(signal.SIGTERM, end)
 _die_with_supervisor()
 with open(os.path.join(directory, "births"), "w") as births:
     births.write(f"{os.getpid()}\\n")
-say_ready()
+notify_ready()
 while True:
     signal.pause()
 """

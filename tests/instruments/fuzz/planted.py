@@ -64,7 +64,7 @@ class HastyWorld(World):
 class TrustingReading(JournalReading):
     """A journal reader that treats unreadable data after the newest batch as the journal's end."""
 
-    def _look_at_the_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
+    def _check_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
         pass
 
 

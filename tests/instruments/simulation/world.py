@@ -37,7 +37,7 @@ EXPORT_SECONDS = 1.3
 EXPORT_BYTES = 3_000
 CALM_SECONDS_MAX = 600.0
 """Longest virtual time in which all clients finish, including keep-alives and expiries."""
-LOOK_SECONDS = 0.5
+CHECK_SECONDS = 0.5
 MOMENTS_MAX = 200_000
 """A run with more moments than this is an endless loop."""
 
@@ -245,7 +245,7 @@ class World:
                 "everything comes to an end",
                 f"after {CALM_SECONDS_MAX} s: {what()}",
             )
-            self.serve_for(LOOK_SECONDS)
+            self.serve_for(CHECK_SECONDS)
 
     def _calm_down(self) -> None:
         """End all faults, and wait until every client has returned and finished."""

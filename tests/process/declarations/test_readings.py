@@ -18,7 +18,7 @@ def test_what_is_meant_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "mend"),
+    ("keys", "fix"),
     [
         ({"topic": "a/{device}"}, 'and "{quantity}" in topic'),
         ({"topic": "a/{device}/{quantity}/{site}"}, 'in place of "{site}" in topic'),
@@ -35,10 +35,10 @@ def test_what_is_meant_is_accepted() -> None:
         ({"quantities": (QuantityRule(name="a"),) * 2}, '"a" once in quantities'),
     ],
 )
-def test_what_could_not_be_published_is_refused(keys: dict[str, Any], mend: str) -> None:
+def test_what_could_not_be_published_is_refused(keys: dict[str, Any], fix: str) -> None:
     with pytest.raises(PydanticCustomError) as refusal:
         Readings(**keys).check()
-    assert mend in str(refusal.value)
+    assert fix in str(refusal.value)
 
 
 def test_a_rule_that_only_scales_leaves_nothing_out() -> None:

@@ -42,11 +42,11 @@ def test_a_start_that_was_not_committed_is_made_again(database: TextDatabase) ->
     database.begin()
     started_by(queue, 3)
     database.roll_back()
-    queue.take_back()
+    queue.undo_start()
     assert (queue.waiting, len(queue.exchanges), queue.started) == (5, 0, [])
     assert started_by(queue, 3) == ["a", "b", "c"]
     started_by(queue, 0)
-    queue.take_back()
+    queue.undo_start()
     assert started_by(queue, 1) == ["d"], "an empty start undoes nothing"
 
 
@@ -58,7 +58,7 @@ def test_messages_of_ended_exchanges_come_first_again(database: TextDatabase) ->
     queue.settle(settlement)
     assert (queue.waiting, queue.started) == (5, [])
     started_by(queue, 0)
-    queue.take_back()
+    queue.undo_start()
     assert started_by(queue, 5) == ["a", "b", "c", "d", "e"]
 
 

@@ -56,7 +56,7 @@ def test_totals_are_of_all_segments_and_of_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "gw-1").mkdir()
     fill(tmp_path / "gw-1", [7])
     folder = SegmentFolder(tmp_path)
-    assert [each.count for each in folder.look()] == [1, 2, 1]
+    assert [each.count for each in folder.list_folders()] == [1, 2, 1]
     assert (folder.count, folder.size_bytes) == (4, 16)
     segments = {name_of(number) for number in (5, 1_000, 1_999, 12_345)}
     others = {"notes.txt", "00001___", "00002___.bak", "00012___", "gw-1"}
@@ -68,15 +68,15 @@ def test_a_look_lists_only_what_has_changed(tmp_path: Path) -> None:
     age(tmp_path)
     folder = SegmentFolder(tmp_path)
     with listings() as listed:
-        folder.look()
+        folder.list_folders()
     assert len(listed) == 21
     with listings() as listed:
-        folder.look()
+        folder.list_folders()
     assert listed == []
     fill(tmp_path, [20_001, 20_002])
     (tmp_path / "00003___" / name_of(3_500)).unlink()
     with listings() as listed:
-        folder.look()
+        folder.list_folders()
     assert listed == [tmp_path / "00003___", tmp_path / "00020___"]
     assert folder.count == 201
 
@@ -85,31 +85,35 @@ def test_a_change_within_a_tick_of_the_file_system_s_clock_is_seen(tmp_path: Pat
     folder = SegmentFolder(tmp_path)
     for number in range(1, 200):
         fill(tmp_path, [number])
-        folder.look()
+        folder.list_folders()
         assert folder.count == number
 
 
 def test_a_folder_that_is_missing_or_goes_is_empty(tmp_path: Path) -> None:
     folder = SegmentFolder(tmp_path / "sent")
-    assert folder.look() == []
+    assert folder.list_folders() == []
     fill(tmp_path / "sent", [1, 2_000])
-    assert [each.count for each in folder.look()] == [1, 1]
+    assert [each.count for each in folder.list_folders()] == [1, 1]
     (tmp_path / "sent/00002___" / name_of(2_000)).unlink()
     remove_if_empty(tmp_path / "sent", tmp_path / "sent/00002___")
-    assert [each.count for each in folder.look()] == [1]
+    assert [each.count for each in folder.list_folders()] == [1]
     (tmp_path / "sent" / name_of(1)).unlink()
     remove_if_empty(tmp_path / "sent", tmp_path / "sent")
     (tmp_path / "sent").rmdir()
-    assert (folder.look(), folder.count) == ([], 0)
+    assert (folder.list_folders(), folder.count) == ([], 0)
 
 
 def test_segments_that_lie_in_the_folder_itself_are_counted_and_put_in_place(
     tmp_path: Path,
 ) -> None:
     fill(tmp_path, [5, 999, 1_000, 2_500], flat=True)
-    assert SegmentFolder(tmp_path).look()[0].count == 4
+    assert SegmentFolder(tmp_path).list_folders()[0].count == 4
     put_in_place(tmp_path)
-    assert [each.first_number for each in SegmentFolder(tmp_path).look()] == [5, 1_000, 2_500]
+    assert [each.first_number for each in SegmentFolder(tmp_path).list_folders()] == [
+        5,
+        1_000,
+        2_500,
+    ]
     put_in_place(tmp_path)
 
 

@@ -37,10 +37,10 @@ async def test_a_peer_that_closes_before_connack_is_no_connection() -> None:
 
 
 def test_each_failure_has_a_sentence_and_a_refusal_its_fix() -> None:
-    assert "15 s" in sentence_of(TimeoutError(), mend="x")
-    assert sentence_of(MQTTConnectError(5), mend="[a] username").endswith("check [a] username")
-    assert sentence_of(ConnectionResetError("gone"), mend="x") == "gone"
-    assert sentence_of(ConnectionResetError(), mend="x") == "ConnectionResetError"
+    assert "15 s" in sentence_of(TimeoutError(), fix="x")
+    assert sentence_of(MQTTConnectError(5), fix="[a] username").endswith("check [a] username")
+    assert sentence_of(ConnectionResetError("gone"), fix="x") == "gone"
+    assert sentence_of(ConnectionResetError(), fix="x") == "ConnectionResetError"
 
 
 def test_a_target_has_tls_where_there_are_files_for_it() -> None:

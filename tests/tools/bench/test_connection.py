@@ -112,10 +112,10 @@ def test_a_session_that_is_to_be_kept_ends_by_itself_an_hour_after_a_crash() -> 
 
 def test_leaving_a_broker_that_is_gone_is_no_error() -> None:
     client = Client("c", 4)
-    client.say_goodbye()
+    client.disconnect()
     ours, theirs = socket.socketpair()
     client.use(ours)
     theirs.close()
-    client.say_goodbye()
+    client.disconnect()
     with pytest.raises(AssertionError, match="c has not been connected"):
         _ = client.connection

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gateway.uploader.segments.damage import (
-    bring_back,
     exported_again,
     is_set_aside,
     keep_damaged,
+    restore_readable,
     retire,
     segments_set_aside,
     set_aside,
@@ -38,7 +38,7 @@ def test_segments_are_all_kept_and_come_back_with_their_bytes(log_dir: Path) -> 
     assert len(found) == len(sealed) > DAMAGED_FILES_MAX
     assert [name.segment for name in found[:3]] == [1, 2, 3]
     assert all(is_set_aside(log_dir, name) for name in found)
-    bring_back(log_dir, segment(2))
+    restore_readable(log_dir, segment(2))
     assert (log_dir / "sealed" / str(segment(2))).read_bytes() == b"2"
     assert not is_set_aside(log_dir, segment(2))
 

@@ -234,10 +234,10 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
         with path.open("rb") as file:
             content = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
-        mend = "name the file, or make a set with: oncegate tls init DIR"
+        fix = "name the file, or make a set with: oncegate tls init DIR"
         if isinstance(error, PermissionError):
-            mend = f"let the user {os.geteuid()} that this runs as read it"
-        raise CertificateError(f"{path}: cannot be read: {error.strerror}; {mend}") from None
+            fix = f"let the user {os.geteuid()} that this runs as read it"
+        raise CertificateError(f"{path}: cannot be read: {error.strerror}; {fix}") from None
     if len(content) > FILE_BYTES_MAX:
         raise CertificateError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
     if label + b"-----" not in content:

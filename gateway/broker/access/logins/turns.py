@@ -111,7 +111,7 @@ class Turns:
         self.waiting += 1
         if self.waiting > WAITING_MAX:
             self._make_room()
-        self._go_on()
+        self._continue()
         try:
             await ticket.begins
         except asyncio.CancelledError:
@@ -127,7 +127,7 @@ class Turns:
         self._running[origin] -= 1
         if not self._running[origin]:
             del self._running[origin]
-        self._go_on()
+        self._continue()
 
     def stop(self) -> None:
         """Stop processing logins. Logins in the queue wait until they are cancelled."""
@@ -135,7 +135,7 @@ class Turns:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -145,12 +145,12 @@ class Turns:
             ticket, due = self._next(now)
             if ticket is None:
                 if due < NEVER:
-                    self._timer = loop.call_at(due, self._go_on)
+                    self._timer = loop.call_at(due, self._continue)
                 return
             self._take(ticket)
             if ticket.is_wanted:
                 self._running[ticket.origin] = self._running.get(ticket.origin, 0) + 1
-                self._queues_behind(ticket.origin)
+                self._move_to_end(ticket.origin)
                 ticket.begins.set_result(None)
             elif not ticket.begins.done():
                 ticket.begins.set_exception(Abandoned)
@@ -190,7 +190,7 @@ class Turns:
         if not queue.count:
             del self._queues[ticket.origin]
 
-    def _queues_behind(self, origin: str) -> None:
+    def _move_to_end(self, origin: str) -> None:
         """Move an address to the end of the processing order."""
         if origin in self._queues:
             self._queues.move_to_end(origin)

@@ -83,8 +83,8 @@ class PasswordFile:
                 content = file.read(FILE_BYTES_MAX + 1)
                 mode = os.fstat(file.fileno()).st_mode
         except OSError as error:
-            mend = f"make it with: oncegate passwd {path} USER"
-            raise PasswordFileError(f"{path}: cannot be read: {error.strerror}; {mend}") from error
+            fix = f"make it with: oncegate passwd {path} USER"
+            raise PasswordFileError(f"{path}: cannot be read: {error.strerror}; {fix}") from error
         if len(content) > FILE_BYTES_MAX:
             raise PasswordFileError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
         exposure = exposure_of(path, mode)

@@ -86,8 +86,8 @@ def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
     try:
         parameters = argon2.extract_parameters(password_hash)
     except InvalidHashError:
-        mend = "write it again with: oncegate passwd"
-        raise PasswordFileError(f"{place}: {user!r} has no hash that is known; {mend}") from None
+        fix = "write it again with: oncegate passwd"
+        raise PasswordFileError(f"{place}: {user!r} has no hash that is known; {fix}") from None
     if parameters.memory_cost > MEMORY_COST_KIB_MAX or parameters.time_cost > TIME_COST_MAX:
         limits = f"at most m={MEMORY_COST_KIB_MAX}, t={TIME_COST_MAX}"
         raise PasswordFileError(f"{place}: the hash of {user!r} costs too much to check: {limits}")
@@ -101,13 +101,13 @@ def _parsed_keys(user: str, entry: str, place: str) -> ScramKeys:
     except PasswordFileError as error:
         raise PasswordFileError(f"{place}: {error}") from None
     except ScramKeysError as error:
-        mend = "write it again with: oncegate passwd --scram"
-        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {mend}") from None
+        fix = "write it again with: oncegate passwd --scram"
+        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {fix}") from None
 
 
 def _parsed_mosquitto(user: str, entry: str, place: str) -> MosquittoHash:
     try:
         return mosquitto.parse(entry)
     except MosquittoHashError as error:
-        mend = "write it again with: oncegate passwd"
-        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {mend}") from None
+        fix = "write it again with: oncegate passwd"
+        raise PasswordFileError(f"{place}: the entry of {user!r}: {error}; {fix}") from None

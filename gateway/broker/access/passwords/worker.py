@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
 from gateway.broker.access.passwords import argon2_hash
-from gateway.process.scheduling import take_usual_turns, take_what_others_leave
+from gateway.process.scheduling import take_usual_turns, yield_to_others
 
 SIZE: Final = struct.Struct(">I")
 
@@ -33,7 +33,7 @@ Logins must still succeed within `connect_timeout` on a busy machine: at 10, wor
 of the CPU.
 """
 
-GIVES_WAY: Final = "gives-way"
+LOW_PRIORITY: Final = "low-priority"
 """Argument for a process that uses only CPU time that no other process needs."""
 
 OUT_OF_MEMORY_SCORE: Final = 500
@@ -73,9 +73,9 @@ def main() -> None:
     os.nice(NICENESS)
     with suppress(OSError):  # like the broker, if the system allows it
         take_usual_turns()
-    if GIVES_WAY in sys.argv[1:]:
+    if LOW_PRIORITY in sys.argv[1:]:
         with suppress(OSError):  # otherwise the broker's commits would be late
-            take_what_others_leave()
+            yield_to_others()
     with suppress(OSError):  # not available on every system
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
     argon2_hash.Argon2Hash.of("")  # load the library now, before the first client waits

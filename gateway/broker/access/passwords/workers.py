@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from gateway.broker.access.passwords.worker import GIVES_WAY, PasswordHash, request_of
+from gateway.broker.access.passwords.worker import LOW_PRIORITY, PasswordHash, request_of
 
 CHECK_SECONDS_MAX: Final = 30.0
 """Timeout of one password check, after which the worker is killed.
@@ -22,7 +22,7 @@ CHECK_SECONDS_MAX: Final = 30.0
 The costliest hash that a file may contain takes a Raspberry Pi several seconds.
 """
 
-LOOK_SECONDS: Final = 0.2
+CHECK_SECONDS: Final = 0.2
 """Seconds between two checks of a low-priority worker's CPU time.
 
 If the CPU is busy, a client's login takes this much longer.
@@ -128,7 +128,7 @@ class PasswordWorkers:
                         return await self._unless_starved(request, count)
                     except _Starved:
                         self._busy_until = loop.time() + BUSY_SECONDS
-                return await self._asked(self._worker(gives_way=False), request, count)
+                return await self._asked(self._worker(has_low_priority=False), request, count)
         except TimeoutError:
             self.failed += 1
             return None
@@ -138,30 +138,30 @@ class PasswordWorkers:
 
         Raises _Starved if other processes leave the worker too little CPU time.
         """
-        worker = self._worker(gives_way=True)
+        worker = self._worker(has_low_priority=True)
         answer = asyncio.ensure_future(self._asked(worker, request, count))
         try:
             while True:
                 before = worker.processor_seconds()
-                await asyncio.wait((answer,), timeout=LOOK_SECONDS)
+                await asyncio.wait((answer,), timeout=CHECK_SECONDS)
                 if answer.done():
                     return answer.result()
-                if worker.processor_seconds() - before < SHARE_LEAST * LOOK_SECONDS:
+                if worker.processor_seconds() - before < SHARE_LEAST * CHECK_SECONDS:
                     raise _Starved
         finally:
             answer.cancel()
 
-    def _worker(self, *, gives_way: bool) -> "_Worker":
+    def _worker(self, *, has_low_priority: bool) -> "_Worker":
         """Return an idle worker, or start a new one.
 
         Raises OSError if no process can be started.
         """
         while self._idle:
             worker = self._idle.pop()
-            if worker.gives_way is gives_way:
+            if worker.has_low_priority is has_low_priority:
                 return worker
             self._end(worker)
-        worker = _Worker(gives_way=gives_way)
+        worker = _Worker(has_low_priority=has_low_priority)
         self._all.add(worker)
         return worker
 
@@ -189,10 +189,10 @@ class PasswordWorkers:
 class _Worker:
     """A worker process, and the socket through which the broker communicates with it."""
 
-    def __init__(self, *, gives_way: bool) -> None:
+    def __init__(self, *, has_low_priority: bool) -> None:
         """Start the process. Raises OSError if this fails."""
-        self.gives_way = gives_way
-        command = (*COMMAND, GIVES_WAY) if gives_way else COMMAND
+        self.has_low_priority = has_low_priority
+        command = (*COMMAND, LOW_PRIORITY) if has_low_priority else COMMAND
         self._socket, theirs = socket.socketpair()
         self._socket.setblocking(False)
         with theirs:

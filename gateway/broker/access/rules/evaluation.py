@@ -68,13 +68,13 @@ class FileRules(AccessRules):
         self.file = file
         self._rules = file.rules
         self._allows = [rule.allow for rule in file.rules]
-        self._of_user: dict[str, list[int]] = {}
-        self._of_several: list[int] = []
+        self._for_user: dict[str, list[int]] = {}
+        self._for_several: list[int] = []
         for number, rule in enumerate(file.rules):
             if rule.who.user is None:
-                self._of_several.append(number)
+                self._for_several.append(number)
             else:
-                self._of_user.setdefault(rule.who.user, []).append(number)
+                self._for_user.setdefault(rule.who.user, []).append(number)
         self._own = frozenset(
             number
             for number, rule in enumerate(file.rules)
@@ -171,7 +171,7 @@ class FileRules(AccessRules):
     def _about_user(self, client: Client) -> list[int]:
         if client.username is None:
             return []
-        return self._about(client, self._of_user.get(client.username, ()))
+        return self._about(client, self._for_user.get(client.username, ()))
 
     def _about(self, client: Client, numbers: Iterable[int]) -> list[int]:
         username, client_id, listener = client.username, client.client_id, client.listener
@@ -185,8 +185,8 @@ class FileRules(AccessRules):
         ]
 
     def _made_for(self, client: Client) -> _Rights:
-        several, of_user = self._about(client, self._of_several), self._about_user(client)
-        every = sorted([*several, *of_user])
+        several, user_rules = self._about(client, self._for_several), self._about_user(client)
+        every = sorted([*several, *user_rules])
         connect = NOTHING
         for number in every:
             rule = self._rules[number]
@@ -197,7 +197,7 @@ class FileRules(AccessRules):
                 connect = number
         trees = [
             self._shared_tree([number for number in part if number not in self._own])
-            for part in (several, of_user)
+            for part in (several, user_rules)
         ]
         own = PatternTree()
         for number in every:

@@ -75,8 +75,8 @@ def load(path: Path) -> RulesFile:
             content = file.read(FILE_BYTES_MAX + 1)
             mode = os.fstat(file.fileno()).st_mode
     except OSError as error:
-        mend = "make it, or take rules_file out of [access]"
-        raise RulesFileError([f"{path}: cannot be read: {error.strerror}; {mend}"]) from error
+        fix = "make it, or take rules_file out of [access]"
+        raise RulesFileError([f"{path}: cannot be read: {error.strerror}; {fix}"]) from error
     if mode & stat.S_IWOTH:
         raise RulesFileError([f"{path}: anyone may write to it; mend: chmod o-w {path}"])
     return parse(content, str(path))
@@ -188,16 +188,16 @@ class _Parser:
             raise Mistake(f"{' and '.join(named)} are about different clients: use one of them")
         if not any(name in conditions for name in WHO):
             word = words[position] if position < len(words) else ""
-            mend = "use user NAME, user *, group NAME, anonymous, anyone, client ID or listener"
+            fix = "use user NAME, user *, group NAME, anonymous, anyone, client ID or listener"
             hint = nearest(word, CONDITIONS, "") if word not in ACTIONS else ""
-            raise Mistake(f"does not say whom it is about: {hint or mend}")
+            raise Mistake(f"does not say whom it is about: {hint or fix}")
         return conditions, position
 
     def _who_of(self, conditions: Mapping[str, str]) -> Who:
         user, group = conditions.get("user"), conditions.get("group")
         if group is not None and group not in self._groups:
-            mend = nearest(group, self._groups, f"add a line: group {group} = USER...")
-            raise Mistake(f"there is no group {shown(group)}: {mend}")
+            fix = nearest(group, self._groups, f"add a line: group {group} = USER...")
+            raise Mistake(f"there is no group {shown(group)}: {fix}")
         named = None
         if user == "*" or "anonymous" in conditions:
             named = user == "*"

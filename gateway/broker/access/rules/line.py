@@ -35,8 +35,8 @@ def actions_of(words: list[str], position: int) -> list[str]:
     for action in actions:
         if action not in ACTIONS:
             known = f"use a condition ({', '.join(CONDITIONS)}) or {', '.join(ACTIONS)}"
-            mend = nearest(action, (*ACTIONS, *CONDITIONS), known)
-            raise Mistake(f"{shown(action)} is no action: {mend}")
+            fix = nearest(action, (*ACTIONS, *CONDITIONS), known)
+            raise Mistake(f"{shown(action)} is no action: {fix}")
     return actions
 
 

@@ -69,7 +69,7 @@ class LostSession:
 
 
 @mypyc_attr(acyclic=True)
-class Lost:
+class LostMessages:
     """Messages lost through damage to the journal, by session. Empty if nothing is damaged."""
 
     def __init__(self) -> None:

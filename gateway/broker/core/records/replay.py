@@ -11,7 +11,7 @@ from collections.abc import Callable
 from gateway.broker.core.records.blob import Blob
 from gateway.broker.core.records.kinds import RecordKind
 from gateway.broker.core.records.layout import NEVER_QUEUED
-from gateway.broker.core.records.lost import Lost
+from gateway.broker.core.records.lost import LostMessages
 from gateway.broker.core.records.reader import records_of
 from gateway.broker.core.records.record import (
     BrokerStarted,
@@ -63,7 +63,7 @@ class Replay:
         self.boot = ""
         self.facts_applied = 0
         self.sources = Sources()
-        self.lost = Lost()
+        self.lost = LostMessages()
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:

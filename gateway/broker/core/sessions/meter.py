@@ -71,10 +71,12 @@ class Meter:
         """Count the packets and bytes of one read from a client."""
         if self._packets is None and self._bytes is None:
             return
-        of_packets = 0.0 if self._packets is None else self._packets.spend(packets_count, now)
-        of_bytes = 0.0 if self._bytes is None else self._bytes.spend(bytes_count, now)
-        self._sent_free_at = now + max(of_packets, of_bytes)
-        self._rate = "packet_rate" if of_packets >= of_bytes else "byte_rate"
+        packets_wait_seconds = (
+            0.0 if self._packets is None else self._packets.spend(packets_count, now)
+        )
+        bytes_wait_seconds = 0.0 if self._bytes is None else self._bytes.spend(bytes_count, now)
+        self._sent_free_at = now + max(packets_wait_seconds, bytes_wait_seconds)
+        self._rate = "packet_rate" if packets_wait_seconds >= bytes_wait_seconds else "byte_rate"
         self._update()
 
     def record(self, bytes_count: int, now: float) -> None:

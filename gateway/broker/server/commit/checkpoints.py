@@ -29,20 +29,20 @@ class Checkpoints:
         store: Store,
         recovered: Recovered,
         failed: Callable[[BaseException], None],
-        go_on: Callable[[], None],
+        on_rows_possible: Callable[[], None],
     ) -> None:
         """Set the dependencies and the callbacks.
 
         Args:
             recovered: the state from which the broker started.
             failed: called if the tables cannot be written.
-            go_on: called when more rows may be written.
+            on_rows_possible: called when more rows may be written.
         """
         self.broker = broker
         self.store = store
         self.recovered = recovered
         self._failed = failed
-        self._go_on = go_on
+        self._on_rows_possible = on_rows_possible
         self._loop = asyncio.get_running_loop()
         # Normal priority, like every thread: one that yields to other programs could stop while it
         # holds the interpreter lock, and block the event loop with it (decision 120).
@@ -84,7 +84,7 @@ class Checkpoints:
         sessions = self.store.rows_committed()
         if sessions is not None:
             self.finish(sessions)
-        self._go_on()
+        self._on_rows_possible()
 
     def finish(self, sessions: set[Session]) -> None:
         """Sync the committed rows, and then free the memory of messages that the tables contain.

@@ -41,7 +41,7 @@ class Committer:
         self._failed = outcomes.failed
         self.journal_room = JournalRoom(broker, store)
         self.checkpoints = Checkpoints(
-            broker, store, recovered, failed=self._fail_tables, go_on=outcomes.released
+            broker, store, recovered, failed=self._fail_tables, on_rows_possible=outcomes.released
         )
         self.writer = BatchWriter(
             broker,
@@ -104,7 +104,7 @@ class Committer:
         if self.failure is not None:
             return
         self.metrics.advance(self._loop.time())
-        self.journal_room.look(journal_bytes_max)
+        self.journal_room.update_is_wanted(journal_bytes_max)
         if self.writer.is_busy or self.writer.is_last:
             return  # at the end `drain` starts the last checkpoint, and no other may run
         self.store.resume_checkpoint()

@@ -42,7 +42,7 @@ class JournalRoom:
             self._given_up_bytes = max(0, self.store.journal_total_bytes - size_bytes)
             self.is_wanted = True
 
-    def look(self, bytes_max: int) -> None:
+    def update_is_wanted(self, bytes_max: int) -> None:
         """Set `is_wanted` if the journal is larger than `bytes_max`, or contains exported data."""
         self._bytes_max = bytes_max
         is_too_long = self.store.journal_total_bytes > bytes_max

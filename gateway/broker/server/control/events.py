@@ -65,7 +65,7 @@ class Found:
         self._topics: dict[tuple[str, object], str] = {}
         """Topics of messages, by store id and message number. A message's topic may be known from
         an event about another client."""
-        self._of_message: dict[int, tuple[str, object]] = {}
+        self._by_message: dict[int, tuple[str, object]] = {}
         """Store id and message number of each event about a message, by the event's index in
         `events`."""
 
@@ -94,7 +94,7 @@ class Found:
                     self.next = sequence + 1
                     return False
                 if message[1] is not None:
-                    self._of_message[len(self.events)] = message
+                    self._by_message[len(self.events)] = message
                 self.events.append(shown)
         return True
 
@@ -104,7 +104,7 @@ class Found:
         An event about a message may lack the message's topic. The topic is then taken from another
         event about the same message, if there is one.
         """
-        for index, message in self._of_message.items():
+        for index, message in self._by_message.items():
             if message in self._topics:
                 topic = self._topics[message]
                 self.events[index].setdefault("topic", topic[:TEXT_CHARACTERS_MAX])

@@ -38,8 +38,8 @@ SHOWN_CHARACTERS_MAX: Final = 200
 ARGUMENTS_SHOWN_MAX: Final = 12
 """Maximum number of an action's arguments in a log line or event."""
 
-_OF_CALLER: Final = frozenset({"command", "action", "by", "program", "role", "from"})
-_HIDDEN: Final = _OF_CALLER | SECRETS | card_requests.SECRETS
+_CALLER_KEYS: Final = frozenset({"command", "action", "by", "program", "role", "from"})
+_HIDDEN: Final = _CALLER_KEYS | SECRETS | card_requests.SECRETS
 _CREDENTIALS: Final = struct.Struct("3i")
 
 

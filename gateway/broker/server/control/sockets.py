@@ -59,7 +59,7 @@ class ControlSocket:
         try:
             await self._start()
         except OSError as error:
-            raise OSError(error.errno, _mend_of(error), str(self._path)) from error
+            raise OSError(error.errno, _fix_of(error), str(self._path)) from error
 
     async def _start(self) -> None:
         if len(os.fsencode(self._path)) > PATH_BYTES_MAX:
@@ -133,7 +133,7 @@ def _give_to(group: str, path: Path) -> None:
         raise OSError(errno.EINVAL, reason) from None
 
 
-def _mend_of(error: OSError) -> str:
+def _fix_of(error: OSError) -> str:
     """Return an error message for a socket that cannot be opened: the problem and the fix."""
     match error.errno:
         case errno.ENAMETOOLONG:

@@ -46,7 +46,7 @@ class Alarm:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._due = float("inf")
-        self._looked_at = self._loop.time()
+        self._checked_at = self._loop.time()
 
     def set(self, due: float | None) -> None:
         """Schedule a call that wakes the core at `due`, unless an earlier call is scheduled.
@@ -60,14 +60,14 @@ class Alarm:
         self._due = due
         self._timer = self._loop.call_at(due, self._ring)
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check the clock for pauses of the process. Called at least once a second.
 
         After a pause, the timeouts of all clients are restarted.
         """
         now = self._loop.time()
-        seconds = now - self._looked_at
-        self._looked_at = now
+        seconds = now - self._checked_at
+        self._checked_at = now
         if seconds > STANDSTILL_SECONDS:
             logger.warning(
                 "the broker stood still for %.1f s: clients get the time of their keep-alive again",
@@ -85,7 +85,7 @@ class Alarm:
             return
         self._timer = None
         self._due = float("inf")
-        self.look()
+        self.check()
         self._broker.wake(self._loop.time())
         self._schedule()
 

@@ -19,7 +19,7 @@ class Channel(ABC):
         self.throttled = False
         """True if reading is paused because the client exceeded its message rate or byte rate."""
         self.is_heavy = False
-        """True if the last received data caused much work. See `FairReader.puts_off`."""
+        """True if the last received data caused much work. See `FairReader.postpones`."""
         self.unread = b""
         """Received data that is kept for later, because the client has sent too much."""
         self.unread_from = 0
@@ -29,7 +29,7 @@ class Channel(ABC):
         self.lost = False
         """True if the connection is lost, but data received before is not processed yet."""
 
-    def is_behind(self) -> bool:
+    def has_more_input(self) -> bool:
         """Return True if received data from the client is not processed yet."""
         return self.connection.has_more_work or bool(self.unread)
 

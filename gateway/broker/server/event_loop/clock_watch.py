@@ -21,13 +21,13 @@ class ClockWatch:
         self._broker = broker
         self._quality_logged = wall_clock.quality
 
-    def look(self, idle_seconds: float) -> None:
+    def check_clock(self, idle_seconds: float) -> None:
         """Check the wall clock for steps and changes of quality. Called once a second.
 
         Args:
             idle_seconds: seconds since the last batch of records, which also records the time.
         """
-        quality = self._wall_clock.look()
+        quality = self._wall_clock.query_kernel()
         step_ms = self._wall_clock.step_ms()
         if step_ms:
             logger.warning(

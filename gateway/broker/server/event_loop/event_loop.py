@@ -70,7 +70,7 @@ class EventLoop:
         self.hooks: Hooks | None = None
         self.answer_system_topics: Callable[[], None] = lambda: None
         """Called when clients have subscribed to topics below `$SYS`."""
-        self.look_at_disk: Callable[[], None] = lambda: None
+        self.check_disk: Callable[[], None] = lambda: None
         """Called once a second, and when the disk has no space for a batch of records."""
         self.channels: dict[Connection, Channel] = {}
         self.closing = ClosingChannels(self.channels)
@@ -87,7 +87,7 @@ class EventLoop:
             released=self._batch_released,
             written=self._write_out,
             failed=lambda _: self.failed.set(),
-            full=lambda: self.look_at_disk(),  # noqa: PLW0108 - it is set later
+            full=lambda: self.check_disk(),  # noqa: PLW0108 - it is set later
         )
         known = (self.broker, self.store, recovered, self.batch_limits, self.wall_clock)
         return Committer(*known, outcomes)
@@ -96,7 +96,7 @@ class EventLoop:
         return FairReader(
             self.broker,
             self.batch_limits.max_uncommitted,
-            may_go_on=lambda: self.committer.failure is None,
+            may_continue=lambda: self.committer.failure is None,
             lose=self.lose,
             schedule=self.schedule,
         )
@@ -134,7 +134,7 @@ class EventLoop:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
             return
-        if channel.is_heavy and self.reading.puts_off(channel, data):
+        if channel.is_heavy and self.reading.postpones(channel, data):
             return
         recorder = self.broker.batch
         recorded_bytes = recorder.pending_bytes()
@@ -146,12 +146,12 @@ class EventLoop:
             self.reading.begin(channel, data)
         self.reading.end_turn(channel, began)
         if recorder.pending_bytes() > self.batch_limits.max_uncommitted:
-            self.reading.look_at_records(channel, recorded_bytes)
+            self.reading.limit_records(channel, recorded_bytes)
         connection = channel.connection
         if connection.meters:
-            self.reading.look_at_rates(channel, recorded_bytes)
+            self.reading.limit_rates(channel, recorded_bytes)
         if connection.has_more_work or channel.unread:
-            self.reading.fall_behind(channel)
+            self.reading.queue_unfinished(channel)
         elif connection.state is ConnectionState.AUTHENTICATING or connection.deferred.is_full:
             channel.update_reading()
         if not self._scheduled:
@@ -168,7 +168,7 @@ class EventLoop:
 
     def lose(self, channel: Channel) -> None:
         """Remove a lost connection after processing data received earlier, such as a DISCONNECT."""
-        if channel.is_behind() and channel.connection.is_open:
+        if channel.has_more_input() and channel.connection.is_open:
             channel.lost = True
             return
         connection = channel.connection
@@ -257,8 +257,8 @@ class EventLoop:
         channel = self.channels.get(connection)
         if channel is not None:
             channel.update_reading()
-            if channel.is_behind():
-                self.reading.fall_behind(channel)
+            if channel.has_more_input():
+                self.reading.queue_unfinished(channel)
         self.schedule()
 
     def uptime_seconds(self) -> float:
@@ -269,12 +269,12 @@ class EventLoop:
 
     def upkeep(self) -> None:
         """Run the periodic work, such as checkpoints. Called once a second."""
-        self._alarm.look()
+        self._alarm.check()
         log_notices(self.broker.statistics, self._loop.time())
         self.authentications.tick()
-        self._clock_watch.look(self._loop.time() - self.committer.writer.sealed_at)
+        self._clock_watch.check_clock(self._loop.time() - self.committer.writer.sealed_at)
         self.committer.upkeep(self.batch_limits.max_journal)
-        self.look_at_disk()
+        self.check_disk()
         self.schedule()
 
     async def stop(self) -> None:

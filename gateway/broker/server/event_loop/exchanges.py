@@ -33,7 +33,7 @@ class Exchanges:
 
     def __init__(self) -> None:
         self._waiting: dict[Connection, Waiting] = {}
-        self._of_origins: dict[str, dict[Connection, None]] = {}
+        self._by_origin: dict[str, dict[Connection, None]] = {}
 
     def __len__(self) -> int:
         """Return the number of authentication exchanges that are not complete."""
@@ -55,12 +55,12 @@ class Exchanges:
         `origin` is the network address of the new exchange. Return None if no limit on exchanges is
         reached.
         """
-        own = self._of_origins.get(origin, {})
+        own = self._by_origin.get(origin, {})
         if len(own) >= EXCHANGES_OF_AN_ADDRESS_MAX:
             return _oldest_of(own)
         if len(self._waiting) < EXCHANGES_MAX:
             return None
-        largest = max(self._of_origins.values(), key=len)
+        largest = max(self._by_origin.values(), key=len)
         return _oldest_of(own if len(own) == len(largest) else largest)
 
     def add(
@@ -72,7 +72,7 @@ class Exchanges:
     ) -> None:
         """Store the authentication exchange of a connection that has no other exchange."""
         self._waiting[connection] = Waiting(exchange, origin, deadline)
-        self._of_origins.setdefault(origin, {})[connection] = None
+        self._by_origin.setdefault(origin, {})[connection] = None
 
     def forget(self, connection: Connection) -> None:
         """Remove a connection's authentication exchange, if there is one, and cancel its timer."""
@@ -80,10 +80,10 @@ class Exchanges:
         if waiting is None:
             return
         waiting.deadline.cancel()
-        own = self._of_origins[waiting.origin]
+        own = self._by_origin[waiting.origin]
         del own[connection]
         if not own:
-            del self._of_origins[waiting.origin]
+            del self._by_origin[waiting.origin]
 
     def clear(self) -> None:
         """Remove all authentication exchanges."""

@@ -29,13 +29,13 @@ def log_notices(statistics: Statistics, now: float) -> None:
         _log(sentence, client_id)
     for sentence, client_id in statistics.takeovers.take(now, TAKEOVERS_PER_SECOND_MAX):
         _log(sentence, client_id)
-    notices, left_out = statistics.notices, statistics.notices_dropped
+    notices, dropped = statistics.notices, statistics.notices_dropped
     statistics.notices, statistics.notices_dropped = [], 0
     for sentence, client_id in notices[:NOTICES_PER_SECOND_MAX]:
         _log(sentence, client_id)
-    left_out += max(0, len(notices) - NOTICES_PER_SECOND_MAX)
-    if left_out:
-        logger.warning("%d more such events in this second; the counters have them", left_out)
+    dropped += max(0, len(notices) - NOTICES_PER_SECOND_MAX)
+    if dropped:
+        logger.warning("%d more such events in this second; the counters have them", dropped)
 
 
 def _log(sentence: str, client_id: str) -> None:

@@ -50,7 +50,7 @@ class FairReader:
         broker: Broker,
         uncommitted_bytes_max: int,
         *,
-        may_go_on: Callable[[], bool],
+        may_continue: Callable[[], bool],
         lose: Callable[[Channel], None],
         schedule: Callable[[], None],
     ) -> None:
@@ -59,7 +59,7 @@ class FairReader:
         Args:
             broker: the broker core.
             uncommitted_bytes_max: maximum size of records that wait for their commit.
-            may_go_on: returns False after an error that ends the process.
+            may_continue: returns False after an error that ends the process.
             lose: called for a lost connection, after all data received from it was processed.
             schedule: called when there may be something to send or to commit.
         """
@@ -70,25 +70,25 @@ class FairReader:
         """Work units of all reads since the last tick."""
         self._broker = broker
         self._work = broker.work
-        self._may_go_on = may_go_on
+        self._may_continue = may_continue
         self._lose = lose
         self._schedule = schedule
         self._loop = asyncio.get_running_loop()
         self._overloaded: set[Channel] = set()
-        self._behind: dict[Channel, None] = {}
+        self._unfinished: dict[Channel, None] = {}
         """Clients that sent more than one turn of work, in the order of their turns."""
         self._scheduled = False
 
     def forget(self, channel: Channel) -> None:
         """Remove a closed connection and its received data from all totals."""
         self._overloaded.discard(channel)
-        self._behind.pop(channel, None)
+        self._unfinished.pop(channel, None)
         self.unread_bytes -= channel.unread_counted
         channel.unread_counted = 0
 
     # -- more than the disk takes
 
-    def look_at_records(self, channel: Channel, recorded_bytes: int) -> None:
+    def limit_records(self, channel: Channel, recorded_bytes: int) -> None:
         """Pause reading from a client if its data has caused more uncommitted records than allowed.
 
         `recorded_bytes` is the size of the uncommitted records before the client's data was
@@ -112,12 +112,12 @@ class FairReader:
         for channel in waiting:
             channel.overloaded = False
             channel.update_reading()
-            if channel.is_behind():
-                self.fall_behind(channel)
+            if channel.has_more_input():
+                self.queue_unfinished(channel)
 
     # -- more than its rate
 
-    def look_at_rates(self, channel: Channel, recorded_bytes: int | None) -> None:
+    def limit_rates(self, channel: Channel, recorded_bytes: int | None) -> None:
         """Pause reading from a client that exceeded its message rate or byte rate.
 
         `recorded_bytes` is the size of the uncommitted records before the last data was processed,
@@ -140,13 +140,13 @@ class FairReader:
                 name = f"client {channel.connection.session.client_id!r} from {name}"
             statistics.note(f"{name} is read from less often: {meter.limit} reached")
         channel.update_reading()
-        self._loop.call_at(meter.free_at, self._look_again, channel)
+        self._loop.call_at(meter.free_at, self._check_again, channel)
 
-    def _look_again(self, channel: Channel) -> None:
+    def _check_again(self, channel: Channel) -> None:
         channel.throttled = False
         if channel.connection.is_open:
             # Data that was read before the pause may exceed the rate again.
-            self.look_at_rates(channel, None)
+            self.limit_rates(channel, None)
             channel.update_reading()
 
     # -- more than a turn of work
@@ -158,15 +158,15 @@ class FairReader:
         `perf_counter`.
         """
         if channel.connection.has_more_work or channel.unread:
-            self._go_on(channel, began + TURN_SECONDS)
+            self._continue_one(channel, began + TURN_SECONDS)
         spent = self._work.spent
         self.tick_units += spent
         channel.is_heavy = spent > HEAVY_UNITS
 
-    def _go_on(self, channel: Channel, due: float) -> None:
+    def _continue_one(self, channel: Channel, due: float) -> None:
         work, connection = self._work, channel.connection
         spent = work.spent
-        while channel.is_behind() and spent < TURN_UNITS and perf_counter() < due:
+        while channel.has_more_input() and spent < TURN_UNITS and perf_counter() < due:
             work.spent = 0
             if connection.has_more_work:
                 self._broker.continue_connection(connection, self._loop.time())
@@ -175,7 +175,7 @@ class FairReader:
             spent += work.spent
         work.spent = spent
 
-    def puts_off(self, channel: Channel, data: bytes) -> bool:
+    def postpones(self, channel: Channel, data: bytes) -> bool:
         """Keep received data for later if the reads since the last tick already took much work.
 
         Return True if the data was kept. Return False if the caller must process the data now,
@@ -187,7 +187,7 @@ class FairReader:
         channel.unread = data
         channel.unread_counted = size_bytes
         self.unread_bytes += size_bytes
-        self.fall_behind(channel)
+        self.queue_unfinished(channel)
         return True
 
     def begin(self, channel: Channel, data: bytes) -> None:
@@ -216,16 +216,16 @@ class FairReader:
         channel.unread_counted = len(data)
         self.unread_bytes += channel.unread_counted
 
-    def fall_behind(self, channel: Channel) -> None:
+    def queue_unfinished(self, channel: Channel) -> None:
         """Queue a client whose input is not fully processed.
 
         The client's next turn comes after the turns of the clients that were queued earlier.
         """
-        if channel not in self._behind:
+        if channel not in self._unfinished:
             channel.update_reading()
             if channel.overloaded:
                 return  # `resume_overloaded` continues when there is space for its records
-            self._behind[channel] = None
+            self._unfinished[channel] = None
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._catch_up)
@@ -233,24 +233,24 @@ class FairReader:
     def _catch_up(self) -> None:
         """Process more input of the client whose turn is next."""
         self._scheduled = False
-        if not self._behind or not self._may_go_on():
+        if not self._unfinished or not self._may_continue():
             return
-        channel = next(iter(self._behind))
-        del self._behind[channel]
+        channel = next(iter(self._unfinished))
+        del self._unfinished[channel]
         self._work.spent = 0
         recorded_bytes = self._broker.batch.pending_bytes()
         self.end_turn(channel, perf_counter())
-        self.look_at_records(channel, recorded_bytes)
+        self.limit_records(channel, recorded_bytes)
         if channel.connection.meters:
-            self.look_at_rates(channel, recorded_bytes)
-        if channel.is_behind():
-            self.fall_behind(channel)
+            self.limit_rates(channel, recorded_bytes)
+        if channel.has_more_input():
+            self.queue_unfinished(channel)
         elif channel.lost:
             self._lose(channel)
         else:
             channel.update_reading()
-        if self._behind:
-            self.fall_behind(next(iter(self._behind)))
+        if self._unfinished:
+            self.queue_unfinished(next(iter(self._unfinished)))
             if self.tick_units < TURN_UNITS:
                 return  # the next turn's data is committed together with this one's
         self._schedule()

@@ -74,12 +74,12 @@ class WallClock:
         self._started_ms = _monotonic_ms()
         self._stepped_from_ms = _wall_ms() - self._started_ms
         self.quality = ClockQuality.UNSYNCHRONISED
-        """The quality that the kernel reported at the last `look`."""
+        """The quality that the kernel reported at the last `query_kernel`."""
         self._offset_ms = 0
-        """Wall time minus monotonic time at the last `look`."""
-        self.look()
+        """Wall time minus monotonic time at the last `query_kernel`."""
+        self.query_kernel()
 
-    def look(self) -> ClockQuality:
+    def query_kernel(self) -> ClockQuality:
         """Query the kernel for the clock's quality.
 
         Call this once a second and not for each reading, because the system call may be slow.
@@ -115,8 +115,8 @@ class WallClock:
         if found is not ClockQuality.SYNCHRONISED:
             floor_ms = self._floor_ms + time.monotonic_ns() // NS_PER_MS - self._started_ms
             return max(time_ms, floor_ms), found
-        behind_ms = self._floor_ms - time_ms
-        if self._floor_clock is ClockQuality.SYNCHRONISED and 0 < behind_ms <= CATCH_UP_MS:
+        lag_ms = self._floor_ms - time_ms
+        if self._floor_clock is ClockQuality.SYNCHRONISED and 0 < lag_ms <= CATCH_UP_MS:
             return self._floor_ms, found
         return time_ms, found
 

@@ -29,8 +29,8 @@ class BannedNetworks:
         number, version = int(address), address.version
         return any(
             number >> bits in begins
-            for (of_version, bits), begins in self._by_length.items()
-            if of_version == version
+            for (network_version, bits), begins in self._by_length.items()
+            if network_version == version
         )
 
 

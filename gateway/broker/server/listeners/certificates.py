@@ -21,7 +21,7 @@ from gateway.process.files.file_state import FileState, states_of
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 60.0
+CHECK_SECONDS: Final = 60.0
 """Interval at which the files are checked. Programs such as certbot replace them without notice."""
 
 SETTLE_SECONDS: Final = 2.0
@@ -167,7 +167,7 @@ class CertificateWatch:
         self.stop()
         if self.all:
             self._warn()
-            self._look_later(LOOK_SECONDS)
+            self._check_later(CHECK_SECONDS)
 
     def stop(self) -> None:
         """Stop watching the certificate files."""
@@ -198,10 +198,10 @@ class CertificateWatch:
             certificates.show(self._clock())
         return differs
 
-    def _look_later(self, seconds: float) -> None:
-        self._timer = self._loop.call_later(seconds, self.look)
+    def _check_later(self, seconds: float) -> None:
+        self._timer = self._loop.call_later(seconds, self.check_files)
 
-    def look(self) -> None:
+    def check_files(self) -> None:
         """Check whether the certificate files have changed, and load changed files.
 
         A changed file is loaded once two consecutive checks find it in the same state, so that a
@@ -219,8 +219,8 @@ class CertificateWatch:
         self._warn()
         now = self._clock()
         soonest = min((each.end_expired(now) for each in self.all), default=float("inf"))
-        pause = SETTLE_SECONDS if settling else LOOK_SECONDS
-        self._look_later(min(pause, max(EXPIRY_SECONDS, soonest - now)))
+        pause = SETTLE_SECONDS if settling else CHECK_SECONDS
+        self._check_later(min(pause, max(EXPIRY_SECONDS, soonest - now)))
 
     def _replace(self, certificates: Certificates) -> None:
         try:

@@ -37,16 +37,16 @@ class HandshakeTurns:
         self._do(step)
         if not self._scheduled:
             self._scheduled = True
-            self._loop.call_soon(self._go_on)
+            self._loop.call_soon(self._continue)
         return True
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         self._spent_seconds = 0.0
         while self._waiting and self._spent_seconds < SLICE_SECONDS:
             self._do(self._waiting.popleft())
         self._scheduled = bool(self._spent_seconds)
         if self._scheduled:
-            self._loop.call_soon(self._go_on)
+            self._loop.call_soon(self._continue)
 
     def _do(self, step: Callable[[], None]) -> None:
         # Not the loop's time, which uvloop updates only once per turn.

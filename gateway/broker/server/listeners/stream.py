@@ -114,7 +114,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self._full
             or self.overloaded
             or self.throttled
-            or self.is_behind()
+            or self.has_more_input()
             or connection.state in (ConnectionState.AUTHENTICATING, ConnectionState.CLOSED)
             or connection.deferred.is_full
         )

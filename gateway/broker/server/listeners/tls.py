@@ -34,7 +34,7 @@ records."""
 SLICE_SECONDS: Final = 0.002
 """Maximum time per iteration of the event loop for the records of one client."""
 
-_OF_CERTIFICATES: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED")
+_CERTIFICATE_ERRORS: Final = ("PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_FAILED")
 _NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST")
 
 
@@ -131,7 +131,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         said = said_by(error)
         if error.reason in _NO_TLS:
             said = "what came is not TLS: use TLS at this port, or the port of a listener without"
-        reason = CERTIFICATE_REFUSED if error.reason in _OF_CERTIFICATES else HANDSHAKE_FAILED
+        reason = CERTIFICATE_REFUSED if error.reason in _CERTIFICATE_ERRORS else HANDSHAKE_FAILED
         self._end(reason, said)
 
     def _end(self, reason: str, detail: str) -> None:
@@ -147,7 +147,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         wrong = self._read_into(parts)
         while self._unread and isinstance(wrong, ssl.SSLWantReadError):
             if perf_counter() >= due:
-                self._go_on_later()
+                self._continue_later()
                 break
             self._feed()
             wrong = self._read_into(parts)
@@ -161,11 +161,11 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         elif self._waits:
             self._update_reading()
 
-    def _go_on_later(self) -> None:
+    def _continue_later(self) -> None:
         self._waits = True
-        asyncio.get_running_loop().call_soon(self._go_on)
+        asyncio.get_running_loop().call_soon(self._continue)
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         self._waits = False
         # The rest of a read also waits if the protocol has paused reading: `resume_reading`.
         if not self._is_over and self._wants_reading:
@@ -216,7 +216,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         """Resume reading, starting with data received before the pause."""
         self._wants_reading = True
         if self._unread and self._is_established and not self._waits:
-            self._go_on_later()
+            self._continue_later()
         self._update_reading()
 
     def is_reading(self) -> bool:

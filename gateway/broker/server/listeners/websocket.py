@@ -74,7 +74,7 @@ class WebSocketProtocol(MqttProtocol):
         self._frames: Frames | None = None
         self._close_code: int = CloseReason.NORMAL_CLOSURE
         self._has_answered = False
-        self._behind = False
+        self._has_more_frames = False
         """True if frames of the last read are not processed yet."""
 
     # -- in
@@ -128,9 +128,9 @@ class WebSocketProtocol(MqttProtocol):
             self.transport.write(frames.send(ping.response()))
         if end is not None:
             self._end(frames, end)
-        self._behind = count == FRAMES_PER_TICK_MAX
-        if self._behind:
-            asyncio.get_running_loop().call_soon(self._go_on, frames)
+        self._has_more_frames = count == FRAMES_PER_TICK_MAX
+        if self._has_more_frames:
+            asyncio.get_running_loop().call_soon(self._continue, frames)
         self.update_reading()
 
     def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
@@ -141,9 +141,9 @@ class WebSocketProtocol(MqttProtocol):
         now = asyncio.get_running_loop().time()
         for meter in self.connection.meters:
             meter.spend(frames_count, frames_count * FRAME_HEADER_BYTES + payload_bytes, now)
-        self._event_loop.reading.look_at_rates(self, None)
+        self._event_loop.reading.limit_rates(self, None)
 
-    def _go_on(self, frames: Frames) -> None:
+    def _continue(self, frames: Frames) -> None:
         if not self.transport.is_closing():
             self._take_frames(frames)
 
@@ -195,7 +195,7 @@ class WebSocketProtocol(MqttProtocol):
             self.update_reading()
 
     def _can_take_more(self) -> bool:
-        if self._behind:
+        if self._has_more_frames:
             return False
         if self._frames is not None and self._frames.state is WebSocketState.LOCAL_CLOSING:
             return True

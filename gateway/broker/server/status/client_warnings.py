@@ -48,7 +48,7 @@ def warnings_of_drops(
     more = f" Since the start: {since_start:,} in all." if since_start > total else ""
     for number, each in enumerate(largest):
         is_last = number == len(largest) - 1 and not others
-        yield _of_drop(each, more if is_last else "")
+        yield _drop_warning(each, more if is_last else "")
     if others:
         yield StatusWarning(
             "messages_dropped", "other receivers",
@@ -61,7 +61,7 @@ def warnings_of_drops(
 _ALLOWED_BY_RULE: Final = (PUBLISH_REFUSED, SUBSCRIBE_REFUSED)
 
 
-def _of_drop(entry: Recent, more: str) -> StatusWarning:
+def _drop_warning(entry: Recent, more: str) -> StatusWarning:
     count = entry.count.value()
     if not entry.client_id:
         dropped = _counted(count, "message")
@@ -82,10 +82,10 @@ def _of_drop(entry: Recent, more: str) -> StatusWarning:
 
 def warnings_of_denials(entries: Sequence[Recent]) -> list[StatusWarning]:
     published = [each for each in entries if each.reason == PUBLISH_REFUSED]
-    return [_of_denied_publish(each) for each in published[:WARNED_MAX]]
+    return [_denied_publish_warning(each) for each in published[:WARNED_MAX]]
 
 
-def _of_denied_publish(entry: Recent) -> StatusWarning:
+def _denied_publish_warning(entry: Recent) -> StatusWarning:
     topic = entry.topic or ""
     count = entry.count.value()
     times = "once" if count == 1 else f"{count:,} times"

@@ -49,9 +49,9 @@ def warnings_of(
     """
     statistics = event_loop.broker.statistics
     return [
-        *_of_disk(event_loop, damage),
-        *_of_queues(totals),
-        *_of_descriptors(event_loop, bound_by_files),
+        *_disk_warnings(event_loop, damage),
+        *_queue_warnings(totals),
+        *_descriptor_warnings(event_loop, bound_by_files),
         *warnings_of_drops(
             statistics.recently_dropped.largest(WARNED_MAX),
             statistics.recently_dropped.total(),
@@ -59,14 +59,14 @@ def warnings_of(
         ),
         *warnings_of_denials(statistics.recently_denied.largest(LISTED_MAX)),
         *(warning_of_shared(each) for each in statistics.takeovers.largest(WARNED_MAX)),
-        *_of_users(event_loop.authentications.problems),
-        *_of_hook(event_loop.hooks),
-        *_of_certificates(listeners),
-        *_of_keys(needs_restart),
+        *_user_warnings(event_loop.authentications.problems),
+        *_hook_warnings(event_loop.hooks),
+        *_certificate_warnings(listeners),
+        *_key_warnings(needs_restart),
     ]
 
 
-def _of_disk(event_loop: EventLoop, damage: str | None) -> Iterator[StatusWarning]:
+def _disk_warnings(event_loop: EventLoop, damage: str | None) -> Iterator[StatusWarning]:
     if damage is not None:
         yield StatusWarning(
             "store_damaged", "store", f"The data on disk were damaged at the last start: {damage}.",
@@ -94,7 +94,7 @@ def _of_disk(event_loop: EventLoop, damage: str | None) -> Iterator[StatusWarnin
         )  # fmt: skip
 
 
-def _of_queues(totals: Totals) -> Iterator[StatusWarning]:
+def _queue_warnings(totals: Totals) -> Iterator[StatusWarning]:
     if totals.filling:
         which, drop = _named(totals.filling), f"oncegate ctl drop {quoted(totals.filling[0])}"
         yield StatusWarning(
@@ -117,7 +117,7 @@ def _named(client_ids: Sequence[str]) -> str:
     return f"{client_ids[0]!r}" + (f" (and {others:,} more)" if others else "")
 
 
-def _of_descriptors(event_loop: EventLoop, bound: str | None) -> Iterator[StatusWarning]:
+def _descriptor_warnings(event_loop: EventLoop, bound: str | None) -> Iterator[StatusWarning]:
     if event_loop.committer.writer.waits_for_descriptor:
         yield StatusWarning(
             "open_files", "journal",
@@ -132,7 +132,7 @@ def _of_descriptors(event_loop: EventLoop, bound: str | None) -> Iterator[Status
         )
 
 
-def _of_users(problems: Sequence[str]) -> Iterator[StatusWarning]:
+def _user_warnings(problems: Sequence[str]) -> Iterator[StatusWarning]:
     for problem in problems:
         yield StatusWarning(
             "users_unavailable", problem[:SUBJECT_CHARACTERS_MAX], f"Users: {problem}.",
@@ -140,7 +140,7 @@ def _of_users(problems: Sequence[str]) -> Iterator[StatusWarning]:
         )  # fmt: skip
 
 
-def _of_hook(hook: Hooks | None) -> Iterator[StatusWarning]:
+def _hook_warnings(hook: Hooks | None) -> Iterator[StatusWarning]:
     if hook is None:
         return
     if hook.problem is not None:
@@ -161,7 +161,7 @@ def _of_hook(hook: Hooks | None) -> Iterator[StatusWarning]:
         )  # fmt: skip
 
 
-def _of_certificates(listeners: Sequence[dict[str, Any]]) -> Iterator[StatusWarning]:
+def _certificate_warnings(listeners: Sequence[dict[str, Any]]) -> Iterator[StatusWarning]:
     """Yield one warning per certificate problem, even if several listeners have the problem."""
     found = {
         each["certificate"]["problem"]: each["certificate"]["subject"]
@@ -175,7 +175,7 @@ def _of_certificates(listeners: Sequence[dict[str, Any]]) -> Iterator[StatusWarn
         )  # fmt: skip
 
 
-def _of_keys(needs_restart: Sequence[str]) -> Iterator[StatusWarning]:
+def _key_warnings(needs_restart: Sequence[str]) -> Iterator[StatusWarning]:
     if needs_restart:
         yield StatusWarning(
             "restart_needed", "gateway",

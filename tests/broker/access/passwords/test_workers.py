@@ -32,7 +32,7 @@ def with_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Other tests may keep all cores busy.
     """
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.001)
     monkeypatch.setattr(module, "SHARE_LEAST", 1_000_000.0)
 
 
@@ -45,7 +45,7 @@ async def workers() -> AsyncIterator[PasswordWorkers]:
 
 async def one_that_gives_way(workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch) -> int:
     """Begin a check, and cancel it once its worker has low priority; return the process's id."""
-    monkeypatch.setattr(module, "LOOK_SECONDS", NEVER_SECONDS)
+    monkeypatch.setattr(module, "CHECK_SECONDS", NEVER_SECONDS)
     check = asyncio.create_task(workers.held([HASH], SECRET))
     await asyncio.sleep(0)
     (process_id,) = workers.process_ids
@@ -113,7 +113,7 @@ async def test_a_process_gives_way_to_all_else(
 async def test_where_others_leave_nothing_a_process_with_a_share_of_the_cores_takes_its_place(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.2)
     monkeypatch.setattr(module, "SHARE_LEAST", 0.1)
     check = asyncio.create_task(workers.held([HASH], SECRET))
     await asyncio.sleep(0)
@@ -145,7 +145,7 @@ async def test_a_while_later_a_process_gives_way_again(
 async def test_a_core_that_others_keep_busy_lets_passwords_be_checked(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.2)
     monkeypatch.setattr(module, "SHARE_LEAST", 0.1)
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})  # new processes inherit this core

@@ -1,7 +1,7 @@
 """Lost messages of a session without an opening record, derived from later records."""
 
 from gateway.broker.core.records.kinds import DropReason, EndReason, RecordKind
-from gateway.broker.core.records.lost import Lost
+from gateway.broker.core.records.lost import LostMessages
 from gateway.broker.core.records.record import Dropped, Ended, Exchange, QueueRecord
 
 
@@ -10,7 +10,7 @@ def placed(kind: RecordKind, position: int, packet_id: int = 0) -> QueueRecord:
 
 
 def test_what_waits_and_what_is_in_flight_is_lost_and_what_was_completed_is_not() -> None:
-    lost = Lost()
+    lost = LostMessages()
     for position in range(10):
         lost.note(placed(RecordKind.MESSAGE_QUEUED, position), "away")
     for position in range(3):
@@ -22,7 +22,7 @@ def test_what_waits_and_what_is_in_flight_is_lost_and_what_was_completed_is_not(
 
 
 def test_a_session_that_ended_afterwards_has_lost_nothing() -> None:
-    lost = Lost()
+    lost = LostMessages()
     lost.note(placed(RecordKind.MESSAGE_QUEUED, 0), "away")
     lost.note(Ended(RecordKind.SESSION_ENDED, 7, EndReason.EXPIRED), "away")
     assert lost.sessions == {}

@@ -29,7 +29,7 @@ async def test_what_is_exported_goes_and_is_not_reported_as_lost(tmp_path: Path)
     on_disk = await filled(tmp_path)
     room, before = on_disk.committer.journal_room, on_disk.store.journal_total_bytes
     room.exported(on_disk.recorder.next_sequence - 1)
-    room.look(1 << 30)
+    room.update_is_wanted(1 << 30)
     assert room.is_wanted
     await on_disk.commit()
     assert on_disk.store.journal_total_bytes < before

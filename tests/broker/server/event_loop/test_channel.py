@@ -28,16 +28,16 @@ def channel() -> Unconnected:
 
 def test_a_new_connection_is_read_from_and_has_nothing_left_over() -> None:
     new = channel()
-    assert not new.is_behind()
+    assert not new.has_more_input()
     assert (new.overloaded, new.lost, new.unread, new.unread_counted) == (False, False, b"", 0)
 
 
 def test_a_client_is_behind_while_bytes_or_packets_of_it_wait_for_a_slice() -> None:
     one = channel()
     one.unread = b"\xc0\0"
-    assert one.is_behind()
+    assert one.has_more_input()
     one.unread = b""
     one.connection.has_more_work = True
-    assert one.is_behind()
+    assert one.has_more_input()
     one.connection.free_memory()
-    assert not one.is_behind()
+    assert not one.has_more_input()

@@ -25,7 +25,7 @@ MANY_PINGS = 3_000
 async def test_while_one_client_is_behind_the_others_are_answered(start: Start) -> None:
     broker = await start({})
     calm, flood = await log_in(broker, "calm"), await log_in(broker, "flood")
-    behind = protocols_of(broker)["flood"].is_behind
+    behind = protocols_of(broker)["flood"].has_more_input
     flood.send(PINGREQ * PINGS)
     await broker.eventually(behind)
     for _ in range(3):
@@ -48,7 +48,7 @@ async def test_a_disconnect_that_came_before_the_connection_broke_is_believed(
     client = await broker.open()
     client.send(connect("c", clean=True, will=Will("will", b"x")))
     await client.packet()
-    behind = protocols_of(broker)["c"].is_behind
+    behind = protocols_of(broker)["c"].has_more_input
     client.send(PINGREQ * PINGS + publish("last", b"word") + DISCONNECT)
     await broker.eventually(behind)
     client.abort()
@@ -68,8 +68,8 @@ async def test_beyond_its_bytes_what_is_unread_is_handled_immediately(
     for flood in floods:
         flood.send(PINGREQ * PINGS)
     protocols = protocols_of(broker)
-    await broker.eventually(lambda: any(each.is_behind() for each in protocols.values()))
-    while any(each.is_behind() for each in protocols.values()):
+    await broker.eventually(lambda: any(each.has_more_input() for each in protocols.values()))
+    while any(each.has_more_input() for each in protocols.values()):
         unread_bytes = sum(len(each.unread) for each in protocols.values())
         assert unread_bytes == event_loop.reading.unread_bytes <= 100_000
         await asyncio.sleep(0)
@@ -131,8 +131,8 @@ async def test_of_clients_that_send_much_in_one_turn_those_that_come_late_wait_f
     for name in names:
         protocols[name].data_received(PINGREQ * MANY_PINGS)
     protocols["calm"].data_received(PINGREQ)
-    assert [protocols[name].is_behind() for name in names] == [False, False, True, True]
-    assert not protocols["calm"].is_behind(), "who sends little is answered in every turn"
+    assert [protocols[name].has_more_input() for name in names] == [False, False, True, True]
+    assert not protocols["calm"].has_more_input(), "who sends little is answered in every turn"
     assert await calm.packet() == b"\xd0\x00"
     for client in clients:
         assert await client.read(2 * MANY_PINGS) == b"\xd0\x00" * MANY_PINGS

@@ -88,7 +88,7 @@ def test_a_clock_that_starts_in_the_past_goes_on_from_what_was_written_down(
     machine.wall_ms = NOW_MS + HOUR_MS
     machine.answers = [ClockQuality.SYNCHRONISED]
     assert wall.read() == (NOW_MS + HOUR_MS, ClockQuality.UNSYNCHRONISED)
-    wall.look()
+    wall.query_kernel()
     assert wall.read() == (NOW_MS + HOUR_MS, ClockQuality.SYNCHRONISED)
 
 
@@ -98,7 +98,7 @@ def test_what_an_unsynchronised_clock_wrote_down_years_ahead_is_corrected(
     wall = WallClock(NOW_MS + 30_000 * HOUR_MS, ClockQuality.UNSYNCHRONISED)
     assert wall.read() == (NOW_MS + 30_000 * HOUR_MS, ClockQuality.UNSYNCHRONISED)
     machine.answers = [ClockQuality.SYNCHRONISED]
-    wall.look()
+    wall.query_kernel()
     assert wall.read() == (NOW_MS, ClockQuality.SYNCHRONISED)
 
 
@@ -122,9 +122,9 @@ def test_a_synchronised_clock_more_than_an_hour_back_is_believed(machine: Machin
 def test_a_clock_that_is_set_while_it_is_read_is_not_synchronised(machine: Machine) -> None:
     wall = WallClock()
     machine.answers = [ClockQuality.SYNCHRONISED, ClockQuality.UNSYNCHRONISED]
-    assert wall.look() == ClockQuality.UNSYNCHRONISED
+    assert wall.query_kernel() == ClockQuality.UNSYNCHRONISED
     machine.answers = [ClockQuality.UNSYNCHRONISED, ClockQuality.SYNCHRONISED]
-    assert wall.look() == ClockQuality.UNSYNCHRONISED
+    assert wall.query_kernel() == ClockQuality.UNSYNCHRONISED
 
 
 @pytest.mark.parametrize("step_ms", [-HOUR_MS, -100, 100, HOUR_MS])
@@ -137,7 +137,7 @@ def test_a_clock_that_was_set_since_the_kernel_was_asked_is_not_synchronised(
     assert wall.read() == (NOW_MS + 900, ClockQuality.SYNCHRONISED)
     machine.wall_ms += step_ms
     assert wall.read() == (NOW_MS + 900 + step_ms, ClockQuality.UNSYNCHRONISED)
-    wall.look()
+    wall.query_kernel()
     assert wall.read() == (NOW_MS + 900 + step_ms, ClockQuality.SYNCHRONISED)
 
 

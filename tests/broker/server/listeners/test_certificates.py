@@ -84,7 +84,7 @@ def look(broker: Broker, times: int = 2) -> None:
     """Check the files as if time had passed; a change is used at the second check."""
     for _ in range(times):
         broker.running.listening.certificates.stop()
-        broker.running.listening.certificates.look()
+        broker.running.listening.certificates.check_files()
 
 
 async def test_a_renewed_certificate_is_used_by_new_clients_and_the_others_stay(
@@ -208,7 +208,7 @@ async def test_the_end_of_a_certificate_is_warned_of_once_a_day(
     for day in (0, 29, 40, 40.5, 41.1):
         days[0] = day
         watch.stop()
-        watch.look()
+        watch.check_files()
         counts.append(len(caplog.records))
     watch.stop()
     assert counts == [0, 0, 1, 1, 2]

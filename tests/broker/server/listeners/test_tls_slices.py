@@ -33,14 +33,14 @@ async def test_while_one_client_sends_tiny_records_the_others_are_answered(
     for byte in packets:
         tls.write(bytes([byte]))
     turns = 0
-    go_on = TlsLayer._go_on
+    go_on = TlsLayer._continue
 
     def counted(layer: TlsLayer) -> None:
         nonlocal turns
         turns += 1
         go_on(layer)
 
-    monkeypatch.setattr(TlsLayer, "_go_on", counted)
+    monkeypatch.setattr(TlsLayer, "_continue", counted)
     monkeypatch.setattr(tls_module, "SLICE_SECONDS", 0.0)
     writer.write(outgoing.read())
     received = b""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-LOOK_SECONDS: Final = 0.25
+CHECK_SECONDS: Final = 0.25
 """Seconds between two measurements of memory: shorter peaks may be missed."""
 
 
@@ -70,7 +70,7 @@ def _watch(cost: Cost, ended: threading.Event) -> None:
                 cost.jvm_bytes_max = max(cost.jvm_bytes_max, one.resident_bytes)
             elif one.name.startswith("python"):
                 cost.worker_bytes_max = max(cost.worker_bytes_max, one.resident_bytes)
-        if ended.wait(LOOK_SECONDS):
+        if ended.wait(CHECK_SECONDS):
             return
 
 

@@ -15,7 +15,7 @@ from tests.system.broker_process import free_port
 
 SER2NET = "/usr/sbin/ser2net"
 DEADLINE_SECONDS = 60.0
-LOOK_SECONDS = 0.05
+CHECK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         if time.monotonic() > deadline:
             raise BenchmarkFailed(f"{what} after {DEADLINE_SECONDS:.0f} s")
-        time.sleep(LOOK_SECONDS)
+        time.sleep(CHECK_SECONDS)
 
 
 def processor_seconds_of(process_ids: Sequence[int]) -> float:

@@ -132,11 +132,11 @@ def _belongs_to_another(core: Core, session: Session, connection: Connection) ->
 def _grant(core: Core, connection: Connection, packet: Connect, now: float) -> None:
     """Set the keep-alive, the session expiry and the message rates that the client is granted."""
     owner = session_places.owner_of(core, connection)
-    of_user = core.user_meters.meter_of(owner, now)
-    if of_user is not None:
-        has_rates = of_user.packet_rate or of_user.byte_rate
+    user_meter = core.user_meters.meter_of(owner, now)
+    if user_meter is not None:
+        has_rates = user_meter.packet_rate or user_meter.byte_rate
         kept = [each for each in connection.meters if not (each.is_per_connection and has_rates)]
-        connection.meters = (*kept, of_user)
+        connection.meters = (*kept, user_meter)
     connection.keep_alive_seconds = packet.keep_alive_seconds
     longest = core.limits.max_keep_alive_seconds
     if packet.protocol_level == 5 and not 0 < packet.keep_alive_seconds <= longest:
