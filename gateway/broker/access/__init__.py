@@ -7,6 +7,7 @@ password, a token or a SCRAM proof. A check takes about the same time whether or
 exists, and is delayed after wrong guesses. The server limits the number of open authentication
 exchanges and chooses the packets that a client receives.
 
-A login (`logins`) is checked by a user source (`users`) or by its token (`tokens`). `passwords`
-contains the password file and hashes. After the login, `rules` decides what a client may do.
+`logins` queues and delays the checks of logins. `users` contains the user sources, `tokens` the
+verification of tokens, and `passwords` the password file and hashes. After the login, `rules`
+decides what a client may do.
 """

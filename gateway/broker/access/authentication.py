@@ -26,7 +26,7 @@ class Authenticator:
     """Checks clients' credentials against user sources. Without sources, every user is rejected."""
 
     def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
-        """Store the user sources, which are queried in the given order.
+        """Store the user sources. They are queried in the given order.
 
         `checks` runs the checks and records wrong guesses. When the configuration is reloaded, pass
         the `checks` of the previous authenticator, so that earlier wrong guesses are not forgotten.
@@ -39,12 +39,12 @@ class Authenticator:
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The user sources by name, in the order in which they are queried."""
+        """User sources in the order in which they are queried, with their names as keys."""
         return {source.name: source for source in self._sources}
 
     @property
     def has_users(self) -> bool:
-        """True if there is at least one user source, so that user names can be authenticated."""
+        """True if at least one user source exists. Otherwise no user name can be authenticated."""
         return bool(self._sources)
 
     @property
@@ -58,7 +58,7 @@ class Authenticator:
         return [each.problem for each in self._sources if each.problem is not None]
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Use `users` as the new contents of the password file.
+        """Check later logins against `users`, the new contents of the password file.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """
@@ -66,7 +66,10 @@ class Authenticator:
         return self._file.replace(users)
 
     async def check(self, login: Login) -> AuthenticationAnswer:
-        """Check whether a client that sent a password is the user that it claims to be.
+        """Check the password of a client that wants to log in, and return the result.
+
+        If no check is possible now, the result rejects the client with the reason code "server
+        busy".
 
         Raises:
             Abandoned: the client no longer waits for the result.
@@ -95,10 +98,10 @@ class Authenticator:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return the data that the user source named `source` stores for the user of `login`.
+        """Return the entry that the user source named `source` stores for the user of `login`.
 
-        Return None if the user or the source no longer exists. Raises NotKnown if the source does
-        not respond.
+        The result is None if the user or the source no longer exists. Raises NotKnown if the source
+        does not respond.
         """
         for each in self._sources:
             if each.name == source:
@@ -115,7 +118,10 @@ class Authenticator:
         return self._by_method[method].begin(login, self.checks)
 
     def close(self) -> None:
-        """Stop all checks of credentials. A check that is already running finishes on its own."""
+        """Start no further checks of credentials, and close all user sources.
+
+        A check that is already running finishes on its own.
+        """
         self.checks.close()
         self.close_sources()
 

@@ -106,8 +106,9 @@ def _time_of(value: object) -> int:
 
 
 def value_of(kind: Kind, written: str) -> str:
-    """Return the canonical form of a banned value.
+    """Return a banned value in the form in which it is stored and compared.
 
+    An address becomes a network, for example 192.0.2.7/32. Other values are returned unchanged.
     Raises ValueError if an address or network is invalid.
     """
     if kind is not Kind.ADDRESS:

@@ -1,8 +1,10 @@
 """The certificate of a TLS listener: checks of its files, and a TLS context for handshakes.
 
-To load a certificate, this module performs a handshake in memory, with itself as the client. This
-proves that certificate and key can serve clients, and returns the certificate's fields. The caller
-checks the dates, because a clock without a battery may be wrong while the machine starts.
+To load a certificate, this module performs a handshake in memory, with itself as the client. A
+successful handshake proves that certificate and key can serve clients, and reveals the
+certificate's fields. Loading ignores the certificate's dates, because a clock without a battery may
+be wrong while the machine starts, and a valid certificate would then be rejected. The caller checks
+the dates.
 """
 
 import datetime
@@ -99,7 +101,7 @@ class Loaded:
         return int((self.not_after - now) // DAY_SECONDS)
 
     def problem_at(self, now: float) -> str | None:
-        """Return None if the certificate is valid at `now`, otherwise a sentence with the fix.
+        """Return why the certificate is invalid at `now`, and the fix, or None if it is valid.
 
         `now` is in seconds since 1970.
         """
@@ -111,7 +113,7 @@ class Loaded:
         return None
 
     def warning_at(self, now: float) -> str | None:
-        """Return None, or a warning if the certificate is invalid at `now` or expires soon."""
+        """Return a warning if the certificate is invalid at `now` or expires soon, or None."""
         days = self.days_left(now)
         if now < self.not_before or days >= WARNING_DAYS or days < 0:
             return self.problem_at(now)

@@ -22,7 +22,7 @@ class NoUser(Exception):
 def user_of(peer: Mapping[str, Any], username: str) -> str | None:
     """Return the user named in a verified certificate (`ssl.SSLObject.getpeercert`).
 
-    `username` is the listener's setting. If the setting is `none`, the result is None.
+    `username` is the listener's setting of that name. If the setting is `none`, the result is None.
 
     Raises:
         NoUser: the certificate has no name, several names, or an invalid name.

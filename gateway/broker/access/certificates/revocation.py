@@ -1,4 +1,4 @@
-"""Parsing of certificate revocation lists (CRLs), and the identity of certificates in them.
+"""Parsing of certificate revocation lists (CRLs), to find out which certificates are revoked.
 
 Only the fields needed to identify certificates are read from the DER. The lengths of fields must be
 definite, as DER requires. OpenSSL verifies the list's signature at every handshake. This module
@@ -63,14 +63,14 @@ def issued_of(certificate: bytes) -> Issued:
 
 
 def names_of(lists: Iterable[frozenset[Issued]]) -> frozenset[str]:
-    """Return the short names (`Issued.name`) of all certificates in the sets `lists`."""
+    """Return the short names (`Issued.name`) of all certificates in several sets."""
     return frozenset(issued.name for each in lists for issued in each)
 
 
 def revoked_in(lists: bytes) -> frozenset[Issued]:
-    """Return all certificates revoked by the lists in a PEM file.
+    """Return all certificates that are revoked by `lists`, the contents of a PEM file.
 
-    Raises NotDer if a list is invalid.
+    Raises NotDer if a revocation list in the file is invalid.
     """
     return frozenset(revoked for found in _LIST.findall(lists) for revoked in _revoked_in(found))
 

@@ -1,4 +1,4 @@
-"""Checks of credentials, which take CPU time. They are queued, and skipped if the client is gone.
+"""The queue of credential checks. A check is skipped if its client has disconnected.
 
 Passwords are checked in other processes, because a thread that hashes would sometimes hold the
 interpreter lock and delay the event loop on a busy machine. Token checks take less than a
@@ -46,7 +46,7 @@ class Checks:
 
     @property
     def delayed(self) -> int:
-        """Number of logins that were delayed by earlier wrong guesses since the broker started."""
+        """Number of logins since the broker's start that were delayed by earlier wrong guesses."""
         return self._turns.delayed + self.proofs.delayed
 
     @property

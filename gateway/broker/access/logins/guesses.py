@@ -64,7 +64,7 @@ class Failed:
 
 
 class Failures:
-    """A bounded table of failure counts, with an origin, a user or a pair of both as key."""
+    """A bounded table of failure counts. A key is an origin, a user, or a pair of both."""
 
     def __init__(self, delay_seconds_max: float) -> None:
         self._delay_seconds_max = delay_seconds_max

@@ -1,7 +1,8 @@
-"""An accepted login, with data that shows later whether the login is still valid.
+"""The result of an accepted login, with a version that shows whether it is still valid later.
 
-A version is a string computed from this data. The version changes with the user's entry in the
-password file, the user's row in the database, or the settings for accepting tokens.
+The version is a string computed from the data that authenticated the user: the user's entry in the
+password file, the user's row in the database, or the settings for accepting tokens. If the data
+changes, the version changes too.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ class Proven(AuthenticationAnswer):
 
 
 def digest_of(entry: bytes) -> bytes:
-    """Return a digest of a credential, which is stored while a connection uses the credential.
+    """Return a digest of a credential, to be stored while a connection uses the credential.
 
     The credential itself is not stored.
     """
@@ -56,9 +57,10 @@ def digest_of(entry: bytes) -> bytes:
 
 
 def version_of(source: str, entry: bytes, key: bytes) -> str:
-    """Return the version of a user's entry in a user source, as 32 hexadecimal digits.
+    """Return the version of a user's entry: 32 hexadecimal digits that change with the entry.
 
-    `key` is secret: without the key, the version reveals nothing about the entry.
+    `source` is the name of the user source. `key` is secret. Without the key, the version reveals
+    nothing about the entry.
     """
     # Names of sources do not contain a colon.
     return hmac.digest(key, b"version:%b:%b" % (source.encode(), entry), "sha256")[:16].hex()

@@ -54,7 +54,7 @@ class Ticket:
 
 
 class Queue:
-    """The queued logins from one address, with one queue per user."""
+    """Queued logins from one address, grouped by user."""
 
     def __init__(self) -> None:
         self.by_user: OrderedDict[bytes, deque[Ticket]] = OrderedDict()
@@ -85,7 +85,7 @@ class Queue:
 
 
 class Turns:
-    """The queue of logins, of which at most `places` are processed concurrently."""
+    """The queue of logins. At most `places` logins are processed concurrently."""
 
     def __init__(self, guesses: Guesses, places: int) -> None:
         self.delayed = 0
@@ -177,9 +177,9 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if a login must wait until another login from its address ends.
+        """Return True if a login must wait until another login from the same address has ended.
 
-        This is only so if there were recent failed logins from the address.
+        Only addresses with recent failed logins are limited to one login at a time.
         """
         return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
 

@@ -136,10 +136,10 @@ class PasswordFile:
         return entry if isinstance(entry, ScramKeys) else None
 
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
-        """Return the hashes to check a password against, and which of them is the user's own hash.
+        """Return the hashes to check a password against, and the user's own hash.
 
-        The own hash is None for an unknown user. Every name gets hashes of the same types, so that
-        the time taken does not reveal which names exist.
+        The user's own hash is one of the hashes. It is None for an unknown user. Every name gets
+        hashes of the same types, so that the time taken does not reveal which names exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
@@ -186,7 +186,7 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 
 @cache
 def decoy_hash() -> Argon2Hash:
-    """Return the hash that is verified in place of a missing Argon2 hash."""
+    """Return a hash to verify for users without an Argon2 hash, to take the same time."""
     return Argon2Hash.of(secrets.token_urlsafe(16))
 
 

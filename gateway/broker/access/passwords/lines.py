@@ -1,4 +1,4 @@
-"""A line of the password file: a user, and the password's hash or keys in one of three forms."""
+"""One line of the password file, with a user name and the hash or the SCRAM keys of a password."""
 
 import re
 
@@ -65,10 +65,10 @@ def refuse_unprepared(username: str) -> None:
 
 
 def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
-    """Parse a line of the password file into a user name and the user's hash or keys.
+    """Return the user name in a line of the password file, and the user's hash or keys.
 
-    Return None if the line is empty or a comment. Raises PasswordFileError if the line is invalid.
-    `place` is the position of the line, for the message.
+    The result is None if the line is empty or a comment. Raises PasswordFileError if the line is
+    invalid. `place` is the position of the line, for the message.
     """
     try:
         text = line.decode().rstrip("\r")

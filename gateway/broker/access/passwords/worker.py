@@ -41,7 +41,7 @@ OUT_OF_MEMORY_SCORE: Final = 500
 
 
 class PasswordHash(Protocol):
-    """Interface of a hash of one user's password. A hash can be pickled."""
+    """Interface of a hash of one user's password. Implementations must be picklable."""
 
     def holds(self, password: bytes) -> bool:
         """Return True if this is the hash of `password`.

@@ -1,8 +1,8 @@
 """Pool of password worker processes, started on demand and restarted after a failure.
 
-The workers run at the lowest priority, so that password guessing delays no client. If other
-programs or the broker use all CPU time, these workers are replaced for a while with workers of
-normal priority (docs/decisions/0154).
+The workers run at the lowest priority, so that password guessing does not delay other work. If
+other programs or the broker use all CPU time, these workers are replaced for a while with workers
+of normal priority (docs/decisions/0154).
 """
 
 import asyncio
@@ -116,9 +116,9 @@ class PasswordWorkers:
     async def _checked(self, request: bytes, count: int) -> bytes | None:
         """Return a worker's response, or None if the worker failed.
 
-        Low-priority workers are used first. If one gets too little CPU time, a worker with normal
-        priority repeats the check. Such workers then do all checks for a while. `count` is the
-        number of hashes in the request. Raises OSError if no process can be started.
+        A low-priority worker tries first. If it gets too little CPU time, a worker with normal
+        priority repeats the check, and workers with normal priority do all checks for a while.
+        `count` is the number of hashes in the request. Raises OSError if no process can be started.
         """
         loop = asyncio.get_running_loop()
         try:

@@ -1,4 +1,4 @@
-"""Default access rules, used without a rules file if there are users and a network listener.
+"""Default access rules, for a gateway with users and a network listener but without a rules file.
 
 Each user may publish and subscribe to `users/NAME/...`, and subscribe to the sensors' topics, but
 may not publish anywhere else. From the status page, an operator may publish to every topic except

@@ -1,8 +1,9 @@
 """Evaluation of access rules: the first matching rule decides. Without a match, access is denied.
 
-When the file is loaded, rules are grouped by the clients to which they apply. The rules for a
-client are selected at the client's first action. Later actions only need a search by topic levels.
-Clients with the same rules share the search tree of patterns without placeholders.
+When the rules file is loaded, rules are grouped by the clients to which they apply. The rules for a
+client are selected at the client's first action. After that, an action needs only a search by topic
+levels. Clients with the same rules share one search tree, which contains the patterns that have no
+placeholders.
 """
 
 from collections.abc import Iterable
@@ -119,7 +120,7 @@ class FileRules(AccessRules):
     def decide(
         self, client: Client, action: str, topic: str = "", *, qos: int = 0, retain: bool = False
     ) -> Decision:
-        """Return the decision about an action, and the rule that made the decision.
+        """Return the decision about an action. The decision contains the rule that was applied.
 
         For `connect`, the first `connect` rule that matches the client decides. If there is none,
         the first rule that allows the client any other action also allows the client to connect.
@@ -144,10 +145,12 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the number of the first rule for a filter, and of the first for its `$share` form.
+        """Return the numbers of the first rules for a filter, without and with a `$share` group.
 
-        A number is the rule's position in the file, or NOTHING if no rule matches. The second
-        number is also NOTHING if `whole_filter` is not a shared subscription.
+        The first number belongs to the rule for the plain filter, the second to the rule for the
+        same filter in the group of `whole_filter`. A number is the rule's position in the file, or
+        NOTHING if no rule matches. The second number is also NOTHING if `whole_filter` names no
+        group.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]

@@ -1,4 +1,4 @@
-r"""The access rules file: one rule per line; the first matching line decides::
+r"""The access rules file: one rule per line. The first matching line decides::
 
     # a comment is a line that begins with #
     group operators = anna ben

@@ -1,9 +1,8 @@
 """Conversion of a Mosquitto ACL file to our own rules.
 
-In Mosquitto all lines about a client apply together: a `deny` line takes precedence over every
-other line, and a topic that no line allows is denied. `topic` lines before the first `user` line
-apply to clients without a user. `topic` lines after a `user` line apply to that user. `pattern`
-lines apply to every client.
+In Mosquitto a `deny` line takes precedence over every other line about the client, wherever it is
+in the file. A topic that no line allows is denied. `topic` lines before the first `user` line apply to clients without a user. `topic` lines after a `user` line apply to that user.
+`pattern` lines apply to every client.
 """
 
 from gateway.broker.access.rules.file import FILE_BYTES_MAX, RulesFileError
@@ -51,7 +50,7 @@ def rules_text_of(content: bytes, name: str) -> str:
 
 
 def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
-    """Return `allow` or `deny`, and the other words of the converted rule.
+    """Convert a line, and return `allow` or `deny` and the other words of the resulting rule.
 
     `rest` is the line after `keyword`. `who` is the client condition from the latest `user` line.
     Raises Mistake if the line is invalid.

@@ -83,9 +83,9 @@ class Who:
     ) -> bool:
         """Return True if the rule applies to this client.
 
-        After a restart, the listener of a stored session is unknown until its client reconnects.
-        Until then, a session without a user matches any listener, so that the session keeps its
-        rights, and a session with a user matches no listener.
+        After a restart, the listener of a stored session is unknown until the session's client
+        reconnects. Until then, a session without a user matches any listener, so that it keeps its
+        rights. A session with a user matches no listener.
         """
         if self.user is not None and username != self.user:
             return False

@@ -61,9 +61,9 @@ def has_placeholder(pattern: str) -> bool:
 
 
 def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
-    """Return a pattern with the client's values in place of the placeholders.
+    """Return a pattern with the client's values in place of the placeholders, or None.
 
-    Return None if the resulting pattern cannot match any topic.
+    None means that the pattern cannot match any topic for this client.
     """
     group, topic_filter = split_pattern(pattern)
     if group:
@@ -126,7 +126,7 @@ class PatternTree:
         Args:
             levels: levels of a topic or filter.
             kind: bit for the kind of action.
-            group: group of a shared subscription; if given, only its patterns are searched.
+            group: group of a shared subscription. Only patterns for this group are searched.
 
         Returns:
             The number, or NOTHING if no pattern matches.

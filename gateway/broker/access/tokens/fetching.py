@@ -1,4 +1,4 @@
-"""Fetching of an identity provider's documents over HTTP or from a file, with limits.
+"""Functions that fetch an identity provider's documents over HTTP, or read them from a file.
 
 The functions limit the size of a document and the time for fetching it. They block, so call them in
 a thread.

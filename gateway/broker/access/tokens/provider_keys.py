@@ -142,7 +142,7 @@ def material_of(key: Key) -> bytes:
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return those keys in a key set that can verify signatures.
+    """Return the keys that can verify signatures, from a key set.
 
     Raises NotFetched if `document` is not a key set. `source` is the path or URL of the key set,
     for the message.
@@ -168,7 +168,7 @@ def from_url(url: str, fetcher: Fetcher) -> Fetch:
 
 
 def from_issuer(issuer: str, fetcher: Fetcher, may_be_fetched: Callable[[str], bool]) -> Fetch:
-    """Return a function that finds the keys through OpenID Connect Discovery, section 4.
+    """Return a function that fetches the keys found by OpenID Connect Discovery, section 4.
 
     Args:
         issuer: URL of the issuer.

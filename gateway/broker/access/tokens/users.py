@@ -1,4 +1,4 @@
-"""Users of an identity provider, who send a token as their password or by OAUTHBEARER.
+"""User source for an identity provider. Users log in with a token instead of a password.
 
 In an exchange of RFC 7628 the client sends a single message::
 
@@ -49,17 +49,15 @@ class TokenUsers:
     def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
         """Set the rules and the provider's keys with which tokens are checked.
 
-        `settings` is a string that changes when the configuration of rules or keys changes.
+        `settings` is a string that changes whenever the configuration of the rules or of the keys
+        changes.
         """
         self._rules = rules
         self._entry = settings.encode()
         self._keys = keys
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check a token that was sent as the password.
-
-        Return None if the password is not a token.
-        """
+        """Return the result of checking the token in the password, or None if it is not a token."""
         if login.password is None:
             return None
         header = header_of(login.password)
@@ -104,10 +102,10 @@ class TokenUsers:
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the token settings as the stored data of a user. They are the same for every user.
+        """Return the configured token settings, which take the place of a user's entry.
 
-        This source has no list of users, so a token is valid until it expires or until these
-        settings change. The provider is not queried.
+        The result is the same for every user, because this source has no list of users. A token is
+        valid until it expires or until these settings change. The provider is not queried.
         """
         return self._entry
 
@@ -120,9 +118,9 @@ class TokenUsers:
         return min(self._keys.cache_seconds, RECHECK_SECONDS_MAX)
 
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
-        """Return `digest` if the provider still has the key that signed the token.
+        """Return `digest` if the provider still has the key that signed the token, otherwise b"".
 
-        Otherwise return b"", which differs from every digest, so that the connection is closed.
+        An empty digest differs from every other digest, so the caller closes the connection.
         """
         return digest if digest in await self._keys.digests() else b""
 
@@ -153,7 +151,7 @@ class BearerLogin:
         self._checks = checks
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Process the authentication data in CONNECT, or in an AUTH packet for re-authentication.
+        """Check the token in a CONNECT, or in an AUTH for re-authentication, and return the result.
 
         Raises:
             Busy: too many logins are queued.

@@ -45,7 +45,7 @@ class BcryptHash:
     text: str
 
     def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`. bcrypt uses only its first 72 bytes."""
+        """Return True if this is the hash of `password`. bcrypt ignores bytes after the 72nd."""
         found = bcrypt.hashpw(password[:BCRYPT_PASSWORD_BYTES], self.text.encode())
         return hmac.compare_digest(found, self.text.encode())
 
