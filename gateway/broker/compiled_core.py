@@ -23,7 +23,7 @@ _KEY_CHARACTERS: Final = 16
 
 
 def is_wanted(root: Path = ROOT) -> bool:
-    """Return True if `root` is a checkout, unless the environment disables the compiled core."""
+    """Return True if `root` is a source checkout and the environment allows the compiled core."""
     return os.environ.get(SWITCH) != "0" and (root / BUILD_SCRIPT).is_file()
 
 
@@ -51,9 +51,10 @@ def folder_of(key: str, root: Path = ROOT) -> Path:
 
 
 def use(package_path: list[str], root: Path = ROOT) -> None:
-    """Import `gateway.broker.wire` and `gateway.broker.core` from the current build, if it exists.
+    """Let Python import the broker's core from the current build, if the build exists.
 
-    To do so, the build's folder is added to `package_path`, the `__path__` of `gateway.broker`.
+    The build's folder is added to `package_path`, the `__path__` of `gateway.broker`. Imports of
+    `gateway.broker.wire` and `gateway.broker.core` then find the compiled modules.
     """
     if not is_wanted(root):
         return

@@ -1,9 +1,9 @@
 """The entry point of the core. The event loop passes events in, and takes out requests and batches.
 
 The event loop calls a method for each event, and then processes the requests in `effects`. A batch
-is a group of changes that are committed together. If `waits_for_commit` returns True, a client
-waits for the current batch. Then the event loop calls `seal`, which ends the batch. After the
-commit it calls `committed`, which releases the packets that waited for the batch.
+is a group of changes that are committed together. When `waits_for_commit` returns True, because a
+client waits for the current batch, the event loop calls `seal`, which ends the batch. After
+committing the batch, the event loop calls `committed`, which releases the packets that waited.
 """
 
 from gateway.broker.core.core import Core
@@ -105,7 +105,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to users that are in `removed`, or that are missing in `users`."""
+        """Deny everything to users that are in `removed`, or that are missing from `users`."""
         revoke.deny_removed_users(self.core, users, removed)
 
     def assign_owner(self, session: Session, username: str) -> None:
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection, which is closed immediately if there are too many."""
+        """Create and return a connection. If too many are open, it is closed immediately."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:

@@ -31,7 +31,7 @@ class Changes:
         """Numbers of messages that lost a reference, and may have no reference left."""
 
     def session_ended(self, session: Session) -> None:
-        """Replace all changes of a persistent session by its end, which deletes its rows.
+        """Discard the changes of a persistent session that ends, and delete its rows instead.
 
         Call this before the session's contents are removed.
         """

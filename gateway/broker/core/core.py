@@ -21,7 +21,7 @@ from gateway.broker.core.user_meters import UserMeters
 class Core:
     """The objects that all rules of one broker share, such as the state, output, limits and timers.
 
-    The rules are functions that take the core as their first argument.
+    The rules of MQTT are functions that take the core as their first argument.
     """
 
     def __init__(

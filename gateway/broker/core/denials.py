@@ -1,4 +1,4 @@
-"""Denied actions, counted by client and type of denial, so that each count takes one log line.
+"""Denied actions, counted by client and type of denial. Each count is logged as one line.
 
 No client can flood the log by repeating a denied action. The number of counts is limited too.
 """
@@ -30,7 +30,7 @@ class Denial:
 
 
 class Denials:
-    """Denials of access that are not logged yet, or that were logged within the last minute."""
+    """Denied actions that have not been logged yet, or that were logged within the last minute."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}

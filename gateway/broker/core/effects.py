@@ -1,8 +1,8 @@
 """Requests of the core to the event loop, and the responses.
 
-The rules add requests. The event loop takes them and passes each response to the broker. A login by
-user name and password is one request. Enhanced authentication (MQTT 5.0 section 4.12) takes one
-request for each AUTH packet of the client.
+The core's rules add requests to lists. The event loop processes the requests and passes each
+response to the broker. A login by user name and password is one request. Enhanced authentication
+(MQTT 5.0 section 4.12) takes one request for each AUTH packet of the client.
 """
 
 from mypy_extensions import mypyc_attr
@@ -131,13 +131,13 @@ class Effects:
         return pages
 
     def take_hand_overs(self) -> list[HandOver]:
-        """Return the requests for queues that must be loaded before the batch is sealed."""
+        """Return the requests for queues that must be loaded before `Broker.seal` is called."""
         hand_overs = self.hand_overs
         self.hand_overs = []
         return hand_overs
 
     def take_resumed(self) -> list[Connection]:
-        """Return the connections for which `Broker.continue_connection` must be called."""
+        """Return the connections from which the event loop must continue to read."""
         resumed = self.resumed
         self.resumed = []
         return resumed

@@ -75,7 +75,7 @@ class Frames:
     def qos0(
         self, connection: Connection, message: Message, flags: int, release_batch: int
     ) -> bytes:
-        """Encode a QoS 0 PUBLISH for a delivery with `flags`.
+        """Encode a PUBLISH that delivers a message at QoS 0. `flags` are those of the delivery.
 
         The packet is sent when batch number `release_batch` is durable, as in `_aliased`.
         """
@@ -107,9 +107,9 @@ class Frames:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
         The packet is sent when batch number `release_batch` is durable, or immediately if this is
-        the last committed batch. NO_ALIAS means that no alias may be used. If an earlier packet
-        that defines the alias still waits, the new packet may overtake it, and therefore contains
-        the topic and defines the alias again.
+        the last committed batch. NO_ALIAS means that no alias may be used. While an earlier packet
+        that defines the alias waits for its batch, the new packet may overtake it. The new packet
+        then contains the topic and defines the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

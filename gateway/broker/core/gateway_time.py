@@ -5,9 +5,10 @@ While the broker runs, gateway time follows only the monotonic clock. The next r
 starts at the last known gateway time of the previous run. In a new data directory, gateway time
 starts at wall time. Later the two may differ by years, so gateway time is never displayed.
 
-The length of an outage, while the gateway is switched off, becomes known if the clock was
-synchronised both before and after: wall time has then advanced further than gateway time. The
-difference is stored as an `Outage`, and added to the age of everything older than the outage.
+An outage is the time for which the gateway is switched off. Its length becomes known if the clock
+was synchronised both before and after the outage. The length is the difference by which wall time
+has advanced further than gateway time. It is stored as an `Outage`, and added to the age of
+everything older than the outage.
 """
 
 from typing import Final
@@ -69,8 +70,8 @@ class GatewayTime:
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
         """Begin a run of the broker at the monotonic time `now` (seconds).
 
-        Gateway time then continues after all times on disk. `clock` is the quality of `wall_ms`.
-        `next_message` is the number that the next new message will get.
+        Gateway time continues from the latest time on disk, so it never runs backwards. `clock` is
+        the quality of `wall_ms`. `next_message` is the number that the next new message will get.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
@@ -85,7 +86,7 @@ class GatewayTime:
         self._base_ms = self.time_ms - int(now * 1000)
 
     def advance(self, now: float) -> None:
-        """Advance the gateway time to the present: `now` in seconds of the monotonic clock."""
+        """Advance the gateway time to `now`, which is in seconds of the monotonic clock."""
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 

@@ -1,7 +1,7 @@
 """Memory for the incomplete input of all clients, with limits on the total.
 
-Each connection has its own limits. The limits here are for thousands of connections that use their
-own limits fully. Connections that use little memory are never affected.
+Each connection also has limits of its own, but thousands of connections that use these fully could
+take too much memory together. Connections that use little memory are never affected.
 """
 
 from typing import Final
@@ -61,9 +61,9 @@ class Incoming:
         self.parts_bytes += size_bytes - before
 
     def connection_to_close(self, packet_bytes_max: int) -> Connection | None:
-        """Return a connection to close if all incomplete packets take too much memory.
+        """Return a connection to close if all incomplete packets together take too much memory.
 
-        Return None if the total is within the limit.
+        The result is None if the total is within the limit.
         """
         if self.parts_bytes <= max(PARTS_BYTES_MAX, 2 * packet_bytes_max):
             return None
@@ -72,7 +72,11 @@ class Incoming:
     def alias(
         self, connection: Connection, alias: int, topic: str, topic_field: bytes
     ) -> Violation | None:
-        """Store a client's topic alias. Return a violation if all aliases take too much memory."""
+        """Store a client's topic alias, and return None.
+
+        If the aliases of all clients would take too much memory, return a violation and do not
+        store the alias.
+        """
         before = self.aliases.get(connection, 0)
         size_bytes = before + _alias_bytes_of(topic, topic_field)
         known = connection.aliases_in.get(alias)

@@ -1,7 +1,7 @@
 """Login rates of users. This module is pure: it does no I/O and reads no clock.
 
-Only authenticated logins are counted, so a stranger cannot use up a user's rate. A user who has
-used up the rate can therefore be rejected before the password is checked.
+Only authenticated logins are counted, so strangers cannot use up a user's rate. Once the rate is
+used up, further logins of this user are rejected without checking the password.
 """
 
 from typing import Final
@@ -47,7 +47,7 @@ class LoginRates:
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
     def spent(self, username: str, now: float) -> str:
-        """Return the name of the limit that one more login would exceed, otherwise "".
+        """Return the name of the limit that one more login would exceed, or "" if there is none.
 
         Nothing is counted, so `username` need not be authenticated.
         """

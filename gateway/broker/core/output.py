@@ -77,7 +77,7 @@ class Output:
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
         """Send a packet, after any earlier packets to this connection that wait for a commit.
 
-        `is_fact` means that the packet itself must wait until the current batch is durable.
+        If `is_fact` is True, the packet itself must wait until the current batch is durable.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             self.withhold(connection, data)
@@ -173,7 +173,7 @@ class Output:
         return bool(self.withholding or self.closing_after_commit)
 
     def seal(self) -> list[Withheld]:
-        """Remove and return the withheld bytes of all connections when their batch is sealed."""
+        """Remove and return the bytes that wait for the current batch, for all connections."""
         sealed = [Withheld(connection, [], 0) for connection in self.closing_after_commit]
         self.closing_after_commit = []
         for connection in self.withholding:
@@ -185,7 +185,7 @@ class Output:
         return sealed
 
     def release(self, sealed: list[Withheld], batch_number: int) -> None:
-        """Make the bytes that waited for a batch `outgoing`, because the batch is durable now."""
+        """Move the bytes that waited for a batch to `outgoing` once the batch is durable."""
         self.committed_batch = batch_number
         for withheld in sealed:
             connection = withheld.connection

@@ -82,9 +82,9 @@ class Client:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AccessRules:
-    """Access rules that allow everything, and the base class of all others.
+    """Access rules that allow everything. All other access rules are subclasses.
 
-    Callers may cache the results, since they change only when the rules are replaced.
+    Callers may cache the results, since the results change only when the rules are replaced.
     """
 
     def may_connect(self, client: Client) -> bool:
@@ -100,7 +100,7 @@ class AccessRules:
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if the group NAME of `$share/NAME/FILTER` is the same for all users."""
+        """Return True if members of a group `$share/NAME/FILTER` may be different users."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -248,7 +248,7 @@ class Permissions:
         return {session for session in members if self.refuses_receive(session, topic)}
 
     def forget(self, session: Session) -> None:
-        """Clear the cached results of a session that ended, or whose user or listener changed."""
+        """Clear the cached results of a session that ended or has another user or listener."""
         self._clients.pop(session, None)
 
     def _client_of(self, session: Session) -> Client:

@@ -1,4 +1,4 @@
-"""Counts of the last hour by client and reason, for warnings that disappear by themselves.
+"""Counts by client and reason over the last hour, for warnings that disappear without action.
 
 Time is divided into steps of ten minutes. `advance` starts a new step and discards the oldest. This
 module is pure: it does no I/O and reads no clock.
@@ -48,7 +48,7 @@ class RecentCount:
         """Counts in the previous steps, newest first."""
 
     def advance(self, steps: int) -> None:
-        """Advance by `steps` steps of ten minutes. Counts older than an hour are discarded."""
+        """Begin a new ten-minute step `steps` times. Discard counts older than an hour."""
         for _ in range(min(steps, STEPS + 1)):
             self._steps = [self.running, *self._steps[: STEPS - 1]]
             self.running = 0
@@ -81,7 +81,7 @@ class RecentCounts:
         self._clock = StepClock()
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str | None) -> None:
-        """Count one occurrence of a reason, and store its user and topic as the latest."""
+        """Count one event for a client and a reason, with the event's user and topic."""
         self._all.running += 1
         entry = self._latest
         if entry is None or entry.client_id != client_id or entry.reason != reason:

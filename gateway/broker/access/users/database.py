@@ -111,7 +111,7 @@ class DatabaseUsers:
         """A typical hash, verified for unknown users so that their logins take the same time."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check the password of a user. Return None if the query does not find the user.
+        """Check the password of a user, and return the result, or None for an unknown user.
 
         Raises:
             Busy: too many logins are queued.
@@ -137,7 +137,7 @@ class DatabaseUsers:
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
         """Return the user's entry: the fields of the row that decide whether a login is accepted.
 
-        Return None if the user has no row, or if the row is invalid.
+        The result is None if the user has no row, or if the row is invalid.
 
         Raises:
             NotKnown: the database does not respond.
@@ -195,7 +195,7 @@ class DatabaseUsers:
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """One hash to verify for unknown users, so that their logins take the usual time."""
+        """The hash to verify for unknown users, so that their logins take the usual time."""
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:

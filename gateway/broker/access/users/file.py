@@ -29,7 +29,7 @@ class FileUsers:
         self._decoy_key = decoy_key
 
     def replace(self, file: PasswordFile) -> frozenset[str] | None:
-        """Replace the contents of the password file. The next check uses the new contents.
+        """Use `file`, the new contents of the password file, from the next check on.
 
         Returns:
             The users whose passwords are no longer valid, or None if nothing changed.
@@ -38,7 +38,7 @@ class FileUsers:
         return file.revoked_since(before) if file.differs_from(before) else None
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check the password of a user. Return None if the file does not contain the user.
+        """Check the password of a user, and return the result, or None for an unknown user.
 
         Raises:
             Busy: too many logins are queued.
@@ -75,7 +75,7 @@ class FileUsers:
 
     @property
     def problem(self) -> None:
-        """Always None, because the file is loaded completely before it is used."""
+        """Always None: this source has no problem, because the file is loaded before use."""
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
@@ -90,10 +90,7 @@ class FileUsers:
         """Do nothing, because no file or connection is open."""
 
     def scram_keys_of(self, username: str) -> ScramKeys:
-        """Return the SCRAM keys of a user.
-
-        For an unknown user, return decoy keys, which no password matches.
-        """
+        """Return the SCRAM keys of a user, or keys that no password matches for an unknown user."""
         # Decoy keys are computed for every name, so timing does not reveal which names exist.
         decoy = decoy_keys_of(
             username, key=self._decoy_key, iterations=self.file.usual_scram_iterations

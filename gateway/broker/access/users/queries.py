@@ -1,4 +1,4 @@
-"""Sends queries to a MySQL or MariaDB database, with limits on connections and time.
+"""Queries to a MySQL or MariaDB database, with limits on connections and time.
 
 While the database is known to be down, queries fail without a connection attempt.
 """

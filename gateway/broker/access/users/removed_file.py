@@ -26,7 +26,7 @@ class RemovedFileError(AccessFileError):
 
 @dataclass(frozen=True)
 class Kept:
-    """The contents of the removed-users file: users, expiry times and certificates."""
+    """The contents of the removed-users file: user names, expiry times and client certificates."""
 
     known: frozenset[str] = frozenset()
     """Users that were in the password file when it was last loaded."""

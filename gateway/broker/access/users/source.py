@@ -47,11 +47,9 @@ class Source(Protocol):
         """
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check a login.
+        """Check a login, and return the result, or None if this source does not know the user.
 
-        Return an answer that accepts or rejects the login, or None if this source does not know the
-        user. Raises Busy if too many logins are queued, and Abandoned if the client no longer
-        waits.
+        Raises Busy if too many logins are queued, and Abandoned if the client no longer waits.
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
@@ -86,7 +84,7 @@ class Source(Protocol):
         """
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Start an exchange for enhanced authentication, by one of `methods`."""
+        """Start an exchange for enhanced authentication with one of the methods in `methods`."""
 
     def close(self) -> None:
         """Stop querying external systems, such as a database."""

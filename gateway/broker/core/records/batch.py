@@ -116,7 +116,7 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count one more record, which is about `session`, and return the session's number.
+        """Count one more record of `session`, and return the session's number.
 
         This adds the session's client identifier to the blob if the blob does not contain it yet.
         """

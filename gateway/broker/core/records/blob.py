@@ -15,7 +15,7 @@ _CLOCKS: Final = list(ClockQuality)
 
 
 class DamagedBlob(ValueError):
-    """Error raised if a blob is truncated, was changed, or has an unknown version."""
+    """Error raised if a blob is truncated, has been altered, or has an unknown version."""
 
 
 class Blob:

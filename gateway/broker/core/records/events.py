@@ -55,7 +55,7 @@ def decode(data: bytes) -> JournalBatch:
     The `payload` of a message is raw bytes.
 
     Raises:
-        DamagedBlob: the blob is truncated, changed, or of an unknown version.
+        DamagedBlob: the blob is truncated, has been altered, or has an unknown version.
     """
     blob = Blob(data)
     events: list[Event] = []
@@ -78,7 +78,7 @@ def event_of(record: Record, names: Mapping[int, str]) -> Event:
 
     Raises:
         KeyError: the session has no client id in `names`.
-        ValueError: an observation lacks an integer that it needs.
+        ValueError: an integer that an observation requires is missing.
     """
     event: Event = {"event": _NAMES[record.kind]}
     if isinstance(record, Observed):

@@ -43,7 +43,7 @@ _ORIGINS: Final = list(Origin)
 
 
 def records_of(blob: Blob) -> Iterator[Record]:
-    """Yield the records of a blob, which is the encoding of one batch.
+    """Yield the records of a blob, in order.
 
     The records have consecutive sequence numbers, from `blob.first_sequence` on.
 
