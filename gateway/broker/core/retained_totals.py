@@ -7,10 +7,11 @@ from gateway.broker.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
 
 
 class RetainedTotals:
-    """Totals of the retained messages, and of held messages with a place among them.
+    """Totals of retained messages, and of held messages that will be retained on release.
 
-    A held message has a place if it will be retained when it is released. Its publisher is
-    acknowledged before that, so the place must not be given to another message meanwhile.
+    A held message is acknowledged to its publisher before it is released and retained. To make sure
+    that the message can still be retained then, a *place* is reserved: the held message already
+    counts in the limits on retained messages.
     """
 
     def __init__(self, owners: Owners) -> None:
@@ -37,14 +38,14 @@ class RetainedTotals:
         self._owners.gave_place_up(message)
 
     def held(self, message: Message) -> None:
-        """Count the place of a message that is now held, if it has one."""
+        """Count a held message that has a reserved place among the retained messages."""
         if message.has_place:
             self._owners.took_place(message)
             self.places += 1
             self.places_bytes += place_bytes_of(message)
 
     def released(self, message: Message) -> None:
-        """Subtract the place of a message that is no longer held, if it has one."""
+        """Free the reserved place of a message that is no longer held, if the message has one."""
         if message.has_place:
             self._owners.gave_place_up(message)
             self.places -= 1
@@ -52,6 +53,6 @@ class RetainedTotals:
 
 
 def place_bytes_of(message: Message) -> int:
-    """Return the most bytes that a held message can take, with its topic levels, once retained."""
+    """Return the most memory in bytes that a held message can take after it has become retained."""
     levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
     return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

@@ -107,7 +107,7 @@ class Contents(Record):
 
 @mypyc_attr(acyclic=True)
 class Exchange(Record):
-    """A record of one step in the exchange of a message that has a packet identifier.
+    """A record of one step in the QoS 1 or 2 exchange of a message.
 
     The record's kind is DUPLICATE_SUPPRESSED, MESSAGE_RELEASED (with the number of matching
     receivers), MESSAGE_ABANDONED, DELIVERY_RESENT (a PUBREL or a PUBLISH), DELIVERY_RECEIVED or

@@ -262,7 +262,7 @@ def write_retained_cleared(records: BytesWriter, topic: bytes) -> None:
 def write_observed(
     records: BytesWriter, session: int, event: Observation, subject: str, detail: str
 ) -> None:
-    """Write an OBSERVED record, with long texts truncated. `session` is 0 for none."""
+    """Write an OBSERVED record, with long texts truncated. `session` is 0 if there is none."""
     first = subject.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     second = detail.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     records.write(

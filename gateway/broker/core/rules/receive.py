@@ -1,4 +1,4 @@
-"""Processing of received bytes, in slices, and of protocol violations in them.
+"""Processing of received bytes in slices, and handling of protocol violations.
 
 A slice is the work that a connection may cause in one turn of the event loop (`work.py`). A
 connection that has sent more is *behind*: its remaining bytes wait for its next slice.

@@ -1,4 +1,4 @@
-"""Start of the core from the recovered state, with wills and expiries that are due by now."""
+"""Start of the core from the recovered state. Publishes wills and ends sessions that are due."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason
@@ -28,7 +28,7 @@ def resume_all(core: Core, now: float) -> None:
 
 
 def _find_empty(core: Core) -> None:
-    """List the empty sessions of each user, oldest first.
+    """Store the list of each user's empty sessions, oldest first.
 
     These sessions may be deleted to make room for new sessions.
     """
@@ -40,9 +40,9 @@ def _find_empty(core: Core) -> None:
 
 
 def count_time_switched_off(core: Core, now: float) -> None:
-    """Add the duration of an outage to the time that clients were disconnected.
+    """Add the duration of an outage to the time for which each client has been disconnected.
 
-    Timers do not run while the gateway is switched off.
+    This makes up for the timers, which did not run while the gateway was switched off.
     """
     for session in core.state.sessions.values():
         if session.connection is None:

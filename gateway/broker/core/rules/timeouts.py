@@ -91,8 +91,8 @@ def _check_pace(core: Core, _: Timer, connection: Connection, now: float) -> Non
 def _end_before_connected(core: Core, _: Timer, connection: Connection, now: float) -> None:
     """End a connection whose client was not accepted in time.
 
-    If the client's login is still being checked, the client gets a CONNACK first, which allows
-    another attempt.
+    If the client's login is still being checked, the client gets a CONNACK first, with the reason
+    code "server busy".
     """
     if connection.state is ConnectionState.AUTHENTICATING:
         detail = "its login was not checked in time"

@@ -28,7 +28,7 @@ class ConnectionState(Enum):
 class DeferredPackets:
     """Deferred PUBLISH packets of one connection.
 
-    They wait until there is room for the messages.
+    The packets wait until there is room for their messages.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class Connection:
         return self.state is not ConnectionState.CLOSED
 
     def set_address_share(self, address_share: Share, now: float) -> None:
-        """Count the connection in the limits of its address, `address_share`, from now on."""
+        """Count the connection towards the limits of its address (`address_share`) from now on."""
         self.address_share = address_share
         self.meters += address_share.meters(now)
 
@@ -152,9 +152,9 @@ class Connection:
         return not 0 < self.maximum_packet_size_bytes < len(packet)
 
     def window_of(self, limits: Limits) -> int:
-        """Return the maximum number of QoS 1 and 2 deliveries in flight [MQTT5-3.3.4-9].
+        """Return the largest number of QoS 1 and 2 deliveries in flight [MQTT5-3.3.4-9].
 
-        The result never exceeds the client's receive maximum.
+        The number never exceeds the client's receive maximum.
         """
         return min(limits.window_of(), self.receive_maximum)
 

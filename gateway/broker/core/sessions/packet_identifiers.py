@@ -1,9 +1,9 @@
 """Exchanges in flight in one direction of a session, by packet identifier (3.1.1 section 2.3.1).
 
 An exchange is stored in a slot, whose index is the identifier modulo the number of slots. Clients
-count their identifiers up and have a window, so two exchanges rarely need the same slot. If they
-do, the later one is stored in a dict. A dict alone would be slower: every decoded key above 256 is
-a new object, so it must be found by comparing values.
+choose ascending identifiers and have few exchanges in flight, so two exchanges rarely need the same
+slot. If they do, the later exchange is stored in a dict. A dict alone would be slower: every
+decoded key above 256 is a new object, so it must be found by comparing values.
 """
 
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ class PacketIdentifiers(Generic[E]):
         return exchanges
 
     def put(self, exchange: E) -> None:
-        """Add an exchange at the end, and remove any exchange with the same packet identifier."""
+        """Add an exchange at the end, in place of any exchange with the same packet identifier."""
         packet_id = exchange.packet_id
         if 2 * self._count >= self._mask:
             self._grow()

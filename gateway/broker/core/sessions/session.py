@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measurement of how fast a client empties its queue, for a queue that slows its publishers."""
+    """Measurement of the rate at which a client empties a queue that slows its publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -158,7 +158,7 @@ class Session:
         self.delivered_messages = 0
 
     def set_shares(self, shares: tuple[Share, ...]) -> None:
-        """Count the session in the limits `shares` and no longer in the previous limits."""
+        """Count the session towards the limits `shares` instead of the previous limits."""
         for share in self.shares:
             share.sessions -= 1
         self.shares = shares
@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery, or None if the queue is empty or this delivery is on disk."""
+        """Return the next delivery, or None if no delivery is queued or it is only on disk."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None
@@ -251,7 +251,7 @@ class Session:
             self.first_position = position + 1
 
     def _taken(self, delivery: Delivery) -> None:
-        """Update the counters after a delivery in memory was removed from the queue."""
+        """Update the counters after a delivery in memory has been removed from the queue."""
         self.queued_count -= 1
         if delivery.message is None:
             return
@@ -274,7 +274,7 @@ class Session:
         return self.queued_bytes + QUEUED_BYTES * self.queued_count
 
     def evict(self, keep: int) -> None:
-        """Remove from memory queued deliveries that are also on disk, except the first `keep`."""
+        """Free the memory of queued deliveries that are also on disk, except the first `keep`."""
         waiting = self.waiting
         if not self.stored_count and not self.recent:
             if len(waiting) <= keep or waiting[keep].position >= self.frozen_position:
@@ -287,7 +287,7 @@ class Session:
             self.stored_count += 1
 
     def free_packet_id(self) -> int:
-        """Return an unused packet identifier, or 0 if all are in flight [MQTT-2.3.1-2]."""
+        """Return an unused packet identifier, or 0 if all identifiers are in use [MQTT-2.3.1-2]."""
         if len(self.outbound) >= 65_535:
             return 0
         packet_id = self.last_packet_id

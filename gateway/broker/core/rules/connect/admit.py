@@ -90,9 +90,10 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Return a reason code, and the name of the reason, if a login or its will is refused.
+    """Return the reason code and the name of the reason for which a login is refused.
 
-    The code is 0 if the login and the will are allowed.
+    A login is also refused because of its will. If it is accepted, the code is 0 and the name
+    empty.
     """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password
@@ -130,7 +131,7 @@ def _belongs_to_another(core: Core, session: Session, connection: Connection) ->
 
 
 def _grant(core: Core, connection: Connection, packet: Connect, now: float) -> None:
-    """Set the keep-alive, the session expiry and the message rates that the client is granted."""
+    """Set the keep-alive, the session expiry and the message rates that apply to the client."""
     owner = session_places.owner_of(core, connection)
     user_meter = core.user_meters.meter_of(owner, now)
     if user_meter is not None:

@@ -38,9 +38,9 @@ REFUSAL_REASONS: Final = {
 def check_password(
     core: Core, connection: Connection, packet: Connect, username: str, now: float
 ) -> None:
-    """Request a check of the password in a CONNECT, or refuse the client at a login rate limit.
+    """Request a check of the password in a CONNECT, unless a login rate limit is exceeded.
 
-    The user and the listener can each have a limit.
+    The user and the listener can each have a limit. If one is exceeded, the client is refused.
     """
     limit = core.login_rates.spent(username, now)
     share = connection.share

@@ -1,4 +1,4 @@
-"""CONNACK for an accepted client: session present, and what the broker grants (section 3.2)."""
+"""The CONNACK for an accepted client, including the limits that the broker sets (section 3.2)."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.sessions.connection import Connection

@@ -108,7 +108,7 @@ def _refusal_of_names(core: Core, packet: Connect) -> int:
 def _refusal_of_will(core: Core, will: WillOfConnect) -> tuple[int, str]:
     """Return the reason code with which a will is refused, and the name of the exceeded limit.
 
-    The code is 0 if the will is accepted.
+    If the will is accepted, the code is 0.
     """
     limits = core.limits
     if will.topic.count("/") >= limits.max_topic_levels:

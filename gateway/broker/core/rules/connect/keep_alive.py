@@ -1,4 +1,4 @@
-"""Keep-alive of a connected client: how long it may send no packet (section 3.1.2.10)."""
+"""Keep-alive of a connected client: how long the client may stay silent (section 3.1.2.10)."""
 
 from typing import Final
 

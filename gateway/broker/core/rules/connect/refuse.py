@@ -1,4 +1,4 @@
-"""Refusal of a client: CONNACK with an error code, then close (sections 3.2.2.3; 5.0 3.2.2.2)."""
+"""Refusal of a client: an error code in CONNACK (sections 3.2.2.3; MQTT 5.0: 3.2.2.2)."""
 
 from typing import Final
 
@@ -45,7 +45,7 @@ def refuse(
     *,
     sends_reason: bool = False,
 ) -> None:
-    """Send CONNACK with an error code and close [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
+    """Send CONNACK with an error code, and close the connection [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
 
     `reason` is counted and logged. If `sends_reason` is set, an MQTT 5.0 client receives `detail`
     as the reason string.

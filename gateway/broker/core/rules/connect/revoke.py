@@ -1,4 +1,4 @@
-"""Revocation of rights: recalculates routes, and disconnects clients that are no longer allowed.
+"""Revocation of rights. Routes are recalculated, and clients without permission disconnected.
 
 A revoked right affects all later messages. Messages that are already queued are checked again
 before they are sent.

@@ -3,8 +3,8 @@
 The limits are checked when a client needs a new session. If users are configured, all clients
 without a user together may have only a part of the sessions, so that sessions remain for the users.
 When a limit is reached, a session that was never used is deleted, because this loses no message. To
-make room for a new clean session, the broker may also delete an empty session from before its last
-restart, although its client may have used the session.
+make room for a new clean session, the broker may also delete an empty session from before the
+broker's last restart, although the session may have been used.
 """
 
 from gateway.broker.core.core import Core
@@ -62,8 +62,9 @@ def refusal_of(
 def _end_unused(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
     """End an unused session of this owner to make room. Return False if no session can be ended.
 
-    Sessions whose client left first are ended first. If no session is unused and the new session is
-    clean, the oldest of the empty sessions from before the broker's restart is ended.
+    Of the unused sessions, the one whose client disconnected first is ended. If no session is
+    unused, and the new session is clean, the oldest empty session from before the broker's restart
+    is ended instead.
     """
     session = next(iter(owner.unused), None)
     if session is None and is_clean:

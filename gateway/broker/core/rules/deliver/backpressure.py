@@ -91,7 +91,8 @@ def _note_filling(core: Core, session: Session) -> None:
 def connected(core: Core, session: Session, now: float) -> None:
     """Check the queue of a client that has reconnected.
 
-    Publishers wait for a deep queue (half full or more) only after its client has begun to read.
+    If the queue is deep (half full or more), its publishers do not wait until the client has begun
+    to read.
     """
     session.is_half_full = _is_filled(core, session, 50)
     session.acknowledged_at = NEVER if session.is_half_full else now

@@ -56,7 +56,7 @@ def defer(core: Core, connection: Connection, packet: Publish) -> None:
 def _forget_closed(core: Core) -> None:
     """Remove closed connections from the list of connections with deferred packets.
 
-    Otherwise the list would use up memory if clients reconnect constantly.
+    Otherwise, clients that reconnect constantly would make the list grow without limit.
     """
     if len(core.deferred) > 2 * core.deferred_open_count:
         core.deferred = {each: None for each in core.deferred if each.is_open}
@@ -64,7 +64,7 @@ def _forget_closed(core: Core) -> None:
 
 
 def take(core: Core, connection: Connection) -> None:
-    """Process a connection's deferred PUBLISH packets again, before its later packets."""
+    """Process a connection's deferred PUBLISH packets again, before its other packets."""
     core.deferred.pop(connection, None)
     packets = connection.deferred.packets
     if packets and connection.is_open:

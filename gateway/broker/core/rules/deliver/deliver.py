@@ -203,9 +203,9 @@ def page_loaded(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Process the messages that the store has loaded for a page request.
+    """Process the messages that the store has loaded from disk for `request`.
 
-    The loaded messages are the next part of the session's queue, and requested messages in flight.
+    These are the next messages in the session's queue, and messages in flight that `request` names.
     """
     session = request.session
     if session.ended or not session.loading or request.number != session.pages_requested:
@@ -258,7 +258,7 @@ def _drop_refused(core: Core, delivery: Delivery, message: Message) -> None:
 def _drop_lost(core: Core, delivery: Delivery) -> None:
     """Drop a delivery whose message was lost when the store was damaged.
 
-    Later deliveries can then continue.
+    The lost message then no longer blocks later deliveries.
     """
     core.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
     if delivery.state is DeliveryState.SENT:

@@ -1,4 +1,4 @@
-"""The queue of a session, and what happens when it is full.
+"""The queue of a session, and the policies for a full queue.
 
 The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user. When a
 limit is reached, the session's policy (`WhenFull`) applies. Queues of clean sessions are kept in
@@ -27,7 +27,7 @@ all."""
 
 
 def apply_policies(core: Core, now: float) -> None:
-    """Apply the configured `when_full` policies to all sessions after a start or a change."""
+    """Apply the `when_full` policies to all sessions, at the start or when the policies change."""
     for session in core.state.sessions.values():
         session.when_full = core.limits.when_full(session.client_id)
         if session.slows and session.connection is not None:
@@ -125,7 +125,7 @@ def _accepts_more(core: Core, session: Session, flags: int, size_bytes: int) -> 
 
 
 def _displace(core: Core, session: Session) -> bool:
-    """Drop the oldest message of a queue. Return False if this message is only on disk."""
+    """Drop the oldest message of a queue. Return False if this message is not in memory."""
     front = session.front()
     if front is None:
         return False

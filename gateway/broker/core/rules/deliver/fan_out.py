@@ -42,9 +42,9 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
 
 
 def source_of(session: Session) -> Source:
-    """Return the publisher for messages of a session.
+    """Return the description of a session's client that is stored with messages from the client.
 
-    The object is reused until the client changes.
+    The same object is returned until the client's user, listener or groups change.
     """
     found = session.source
     if (

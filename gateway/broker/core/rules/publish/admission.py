@@ -98,7 +98,8 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
     """Return the reason code with which a message is refused, or 0 if the message is accepted.
 
-    Before MQTT 5.0 a refusal cannot be reported, so the message is acknowledged and dropped.
+    A refusal cannot be reported to a client of an older version than MQTT 5.0. The message from
+    such a client is acknowledged and dropped.
     """
     if is_system:
         # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages
@@ -172,7 +173,10 @@ def message_of(core: Core, packet: Publish) -> Message:
 
 
 def must_record(core: Core, session: Session, message: Message, route: Route) -> bool:
-    """Return True if a message must be recorded. (A held QoS 2 message is already recorded.)"""
+    """Return True if a message must be recorded in the journal when it is distributed.
+
+    A QoS 2 message that was held in a persistent session has already been recorded.
+    """
     if route.logged or message.retain:
         return True
     if message.qos and (route.durable or session.persistent):
@@ -182,7 +186,7 @@ def must_record(core: Core, session: Session, message: Message, route: Route) ->
 
 
 def record(core: Core, session: Session, message: Message, route: Route) -> None:
-    """Record a message that was not held at QoS 2."""
+    """Record the publication of a message that no earlier record contains."""
     if message.retain:
         message.owner = session.owner
     core.recorder.message_published(session, message, Origin.CLIENT, route.matched())

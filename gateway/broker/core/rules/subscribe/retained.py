@@ -40,8 +40,9 @@ WAIT_SECONDS: Final = 0.05
 def find(core: Core, session: Session, connection: Connection, pending: PendingSubscribe) -> bool:
     """Find the retained messages that the SUBSCRIBE `pending` adds to a persistent session's queue.
 
-    Return True when all of them are found. The search stops at one message more than the queue and
-    the window have room for. This message is later counted as dropped.
+    Return True when the search is complete. The search ends early if it has found one message more
+    than fits into the queue and the client's window. This extra message is later counted as
+    dropped.
     """
     if not session.persistent:
         return True
@@ -113,7 +114,7 @@ def pump(core: Core, connection: Connection, now: float) -> None:
 
 
 def resume(core: Core, connection: Connection, now: float) -> None:
-    """Send the next slice of retained messages. Called when the connection's timer fires."""
+    """Send the next slice of retained messages, when the connection's timer for them fires."""
     replaying = core.replays.get(connection)
     if replaying is not None:
         replaying.scheduled = False

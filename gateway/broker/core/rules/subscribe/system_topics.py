@@ -15,7 +15,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def request(core: Core, session: Session, subscription: Subscription) -> None:
-    """Record that a new subscription to `$SYS` topics must be sent the current values."""
+    """Request the current values of `$SYS` topics, to be sent to a new subscription."""
     core.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
 
