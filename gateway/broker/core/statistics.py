@@ -101,7 +101,7 @@ class Statistics:
         self.recently_denied.add(reason, session.client_id, session.username, topic)
 
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
-        """Record that a new connection has displaced an open one with the same client identifier.
+        """Record that a new connection has displaced another with the same client identifier.
 
         Takeovers between devices that share a client identifier are counted as errors.
         """
@@ -173,7 +173,7 @@ class Statistics:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
 
     def delivered(self, delivery: Delivery) -> None:
-        """Inform the observer that a client received a QoS 1 or 2 message, or a queued message."""
+        """Inform the observer that a message reached a client at QoS 1 or 2, or from the queue."""
         if self.observe is not None:
             message = delivery.message
             topic = None if message is None else message.topic

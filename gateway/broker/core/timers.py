@@ -73,10 +73,10 @@ class Timers:
         return self.heap[0].due if self.heap else None
 
     def take_due(self, now: float, order_max: int) -> Timer | None:
-        """Remove and return the timer that is due first, or return None if none is due.
+        """Remove and return the timer that is due first, or return None if no timer is due.
 
-        Timers with an `order` above `order_max` are ignored. The caller passes an earlier value of
-        `count`, so that timers added since then wait.
+        Timers with an `order` above `order_max` are ignored. The value of `count` at a certain
+        time, passed as `order_max`, excludes all timers that were added after that time.
         """
         if not self.heap:
             return None

@@ -1,4 +1,4 @@
-"""Rate limits of all clients of one user together, or of all clients without a user.
+"""Rate limits that apply to all clients of a user together, or to all clients without a user.
 
 A meter outlives the connections that it counts, so clients gain no new burst by reconnecting. This
 module is pure: it does no I/O and reads no clock.

@@ -1,9 +1,9 @@
-"""Decides which files are removed first when the disk runs short. Performs no I/O.
+"""Decides, without I/O, which files are removed first when the disk runs short.
 
-Files are removed in this order: copies of segments that the upload target has, damaged files that
-are kept for examination, and the journal's spare file. Then follow, oldest events first: sealed
-segments of which no other copy exists, and journal files whose state is also in the database
-tables.
+The first files to be removed are local copies of uploaded segments, then damaged files that are
+kept for examination, then the journal's spare file. The last are sealed segments without another
+copy, and journal files whose state is also in the database tables. Among these, files with older
+events are removed first.
 """
 
 from collections.abc import Iterable
@@ -129,12 +129,12 @@ class Rules:
 
     @property
     def room_is_made_below(self) -> int:
-        """Free space in bytes below which files are removed, so that the minimum is not reached."""
+        """Free space in bytes below which files are removed. This is more than the minimum."""
         return 2 * self.free_min
 
     @property
     def taken_again_from(self) -> int:
-        """Free space in bytes from which new data is accepted again after the disk was full.
+        """Free space in bytes that a full disk must reach before new data is accepted again.
 
         This is more than the minimum, so that the disk does not alternate quickly between full and
         not full.

@@ -121,7 +121,7 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return a subfolder's totals after subtracting `files`, which are its oldest segments."""
+    """Return a subfolder's totals without `files`, which are the subfolder's oldest segments."""
     if not files:
         return whole
     return replace(

@@ -234,6 +234,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if `count` is 1, 10, 100 and so on, so that the failure must be logged."""
+    """Return True if the failure with the number `count` must be logged: a power of ten."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

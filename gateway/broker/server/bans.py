@@ -94,7 +94,7 @@ class Bans:
         """Add a ban and close the matching connections.
 
         Returns:
-            The number of closed connections, and whether the ban was written to disk.
+            The number of closed connections, and True if the ban was written to disk.
 
         Raises:
             TooManyBans: the list of bans is full.
@@ -108,8 +108,9 @@ class Bans:
     async def lift(self, kind: Kind, value: str) -> tuple[Ban, bool] | None:
         """Lift a ban.
 
-        Return the lifted ban, and whether the change was written to disk. Return None if the ban
-        does not exist.
+        Returns:
+            A tuple with the lifted ban, and True if the change was written to disk. None if the ban
+            does not exist.
         """
         ban = self._bans.pop((kind, value), None)
         if ban is None:

@@ -2,9 +2,10 @@
 
 The tree tracks its memory size. A level with a single child, as most have, needs no dictionary.
 
-A lookup visits the levels that the topic names, and levels below a `+`. The number of the latter is
-limited. Levels with `+` at the same positions above them have the same *pattern*, and a topic
-matches at most one level of each pattern. So the number of patterns is the limit.
+A lookup visits the levels that the topic names, and levels below a `+`. Levels at the same depth,
+with `+` at the same positions above them, have the same *pattern*. A topic matches at most one
+level of each pattern, so a limit on the number of patterns also limits the time that a lookup
+takes.
 """
 
 from typing import Final

@@ -59,7 +59,7 @@ class Group:
             limits: limits of windows and queues.
             qos: QoS of the message. A member may have been granted less.
             size_bytes: size of the message.
-            but: a member that must not receive the message, or None.
+            excluded: a member that must not receive the message, or None.
             refused: members to whom the access rules deny the message.
         """
         members = [session for session in self.members if session is not excluded]
@@ -82,7 +82,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Ability of a shared subscription's member to take a message now. Higher is better."""
+    """How well a member of a shared subscription can take a message now. Higher is better."""
 
     NEVER = 0
     DROPPED_ABSENT = 1
@@ -99,7 +99,7 @@ class Readiness(IntEnum):
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
-    """Return the ability of a member's session to take a message of this size and QoS now."""
+    """Return how well a member's session can take a message of this size and QoS now."""
     connection = session.connection
     if connection is not None and session.can_send_immediately(connection, limits, qos):
         return Readiness.OPEN
@@ -153,7 +153,7 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of matching sessions and groups, with or without permission."""
+        """Return the number of matching sessions and groups, including those denied the message."""
         return self.count() + len(self.refused_targets)
 
 

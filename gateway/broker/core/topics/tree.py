@@ -76,7 +76,10 @@ class TopicTree:
     def subscribe(
         self, session: Session, subscription: Subscription, replaced: Subscription | None = None
     ) -> None:
-        """Add a subscription, which replaces one with the same filter [MQTT-3.8.4-3]."""
+        """Add a subscription, or replace the session's subscription with the same filter.
+
+        `replaced` is the previous subscription, or None [MQTT-3.8.4-3].
+        """
         _, topic_filter = split_shared(subscription.topic_filter)
         group_name = self._group_name_of(session, subscription)
         if replaced is not None and replaced.group != group_name:
@@ -222,8 +225,8 @@ def _members_to_join(
 ) -> dict[Session, Subscription]:
     """Return the dictionary of sessions to which a subscription must be added.
 
-    It is the dictionary of a level's subscribers, or of a group's members. If the dictionary does
-    not exist yet, it is created.
+    It contains the subscribers of a level, or the members of a group. A missing dictionary is
+    created.
     """
     if not group_name:
         if node.subscribers is None:

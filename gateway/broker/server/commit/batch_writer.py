@@ -96,7 +96,7 @@ class BatchWriter:
         return self._waiting is not None and self._lacks_descriptor
 
     def stalled_seconds(self) -> float:
-        """Return how many seconds the running commit has taken, or 0 if none is running."""
+        """Return the duration of the running commit in seconds, or 0 if no commit is running."""
         if not self.is_busy or self._waiting is not None:
             return 0.0  # a broker that waits for space is alive
         return self._loop.time() - self._started_at
@@ -285,7 +285,7 @@ class BatchWriter:
     def write_last(self) -> None:
         """Try once more to write a batch that waits for space, because the process is about to end.
 
-        From now on, a batch for which there is no space is discarded.
+        After this call, a batch for which there is no space is discarded.
         """
         self.is_last = True
         if self._waiting is not None:

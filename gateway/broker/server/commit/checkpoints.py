@@ -1,9 +1,9 @@
 """Checkpoints write the broker's state to tables of a database while commits continue.
 
 Some rows are written with each batch of records. Once the batch is durable, a thread commits the
-rows: SQLite writes whole pages, which takes up to ten milliseconds, but no client waits for this
-commit. When all rows are committed they are synced. Queued messages that the tables contain may
-then be removed from memory.
+rows. Clients do not wait for this commit, which takes up to ten milliseconds because SQLite writes
+whole pages. When all rows have been committed, they are synced. Queued messages that the tables
+contain may then be removed from memory.
 """
 
 import asyncio

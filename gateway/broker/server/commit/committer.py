@@ -153,7 +153,7 @@ class Committer:
         self._end_with(fault_of_writing(self.store.path.name, error))
 
     def halt(self, error: BaseException) -> None:
-        """Stop all sending and writing after a bug, as the broker's state may be inconsistent."""
+        """Stop all sending and writing after a bug, since the state may be inconsistent."""
         if self.failure is None:
             self._end_with(fault_of_broker(error))
 

@@ -1,4 +1,4 @@
-"""Errors that end the process: a write failed, or the state may be inconsistent.
+"""Errors that end the process, because a write failed or the state may be inconsistent.
 
 Each error message assures the operator that only data on disk has been acknowledged.
 """

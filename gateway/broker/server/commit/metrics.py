@@ -1,4 +1,4 @@
-"""Metrics of commits for the status: number of commits, sizes and durations."""
+"""Metrics of commits for the broker's status: the number of commits, their sizes and durations."""
 
 from bisect import bisect_left
 from typing import Final

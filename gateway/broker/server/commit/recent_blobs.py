@@ -36,7 +36,7 @@ class RecentBlobs:
             self._size_bytes -= len(self._blobs.popleft())
 
     def load(self, data_dir: Path) -> None:
-        """Add the newest events of earlier runs, as far as the journal still contains them.
+        """Add the newest events of earlier runs that the journal still contains.
 
         Raises OSError if the journal cannot be read.
         """

@@ -57,7 +57,10 @@ class BanRequests:
         return {"banned": asdict(ban), "ended": ended, "kept": is_kept}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a page of bans, from the index `first`. Raises Refused if the index is invalid."""
+        """Return a page of bans that begins at the index in the request's key `first`.
+
+        Raises Refused if the index is invalid.
+        """
         first = request.get("first", 0)
         if not isinstance(first, int) or isinstance(first, bool) or first < 0:
             raise Refused("bad_request", "'first' has to be a number from 0 on")

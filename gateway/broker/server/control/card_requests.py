@@ -1,4 +1,4 @@
-"""Requests to the SD card's system: its name, its network and its updates.
+"""Requests to change the SD card's system: its host name, its network or its version.
 
 The broker may not change the machine. It writes a request, one JSON object, into the directory
 `card-requests`, which exists only on the card. A path unit of systemd starts the card's program,
@@ -31,7 +31,7 @@ Request = dict[str, Any]
 
 
 class CardRequests:
-    """Passes administrators' requests on to the card. It may only be used from one event loop."""
+    """Passes administrators' requests on to the card's program. Use it from one event loop only."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
@@ -51,7 +51,7 @@ class CardRequests:
         }
 
     async def _change_network(self, request: Request) -> Request:
-        """Write a request to change the name and the network.
+        """Write a request to change the host name and the network settings.
 
         Raises Refused if a value cannot be used, or the administrator's own password is wrong.
         """
@@ -65,7 +65,7 @@ class CardRequests:
             return _written(directory, "change_network", given)
 
     async def _install_update(self, request: Request) -> Request:
-        """Write a request to install the bundle at an address.
+        """Write a request to install the update bundle at the address `source`.
 
         Raises Refused if the address cannot be used, or the administrator's own password is wrong.
         """
@@ -77,7 +77,7 @@ class CardRequests:
             return _written(directory, "install_update", {"source": source})
 
     async def _go_back(self, request: Request) -> Request:
-        """Write a request to start the version in the other slot.
+        """Write a request to start the version in the other boot slot at the next start.
 
         Raises Refused if the administrator's own password is wrong.
         """
@@ -86,9 +86,10 @@ class CardRequests:
             return _written(directory, "go_back", {})
 
     def _written_empty(self, request: Request) -> Request:
-        """Write a request without values.
+        """Write a request that has no arguments.
 
-        No password is needed: it changes nothing that an administrator has not confirmed before.
+        No password is needed, because the request only keeps or undoes a change of the network that
+        an administrator has made with the password.
         """
         name = str(request["command"])
         return _written(self._directory_for(name), name, {})
@@ -105,7 +106,7 @@ class CardRequests:
 
 
 def _written(directory: Path, name: str, given: Mapping[str, Any]) -> Request:
-    """Write a request that appears as a whole, readable for root's group only.
+    """Write a request to a file with mode 0640, and rename the file when it is complete.
 
     Raises Refused if an earlier request waits, or the file cannot be written.
     """

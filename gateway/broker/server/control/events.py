@@ -23,7 +23,7 @@ NAMES_MAX: Final = 50
 
 
 class Wanted:
-    """The events that a request selects, by client or serial port, name and number."""
+    """The events that a request selects, by client or serial port, event name and number."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for events.
@@ -101,7 +101,7 @@ class Found:
     def answer(self) -> dict[str, Any]:
         """Return the result of the command `events`.
 
-        An event about a message may lack the message's topic. The topic is then taken from another
+        If an event about a message does not contain the topic, the topic is taken from another
         event about the same message, if there is one.
         """
         for index, message in self._by_message.items():
@@ -112,7 +112,7 @@ class Found:
 
 
 class Events:
-    """Answers requests for events from the newest data of the journal."""
+    """Answers the command `events` with the newest events in the journal."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent

@@ -64,7 +64,7 @@ class LatestMessages:
         """The latest messages by topic, the oldest message first."""
 
     async def update(self) -> None:
-        """Decode the events that were recorded since the last call, and update the index.
+        """Decode the events that have been recorded since the last call, and update the index.
 
         The events are decoded in steps, between which the event loop serves clients.
         """
