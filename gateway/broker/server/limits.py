@@ -62,7 +62,7 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
 
 
 def memory_bytes(limit_file: Path = CGROUP_LIMIT) -> int:
-    """Return the size of the memory in bytes, or the control group's limit if this is lower."""
+    """Return the machine's memory in bytes, or the limit of the control group if it is lower."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = limit_file.read_text().strip()
@@ -80,7 +80,8 @@ def queue_memory_of(memory_total_bytes: int) -> int:
 def bound_by_files(configuration: Configuration) -> str | None:
     """Return a warning if the limit on open files allows fewer connections than configured.
 
-    Return None if the limit is high enough. The warning is shown in the log and on the status page.
+    The result is None if the limit is high enough. The warning is shown in the log and on the
+    status page.
     """
     configured = configuration.mqtt.max_connections
     most = descriptors.connections_within(configured)

@@ -14,9 +14,9 @@ async def first_in_slices(
 ) -> list[_Item]:
     """Return the first of `items` for a page, without blocking the event loop.
 
-    The function `first_of` gets any number of items, and returns those that come first in the
-    page's order, as many as the page needs. In each step it gets the items that it returned last
-    and the next `slice_items` items. Between two steps, the event loop serves clients.
+    `first_of` sorts a list of items in the page's order, and returns as many of the first items as
+    the page needs. It is called once for each slice of `slice_items` items, together with the items
+    that the previous call returned. Between two calls, the event loop serves clients.
     """
     rest = iter(items)
     found: list[_Item] = []

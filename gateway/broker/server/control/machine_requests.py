@@ -2,7 +2,8 @@
 
 The broker is not allowed to restart services. It creates an empty file in the directory `requests`,
 which the Debian package creates next to the control sockets. A path unit of systemd (image/systemd)
-then starts the unit that restarts or reboots. Without the directory, both commands are refused.
+notices the file and starts the unit that restarts the gateway or reboots the machine. Without the
+directory, both commands are refused.
 """
 
 import os

@@ -99,8 +99,8 @@ class OperatorCommands:
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Count a command, and log one line about the command.
 
-        Commands that only read are neither counted nor logged, because an open status page repeats
-        them.
+        Commands that only read are neither counted nor logged, because an open status page sends
+        them again and again.
         """
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True

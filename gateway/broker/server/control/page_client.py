@@ -1,9 +1,9 @@
 """An MQTT client inside the broker, through which operators publish from the status page.
 
-It is treated like a client with a network connection: bans, access rules, quotas and limits apply,
-its messages are recorded in the journal, and a full disk stops publishing. An acknowledgement means
-that the message is durable. The client has no password, because the status page has authenticated
-the operator.
+The client is treated like one with a network connection. Bans, access rules, quotas and limits
+apply, messages are recorded in the journal, and messages are refused while the disk is full. An
+acknowledgement means that the message is durable. The client has no password, because the status
+page has authenticated the operator.
 """
 
 import asyncio
@@ -56,10 +56,10 @@ class PageClient(Channel):
         self.connection.proven_user = username
 
     async def publish(self, topic: str, payload: bytes, *, qos: int, retain: bool) -> Answer | None:
-        """Connect, and publish a message at QoS 1 or 2.
+        """Connect, publish a message at QoS 1 or 2, and return the broker's last response.
 
-        Return the broker's last response, or its first response with an error code. Return None if
-        the broker closes the connection without a response.
+        If the broker refuses the connection, the response is a CONNACK with an error code. The
+        result is None if the broker closes the connection without a response.
         """
         client_id = f"page-{secrets.token_hex(8)}"
         self._send(Connect(VERSION, client_id, True, 0, None, None, None))

@@ -70,7 +70,9 @@ class People:
         }
 
     async def user(self, request: Request) -> dict[str, Any]:
-        """Return the current version of a user's credentials, or None if the user does not exist.
+        """Answer the command `user` with the version of a user's credentials.
+
+        The version is None if the user does not exist.
 
         Raises:
             Refused: the request is invalid, or the user source is not available.

@@ -113,7 +113,7 @@ class Publications:
         return _accepted(answer, _rule_for(username, topic))
 
     def _username_of(self, request: Request) -> str | None:
-        """Return the user name to publish with. Return None for a program, which has no user name.
+        """Return the user name for a message, or None for a program, which has no user name.
 
         Raises Refused if the user was removed.
         """
@@ -154,7 +154,7 @@ def _address_in(request: Request) -> str:
 
 
 def _rule_for(username: str | None, topic: str) -> str:
-    """Return the line of the rules file that would allow a message from the page."""
+    """Return a line for the rules file that allows an operator to publish to a topic."""
     who = f"listener {PAGE_LISTENER}" if username is None else f"user {quoted(username)}"
     return f"allow {who} publish {quoted(topic)}"
 

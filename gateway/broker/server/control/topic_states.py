@@ -34,7 +34,7 @@ class TopicStates:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """The function that answers the command, by command name."""
+        """The function that answers the command `topic_states`, with the command name as key."""
         return {"topic_states": self.shown}
 
     def shown(self, request: Request) -> Request:
@@ -87,7 +87,7 @@ def _text_of(payload: bytes) -> str | None:
 
 
 def _receivers_of(route: Route) -> Request:
-    """Return the clients that receive a topic, as members of an answer."""
+    """Return the clients that receive messages on a topic, as part of an answer."""
     groups = [group.members for group in route.groups]
     sessions = chain([target.session for target in route.targets], *groups)
     connected = [

@@ -21,7 +21,7 @@ class UserList:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """The function that answers the command `users`, by command name."""
+        """The function that answers the command `users`, with the command name as key."""
         return {"users": self.listed}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:

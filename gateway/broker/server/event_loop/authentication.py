@@ -71,7 +71,7 @@ class Authentications:
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Use `users` as the new contents of the password file.
+        """Check later logins against `users`, the new contents of the password file.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """
@@ -89,7 +89,7 @@ class Authentications:
 
     @property
     def checks(self) -> Checks:
-        """The running password checks, and the record of wrong passwords."""
+        """The object that runs password checks and stores the record of wrong passwords."""
         return self._authenticator.checks
 
     def tick(self) -> None:
@@ -130,7 +130,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Forget a connection's authentication exchange, since the exchange or connection ended."""
+        """Forget a connection's authentication exchange after it or the connection has ended."""
         self._exchanges.forget(connection)
 
     def stop(self) -> None:
@@ -209,11 +209,11 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Report that a certificate authenticated a user, which is valid for `seconds`."""
+        """Report that a user has authenticated with a certificate valid for `seconds`."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Report a user with a revoked certificate as removed, unless a connection is open."""
+        """Report a user with a revoked certificate as removed, unless the user has a connection."""
         if not self._connections_of(username):
             self.user_gone(username)
 
@@ -264,9 +264,9 @@ class Authentications:
     async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
         """Return the data from which the version of a person's credentials is computed.
 
-        The person has logged in at the status page as a user of the user source `source`. Return
-        None if the user or the source no longer exists. Raises NotKnown if the source is not
-        available.
+        The person has logged in at the status page as a user of the user source `source`. The
+        result is None if the user or the source no longer exists. Raises NotKnown if the source is
+        not available.
         """
         login = Login(username, listener=PAGE, address=address)
         return await self._authenticator.entry_of(source, login)

@@ -6,7 +6,7 @@ from gateway.broker.core.sessions.connection import Connection
 
 
 class Channel(ABC):
-    """A client's connection as the event loop uses it, with received data not processed yet."""
+    """A client's connection as the event loop uses it, with received data that is unprocessed."""
 
     connection: Connection
     is_encrypted = False

@@ -1,4 +1,4 @@
-"""Monitoring of the wall clock. Its steps and changes in its quality are logged and recorded."""
+"""Monitoring of the wall clock. Clock steps and changes of quality are logged and recorded."""
 
 import logging
 
@@ -25,7 +25,7 @@ class ClockWatch:
         """Check the wall clock for steps and changes of quality. Called once a second.
 
         Args:
-            idle_seconds: seconds since the last batch of records, which also records the time.
+            idle_seconds: seconds since the last batch of records. Each batch records the time too.
         """
         quality = self._wall_clock.query_kernel()
         step_ms = self._wall_clock.step_ms()

@@ -106,7 +106,8 @@ class EventLoop:
     def has_descriptor(self) -> bool:
         """Return True if there are enough file descriptors to accept another connection.
 
-        If there are too few, a connection that is being closed, or is silent, is aborted first.
+        If there are too few, first abort a connection that is being closed or has not sent CONNECT,
+        to free a descriptor.
         """
         if not self.closing.is_room_short() or self.closing.cut_oldest():
             return True
@@ -167,7 +168,7 @@ class EventLoop:
         self.schedule()
 
     def lose(self, channel: Channel) -> None:
-        """Remove a lost connection after processing data received earlier, such as a DISCONNECT."""
+        """Remove a lost connection, once data that was received before the loss is processed."""
         if channel.has_more_input() and channel.connection.is_open:
             channel.lost = True
             return

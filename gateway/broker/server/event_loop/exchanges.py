@@ -1,7 +1,7 @@
 """Enhanced authentication exchanges whose clients have not replied yet, up to a maximum number.
 
-At the maximum, the oldest exchange from the address with the most exchanges is cancelled.
-Therefore, if a client opens a thousand exchanges, only exchanges from its address are cancelled.
+At the maximum, the oldest exchange from the address with the most exchanges is cancelled. Therefore
+a client that opens a thousand exchanges harms only clients at the same address.
 """
 
 import asyncio
@@ -52,8 +52,7 @@ class Exchanges:
     def connection_to_close(self, origin: str) -> Connection | None:
         """Return the connection whose exchange must be cancelled to make room for a new exchange.
 
-        `origin` is the network address of the new exchange. Return None if no limit on exchanges is
-        reached.
+        `origin` is the network address of the new exchange. The result is None if there is room.
         """
         own = self._by_origin.get(origin, {})
         if len(own) >= EXCHANGES_OF_AN_ADDRESS_MAX:
@@ -92,9 +91,10 @@ class Exchanges:
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Return the connection with the oldest exchange in `own`, which will be cancelled.
+    """Return the connection in `own` whose exchange is to be cancelled.
 
-    Clients that are not connected yet are chosen before clients that authenticate again.
+    The oldest exchange is chosen. Exchanges of clients that are not connected yet are chosen before
+    those of connected clients, which authenticate again.
     """
     not_in = (each for each in own if each.state is not ConnectionState.CONNECTED)
     return next(not_in, next(iter(own)))

@@ -1,10 +1,10 @@
 """Repeated checks of the credentials with which open connections were authenticated.
 
-Connections are closed if their user's database row was removed or changed, or if the identity
-provider has withdrawn the key of their token. At fixed intervals, each user source is queried about
-all connections that it authenticated, at a limited rate. While the source is not available, no
-connection is closed, because uninterrupted service of devices is more important than removing a
-user some minutes earlier. For new logins, the setting `when_down` applies.
+A connection is closed if the user's database row has been removed or changed, or if the identity
+provider has withdrawn the key that signed the user's token. At fixed intervals, each user source is
+queried about all connections that it authenticated, at a limited rate. While the source is not
+available, no connection is closed, because uninterrupted service of devices is more important than
+removing a user some minutes earlier. For new logins, the setting `when_down` applies.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Proofs:
     def source_of(self, connection: Connection) -> str | None:
         """Return the name of the user source that authenticated a connection.
 
-        Return None if the source is not queried regularly.
+        The result is None if this source is not queried regularly.
         """
         proof = self._proofs.get(connection)
         return None if proof is None else proof.source

@@ -60,7 +60,7 @@ class FairReader:
             broker: the broker core.
             uncommitted_bytes_max: maximum size of records that wait for their commit.
             may_continue: returns False after an error that ends the process.
-            lose: called for a lost connection, after all data received from it was processed.
+            lose: called for a lost connection when all data received from it has been processed.
             schedule: called when there may be something to send or to commit.
         """
         self.uncommitted_bytes_max = uncommitted_bytes_max
@@ -176,7 +176,7 @@ class FairReader:
         work.spent = spent
 
     def postpones(self, channel: Channel, data: bytes) -> bool:
-        """Keep received data for later if the reads since the last tick already took much work.
+        """Keep received data for later if reads since the last tick have already caused much work.
 
         Return True if the data was kept. Return False if the caller must process the data now,
         because there was little work or because too much data is kept already.

@@ -2,7 +2,8 @@
 
 A Raspberry Pi has no battery-backed clock, so its wall clock may start in the past, and be stepped
 later. Steps are detected by comparing both clocks. The kernel reports whether the wall clock is
-synchronised. The current time cannot be earlier than the last time that the previous run recorded.
+synchronised. The time is never earlier than the last time recorded by the previous run, unless a
+synchronised clock shows that the record was wrong.
 """
 
 import ctypes
@@ -46,7 +47,7 @@ def quality() -> ClockQuality:
 def _adjtimex() -> Callable[[], int] | None:
     """Return a function that calls adjtimex(2) with `modes` 0, which only reads.
 
-    Return None if the operating system is not Linux.
+    The result is None if the operating system is not Linux.
     """
     if not sys.platform.startswith("linux"):
         return None
@@ -94,7 +95,7 @@ class WallClock:
     def shown(self) -> tuple[int, ClockQuality]:
         """Return the current wall time in milliseconds since 1970, and its quality.
 
-        All processes of the gateway read the same time.
+        Unlike the result of `read`, this time is not corrected, so it is the same in all processes.
         """
         # Both clocks without a call in between, because this runs for each batch.
         time_ms, found = time.time_ns() // NS_PER_MS, self.quality

@@ -1,10 +1,11 @@
 """Settings of Python's garbage collector that limit a pause to a few milliseconds.
 
-Reference counts free almost everything. Normally, a full collection visits all objects. With
-100,000 sessions or a million queued messages, this would pause all clients for half a second. With
-these settings, an object that survives its first collection is excluded from later ones. The
-drawback is that a reference cycle is never freed if it survives one collection. Connections and
-sessions leave no cycles (a test counts them), and recovery creates none.
+Python frees almost all objects by reference counting, without the collector. Normally, a full
+collection visits all objects. With 100,000 sessions or a million queued messages, this would pause
+all clients for half a second. With these settings, an object that survives its first collection is
+excluded from later ones. The drawback is that a reference cycle is never freed if it survives one
+collection. Connections and sessions leave no cycles (a test counts them), and recovery creates
+none.
 """
 
 import gc

@@ -94,7 +94,7 @@ class Entry:
 
 
 class AddressLimits:
-    """Counts connections by address. Refuses connections beyond limits or from banned networks."""
+    """Counts connections by address, and refuses those above a limit or from a banned network."""
 
     def __init__(self, statistics: Statistics, settings: AddressSettings) -> None:
         self._statistics = statistics
@@ -199,10 +199,9 @@ class AddressLimits:
         return TokenBucket(rate, rate * BURST_SECONDS, now)
 
     def _make_room(self) -> None:
-        """Remove addresses without connections and sessions if too many addresses are stored.
+        """If too many addresses are stored, remove those without connections and sessions.
 
-        Addresses with connections or sessions are kept. Their number is limited by the limits on
-        connections and sessions.
+        The number of other addresses is bounded by the limits on connections and sessions.
         """
         for key in list(_first(self._entries, EXAMINED_MAX)):
             if len(self._entries) < ENTRIES_MAX:
@@ -254,7 +253,7 @@ def address_of(host: str) -> Address | None:
 
 
 def key_of(address: Address) -> str:
-    """Return the key under which an address is counted: the address, or its first 64 bits."""
+    """Return the key for counting an address: the address, or the /64 network for IPv6."""
     if isinstance(address, ipaddress.IPv4Address) or address.is_link_local:
         return str(address)
     network = int(address) >> _HOST_BITS << _HOST_BITS

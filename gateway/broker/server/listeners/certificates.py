@@ -71,7 +71,7 @@ class Certificates:
         """Status entries of the listener, one for each of its addresses."""
 
     def candidate(self, now: float) -> Loaded:
-        """Load the files on disk. Raises CertificateError if they are invalid at the time `now`."""
+        """Load the files on disk. Raises CertificateError if they are invalid at `now`."""
         self._tried = states_of(self.files.paths)
         try:
             loaded = load(self.files)
@@ -119,8 +119,8 @@ class Certificates:
     def end_expired(self, now: float) -> float:
         """Close connections whose client certificate has expired.
 
-        Return the time at which the next client certificate expires, in seconds since 1970. Return
-        infinity if no connection has such a certificate.
+        Return the time at which the next client certificate expires, in seconds since 1970. This is
+        infinity if no connection has a client certificate.
         """
         soonest = float("inf")
         for protocol, peer in list(self.peers.items()):
@@ -132,7 +132,7 @@ class Certificates:
         return soonest
 
     def adopt(self, other: "Certificates") -> None:
-        """For new connections, use the certificate that another listener has loaded."""
+        """Use the certificate that another listener has loaded, but only for new connections."""
         self.files = other.files
         self._tried = other.used_state
         self.settling = None
@@ -175,7 +175,7 @@ class CertificateWatch:
             self._timer.cancel()
 
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Load those of the certificates in `asked` whose files must be loaded again.
+        """Load the files of each listener in `asked` whose certificate files must be loaded again.
 
         Pass the result to `use`.
 
