@@ -51,7 +51,7 @@ def folder_of(key: str, root: Path = ROOT) -> Path:
 
 
 def use(package_path: list[str], root: Path = ROOT) -> None:
-    """Let Python import the broker's core from the current build, if the build exists.
+    """Make Python import the broker's core from the current build, if the build exists.
 
     The build's folder is added to `package_path`, the `__path__` of `gateway.broker`. Imports of
     `gateway.broker.wire` and `gateway.broker.core` then find the compiled modules.

@@ -82,7 +82,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """How well a member of a shared subscription can take a message now. Higher is better."""
+    """Readiness of a shared subscription's member to take a message now. Higher is better."""
 
     NEVER = 0
     DROPPED_ABSENT = 1
