@@ -72,10 +72,9 @@ class Incoming:
     def alias(
         self, connection: Connection, alias: int, topic: str, topic_field: bytes
     ) -> Violation | None:
-        """Store a client's topic alias, and return None.
+        """Store a client's topic alias if the aliases of all clients fit into the memory limit.
 
-        If the aliases of all clients would take too much memory, return a violation and do not
-        store the alias.
+        Return None if the alias was stored, otherwise the violation.
         """
         before = self.aliases.get(connection, 0)
         size_bytes = before + _alias_bytes_of(topic, topic_field)

@@ -248,7 +248,7 @@ class Permissions:
         return {session for session in members if self.refuses_receive(session, topic)}
 
     def forget(self, session: Session) -> None:
-        """Clear the cached results of a session that ended or has another user or listener."""
+        """Clear the cached results of a session that ended, or changed its user or listener."""
         self._clients.pop(session, None)
 
     def _client_of(self, session: Session) -> Client:

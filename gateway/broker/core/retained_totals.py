@@ -11,7 +11,7 @@ class RetainedTotals:
 
     A held message is acknowledged to its publisher before it is released and retained. To make sure
     that the message can still be retained then, a *place* is reserved: the held message already
-    counts in the limits on retained messages.
+    counts towards the limits on retained messages.
     """
 
     def __init__(self, owners: Owners) -> None:

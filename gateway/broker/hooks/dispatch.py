@@ -234,6 +234,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if the failure with the number `count` must be logged: a power of ten."""
+    """Return True if `count` is a power of ten. Only failures with such numbers are logged."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

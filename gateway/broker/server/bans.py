@@ -109,8 +109,8 @@ class Bans:
         """Lift a ban.
 
         Returns:
-            A tuple with the lifted ban, and True if the change was written to disk. None if the ban
-            does not exist.
+            The lifted ban, and True if the change was written to disk. If the ban does not exist,
+            the result is None.
         """
         ban = self._bans.pop((kind, value), None)
         if ban is None:

@@ -1,4 +1,4 @@
-"""The result of an accepted login, with a version that shows whether it is still valid later.
+"""The result of an accepted login, and a version that shows later if the login is still valid.
 
 The version is a string computed from the data that authenticated the user: the user's entry in the
 password file, the user's row in the database, or the settings for accepting tokens. If the data

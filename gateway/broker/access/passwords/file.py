@@ -186,7 +186,7 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 
 @cache
 def decoy_hash() -> Argon2Hash:
-    """Return a hash to verify for users without an Argon2 hash, to take the same time."""
+    """Return a hash to verify for users without an Argon2 hash, so that timing is the same."""
     return Argon2Hash.of(secrets.token_urlsafe(16))
 
 

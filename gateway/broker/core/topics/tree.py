@@ -76,9 +76,9 @@ class TopicTree:
     def subscribe(
         self, session: Session, subscription: Subscription, replaced: Subscription | None = None
     ) -> None:
-        """Add a subscription, or replace the session's subscription with the same filter.
+        """Add a subscription, or replace the session's one with the same filter [MQTT-3.8.4-3].
 
-        `replaced` is the previous subscription, or None [MQTT-3.8.4-3].
+        `replaced` is the previous subscription, or None.
         """
         _, topic_filter = split_shared(subscription.topic_filter)
         group_name = self._group_name_of(session, subscription)

@@ -106,7 +106,7 @@ class CardRequests:
 
 
 def _written(directory: Path, name: str, given: Mapping[str, Any]) -> Request:
-    """Write a request to a file with mode 0640, and rename the file when it is complete.
+    """Write a request to a temporary file with mode 0640, and rename the complete file.
 
     Raises Refused if an earlier request waits, or the file cannot be written.
     """

@@ -15,8 +15,8 @@ async def first_in_slices(
     """Return the first of `items` for a page, without blocking the event loop.
 
     `first_of` sorts a list of items in the page's order, and returns as many of the first items as
-    the page needs. It is called once for each slice of `slice_items` items, together with the items
-    that the previous call returned. Between two calls, the event loop serves clients.
+    the page needs. Each call gets the items that the previous call returned and the next
+    `slice_items` items. Between two calls, the event loop serves clients.
     """
     rest = iter(items)
     found: list[_Item] = []

@@ -132,7 +132,7 @@ def arguments_of(request: Mapping[str, Any]) -> str:
 
 
 def _without_query(key: str, value: object) -> object:
-    """Return a value. If it is a source address, omit the query, which may contain a secret."""
+    """Return a value, without the query if it is a source address. A query may hold a secret."""
     return value.partition("?")[0] if key == "source" and isinstance(value, str) else value
 
 

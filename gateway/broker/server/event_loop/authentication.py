@@ -213,7 +213,7 @@ class Authentications:
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Report a user with a revoked certificate as removed, unless the user has a connection."""
+        """Report a user with a revoked certificate as removed, unless the user is connected."""
         if not self._connections_of(username):
             self.user_gone(username)
 

@@ -199,7 +199,7 @@ class AddressLimits:
         return TokenBucket(rate, rate * BURST_SECONDS, now)
 
     def _make_room(self) -> None:
-        """If too many addresses are stored, remove those without connections and sessions.
+        """Remove addresses without connections and sessions if too many addresses are stored.
 
         The number of other addresses is bounded by the limits on connections and sessions.
         """

@@ -92,8 +92,8 @@ def _refusal_of_access(
 ) -> tuple[int, str]:
     """Return the reason code and the name of the reason for which a login is refused.
 
-    A login is also refused because of its will. If it is accepted, the code is 0 and the name
-    empty.
+    The client's will can also be the reason. If the login is accepted, the code is 0 and the name
+    is empty.
     """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password

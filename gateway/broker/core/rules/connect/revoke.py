@@ -1,4 +1,4 @@
-"""Revocation of rights. Routes are recalculated, and clients without permission disconnected.
+"""Revocation of rights, which recalculates routes and disconnects clients that lose access.
 
 A revoked right affects all later messages. Messages that are already queued are checked again
 before they are sent.

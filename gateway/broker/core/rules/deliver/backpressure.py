@@ -91,8 +91,8 @@ def _note_filling(core: Core, session: Session) -> None:
 def connected(core: Core, session: Session, now: float) -> None:
     """Check the queue of a client that has reconnected.
 
-    If the queue is deep (half full or more), its publishers do not wait until the client has begun
-    to read.
+    If the queue is deep (half full or more), publishers have to wait for the queue only once the
+    client has begun to read.
     """
     session.is_half_full = _is_filled(core, session, 50)
     session.acknowledged_at = NEVER if session.is_half_full else now
