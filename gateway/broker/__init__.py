@@ -1,4 +1,4 @@
-"""The MQTT broker, which runs in a process of its own.
+"""The MQTT broker. It runs in its own process.
 
 In a source checkout, `oncegate up` compiles the broker's core. Later starts import the compiled
 core instead of its Python sources.

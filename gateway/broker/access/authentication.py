@@ -1,11 +1,11 @@
 """Authentication of clients: the only entry point of this package.
 
-The user sources are queried in order. The first source that knows the user, or that handles this
-type of credential (such as tokens), decides (decision 90). Enhanced authentication (MQTT 5.0
-section 4.12) is a series of messages on one connection. Each authentication method belongs to one
-source. All checks are asynchronous, because they may run in a thread or query another process.
-Failed guesses delay later checks (gateway/broker/access/logins/guesses.py). The server limits how
-many authentication exchanges may be open, and for how long.
+The user sources are queried in order. The first source that knows the user, or that checks tokens
+if the client sends a token, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12)
+is a series of messages on one connection. Each authentication method belongs to one source. All
+checks are asynchronous, because they may run in a thread or query another process. Failed guesses
+delay later checks (gateway/broker/access/logins/guesses.py). The server limits how many
+authentication exchanges may be open, and for how long.
 """
 
 from collections.abc import Sequence

@@ -93,7 +93,7 @@ def ban_of(record: dict[str, Any]) -> Ban:
 
 
 def kind_of(written: object) -> Kind:
-    """Return the kind of ban with the given name. Raises ValueError if there is no such kind."""
+    """Return the kind of ban named `written`. Raises ValueError if no kind has this name."""
     if not isinstance(written, str) or written not in set(Kind):
         raise ValueError(f"'kind' has to be one of {', '.join(Kind)}")
     return Kind(written)

@@ -24,7 +24,7 @@ class Window:
 
 
 class Flapping:
-    """Counter of disconnections by client, which detects flapping clients."""
+    """Counts the disconnections of each client, to detect flapping clients."""
 
     def __init__(self) -> None:
         self.enabled = False

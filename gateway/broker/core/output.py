@@ -97,8 +97,9 @@ class Output:
     def qos0_release_batch(self, connection: Connection, withheld: bool) -> int:
         """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
-        If the packet does not wait, return the number of the last committed batch. Return NO_ALIAS
-        while CONNACK waits for a commit, because the order of sending is not known yet.
+        If the packet does not wait, the result is the number of the last committed batch. While
+        CONNACK waits for a commit, the result is NO_ALIAS, because the order of sending is not
+        known yet.
         """
         if withheld:
             return self.recorder.batch_number
@@ -165,7 +166,7 @@ class Output:
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close the connection when the current batch, which records the closing, is durable."""
+        """Close the connection when the current batch is durable. The batch records the closing."""
         self.closing_after_commit.append(connection)
 
     def waits(self) -> bool:

@@ -30,7 +30,8 @@ class Owners:
     def get(self, name: str) -> Owner:
         """Return the counters of a user, or of all clients without a user.
 
-        If there are no counters yet, return new ones, which are stored at their first change.
+        If there are no counters yet, new counters are returned. They are stored at their first
+        change.
         """
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner

@@ -146,7 +146,7 @@ class Permissions:
         self._update()
 
     def forbid(self, removed_users: frozenset[str]) -> None:
-        """From now on, deny everything to the users in `removed_users`, which were removed."""
+        """Deny everything to the removed users in `removed_users` from now on."""
         self.removed_users = removed_users
         self._update()
 
@@ -235,8 +235,8 @@ class Permissions:
     def scope_of(self, session: Session, subscription: Subscription) -> str:
         """Return a suffix for a group name that separates groups with the same name by user.
 
-        The suffix is empty for the group that all users share. Otherwise it is a slash and the user
-        name, which is empty for clients without a user.
+        The suffix is empty if all users share the group. Otherwise it is a slash and the user name,
+        or only a slash for clients without a user.
         """
         client = self._client_of(session)
         if self._rules.shares_group(client, subscription.topic_filter, subscription.qos):

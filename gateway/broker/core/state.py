@@ -242,7 +242,7 @@ class State:
             changes.orphans.add(delivery.message_number)
 
     def delivery_skipped(self, delivery: Delivery) -> None:
-        """Remove the queue's first message, which is sent at QoS 0 or dropped."""
+        """Remove the queue's first message, because it is sent at QoS 0 or dropped."""
         session = delivery.session
         session.consume(delivery.position)
         delivery.state = DeliveryState.DONE

@@ -1,4 +1,4 @@
-"""Detection of two devices with one client identifier, which keep disconnecting each other.
+"""Detection of devices that share a client identifier and keep disconnecting each other.
 
 A single takeover is normal: a client that lost its network reconnects while its old connection is
 still open. Devices that share an identifier reconnect again and again. Either a displaced address
@@ -39,7 +39,7 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Shared:
-    """Recent takeovers of one client identifier, which several devices may share."""
+    """Recent takeovers of one client identifier. Several devices may share the identifier."""
 
     def __init__(self, client_id: str, now: float) -> None:
         self.client_id = client_id
@@ -105,8 +105,8 @@ class Takeovers:
     def note(self, client_id: str, displaced: str, newcomer: str, now: float) -> int:
         """Record a takeover, with the addresses of the displaced and the new connection.
 
-        Return the number of takeovers to add to the statistics, which is 0 if no devices appear to
-        share the identifier.
+        Return the number of takeovers to add to the statistics, or 0 if no devices appear to share
+        the identifier.
         """
         shared = self._clients.get(client_id)
         if shared is None:

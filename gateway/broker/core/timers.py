@@ -1,4 +1,4 @@
-"""Timers, which are values with a due time. They do not run by themselves.
+"""Timers: values with a due time. They do not run by themselves.
 
 The event loop has the clock, and calls `Broker.wake`. A connection or session has at most one timer
 of each kind. When a connection or session ends, its timers are removed, so a client that reconnects

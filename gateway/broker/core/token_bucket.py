@@ -1,4 +1,4 @@
-"""Token bucket, which limits the rate per second and the size of a burst.
+"""A token bucket that limits the rate per second and the size of a burst.
 
 This module is pure: it does no I/O and reads no clock.
 """

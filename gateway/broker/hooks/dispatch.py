@@ -77,9 +77,9 @@ class Hooks:
         self._thread = threading.Thread(target=self._run, name="hooks", daemon=True)
 
     def start(self) -> None:
-        """Start the thread, which loads the module.
+        """Start the thread that loads and runs the operator's module.
 
-        A slow or invalid module does not delay clients.
+        A slow or invalid module does not delay clients, because the event loop has another thread.
         """
         self._statistics.observe = self.observe
         self._thread.start()

@@ -83,7 +83,7 @@ class Checks:
     ) -> Result:
         """Call `check` with the given arguments in a thread, and return the call's result.
 
-        The call waits until it is the login's turn.
+        `check` is called when it is the login's turn.
 
         Raises:
             Busy: too many logins are queued.

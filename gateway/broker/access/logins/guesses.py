@@ -1,4 +1,4 @@
-"""The record of wrong passwords, which determines how long the next check is delayed.
+"""The record of wrong passwords, from which the delay of the next check is calculated.
 
 Failures are counted in three bounded tables: by origin (address), by user, and by pair of origin
 and user. If the same pair sends the same wrong password again, this is not a new guess: a device
@@ -175,7 +175,7 @@ class Guesses:
                 del self._known[place.pair]
 
     def succeeded(self, place: Place) -> None:
-        """Record a successful login. `place` identifies its user and origin."""
+        """Record a successful login. `place` identifies the user and the origin of the login."""
         self._pairs.forget(place.pair)
         self._known[place.pair] = 0
         self._known.move_to_end(place.pair)

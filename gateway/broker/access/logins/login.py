@@ -1,4 +1,4 @@
-"""A login as the checks receive it, and the network origin of its client."""
+"""A login that is to be checked, and the network origin of the client."""
 
 import ipaddress
 from collections.abc import Callable

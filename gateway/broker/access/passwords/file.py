@@ -123,7 +123,10 @@ class PasswordFile:
         return self._entries.get(username) == other._entries.get(username)
 
     def entry_of(self, username: str) -> bytes | None:
-        """Return the user's line, which changes with the password, or None for an unknown user."""
+        """Return the user's line in the file, or None for an unknown user.
+
+        The line changes whenever the user's password changes.
+        """
         entry = self._entries.get(username)
         if entry is None:
             return None
@@ -231,9 +234,10 @@ class Imported:
 
 
 def import_users(path: Path, source: Path) -> Imported:
-    """Add the users from the password file `source`, which may be Mosquitto's, with their hashes.
+    """Add the users from another password file, with their hashes.
 
-    Users that already exist, or that have an empty password, are not added.
+    `source` is the path of the other file, which may be Mosquitto's. Users that already exist, or
+    that have an empty password, are not added.
 
     Raises:
         PasswordFileError: one of the files cannot be used. Nothing was changed.

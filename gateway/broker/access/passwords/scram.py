@@ -57,7 +57,7 @@ class _Refused(Exception):
 
 
 class _Expected(Enum):
-    """The message that the client must send next, which is the state of the exchange.
+    """State of the exchange: the message that the client must send next.
 
     The state is not a bound method, because that would create a reference cycle.
     """

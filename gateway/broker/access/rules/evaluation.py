@@ -98,7 +98,7 @@ class FileRules(AccessRules):
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
         """Return True if a client may subscribe to a topic filter with this QoS.
 
-        The rule that allows this must have a single pattern that covers the whole topic filter.
+        The rule that allows the subscription must contain one pattern that covers the whole filter.
         """
         return self._allowed(min(self._first_of_filter(client, topic_filter, qos)))
 

@@ -70,7 +70,7 @@ def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
 
 
 def _access_of(rest: str) -> tuple[str, str]:
-    """Return the access mode and the topic in `rest`, which is a line without its keyword.
+    """Return the access mode and the topic in `rest`, a line without its keyword.
 
     The topic may contain spaces.
     """

@@ -167,7 +167,7 @@ class DatabaseUsers:
     ) -> bytes | None:
         """Return the digest of the user's entry in the database, or None if there is no such user.
 
-        A cached row is used if it was read after the time `since`.
+        A cached row is used only if it was read after the time `since`.
 
         Raises:
             NotKnown: the database does not respond.

@@ -19,8 +19,8 @@ class Exchange(Protocol):
         """Process the authentication data of a CONNECT or AUTH packet.
 
         The reason code of the result is 0 if the client is accepted. It is 0x18 if the result's
-        data must be sent to the client, which must respond. From 0x80 on, the client is rejected
-        and the exchange is over.
+        data must be sent to the client, which must respond. If the code is 0x80 or above, the
+        client is rejected and the exchange is over.
         """
 
 
@@ -55,7 +55,7 @@ class Source(Protocol):
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
         """Return the user's current entry: the data that decides whether a login is accepted.
 
-        Return None for an unknown user. Raises NotKnown if the source does not respond.
+        The result is None for an unknown user. Raises NotKnown if the source does not respond.
         """
 
     @property
@@ -71,9 +71,9 @@ class Source(Protocol):
     ) -> bytes | None:
         """Return the digest (`Proven.digest`) that the same login would produce now.
 
-        `digest` is the digest from the time of the login. Return None if the user no longer exists.
-        The source may use cached data that it read after `since` (in the event loop's time). Raises
-        NotKnown if the source does not respond.
+        `digest` is the digest from the time of the login. The result is None if the user no longer
+        exists. The source may use cached data that it read after `since` (in the event loop's
+        time). Raises NotKnown if the source does not respond.
         """
 
     @property

@@ -11,7 +11,7 @@ from gateway.broker.core.sessions.session import Session
 class Batch:
     """Collects the records of the current batch until `seal` encodes all of them as one blob.
 
-    The blob is then committed to the journal with one fsync.
+    The blob is committed to the journal with one fsync.
     """
 
     def __init__(

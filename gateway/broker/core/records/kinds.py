@@ -109,7 +109,7 @@ class StartKind(Word):
 
 
 class Observation(Word):
-    """Kinds of observations, which are recorded events that do not change the state."""
+    """Kinds of observations: events that are recorded but do not change the state."""
 
     LIMIT_HIT = 0
     PROTOCOL_ERROR = 1

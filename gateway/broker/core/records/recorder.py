@@ -1,4 +1,4 @@
-"""Recording of facts, which are changes of the state. There is one method for each kind of fact.
+"""Recording of facts (changes of the state). There is one method for each kind of fact.
 
 Each method writes the fact to the current batch and applies it to the state, so that every change
 is recorded. Facts about clean sessions are not written. Observations are written, but change no
@@ -163,7 +163,7 @@ class Recorder(Batch):
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Remove the first message from its queue, and record that it was dropped."""
+        """Remove the first message from its queue, and record the message as dropped."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(
@@ -199,7 +199,7 @@ class Recorder(Batch):
     def observed(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record an observation, which does not change the state."""
+        """Record an observation: an event that does not change the state."""
         number = 0
         if session is not None:
             number = self._name(session)

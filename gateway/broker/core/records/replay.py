@@ -1,4 +1,4 @@
-"""Replay of the journal during recovery, which applies the facts of each blob to the state again.
+"""Replay of the journal during recovery: the facts of each blob are applied to the state again.
 
 A fact is a recorded change of the state. An interrupted checkpoint may already have written some of
 a blob's facts to the tables. So applying a fact must work in any state: a value to be set may exist
@@ -67,7 +67,7 @@ class Replay:
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
-        """Skip a blob whose facts are already in the tables. Only its header is used."""
+        """Skip a blob whose facts are already in the tables, except for the blob's header."""
         self._advance_to(blob)
         if not self._time_is_loaded:
             self._set_time(blob)

@@ -169,7 +169,7 @@ def _defer(
 def _waits_for_itself(core: Core, connection: Connection) -> bool:
     """Return True if a connection waits for a full queue that only its own input can empty.
 
-    The broker must then continue to read from the connection. This is also the case if several
+    If so, the broker must continue to read from the connection. The result is also True if several
     connections wait for each other's queues in a circle.
     """
     waits = connection

@@ -1,8 +1,8 @@
 """Search for the retained messages that match a filter, in steps of a bounded number of levels.
 
 The search is divided into steps because a filter may match all retained messages. The tree may
-change between two steps. A level that was removed since the last step is empty. A message that was
-retained since then has already been delivered as a normal message.
+change between two steps. A level that has been removed since the last step is empty. A message that
+has been retained since the last step was also delivered as a normal message.
 """
 
 from typing import Final

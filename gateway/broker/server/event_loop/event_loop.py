@@ -1,4 +1,4 @@
-"""The event loop of the broker, which runs one tick after every event.
+"""The event loop of the broker. It runs one tick after every event.
 
 A tick sends the core's output, loads requested pages of queued messages, starts requested
 credential checks, and lets the committer start a commit. This module uses connections only as
@@ -163,7 +163,7 @@ class EventLoop:
             self._write_out()
 
     def violate(self, channel: Channel, violation: Violation) -> None:
-        """Close a connection because of a violation outside MQTT packets, such as a bad frame."""
+        """Close a connection because of a violation outside MQTT, such as a bad WebSocket frame."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 

@@ -22,7 +22,7 @@ NEVER: Final = 1_000_000_000
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """Disable garbage collection while the state is recovered, which creates no garbage."""
+    """Disable garbage collection during recovery, because recovery creates no garbage."""
     gc.collect()
     gc.disable()
     try:

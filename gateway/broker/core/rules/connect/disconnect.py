@@ -255,7 +255,7 @@ def _expiry_of(core: Core, session: Session) -> float | None:
 
 
 def expire(core: Core, session: Session, now: float) -> None:
-    """End a session when its expiry timer has fired, unless the client has returned since."""
+    """End a session when its expiry timer has fired, unless the client has reconnected."""
     if now >= session.expiry_timer_due:
         session.expiry_timer_due = NO_TIMER
     expiry = _expiry_of(core, session)

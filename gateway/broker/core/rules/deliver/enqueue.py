@@ -191,7 +191,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _release_publishers(core: Core, session: Session, now: float) -> None:
-    """Process the deferred packets that wait for this queue, if it is at most half full again."""
+    """Process the deferred packets that wait for this queue, once half of the queue is free."""
     limits = core.limits
     if (
         2 * session.queued_count <= limits.max_mqueue_len
