@@ -234,12 +234,12 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Pass the messages that the store has loaded for `request` to other group members."""
+        """Pass the messages loaded for `request` to other members of the shared subscription."""
         self._time.advance(now)
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
-        """Remove from memory a session's queued messages that are on disk and not needed soon."""
+        """Free the memory of a session's queued messages that are on disk and not needed soon."""
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:

@@ -15,7 +15,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """The number of actions of one type that were denied to one client, for one log line."""
+    """Actions of one type that were denied to one client, counted to be logged as one line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason

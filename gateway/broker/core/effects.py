@@ -143,7 +143,7 @@ class Effects:
         return resumed
 
     def take_logins(self) -> list[AuthenticationRequest]:
-        """Return the requests for credentials to check."""
+        """Return the requests to check credentials."""
         logins = self.logins
         self.logins = []
         return logins

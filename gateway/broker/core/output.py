@@ -106,7 +106,7 @@ class Output:
         return self.committed_batch if connection.connack_released else NO_ALIAS
 
     def send_immediately(self, connection: Connection, data: bytes) -> None:
-        """Send a packet that may overtake other packets (QoS 0, PINGRESP), but not CONNACK."""
+        """Send a packet, such as PINGRESP, that may overtake all other packets but CONNACK."""
         if connection.connack_released:
             self.push(connection, data)
         else:

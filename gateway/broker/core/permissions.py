@@ -151,7 +151,7 @@ class Permissions:
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Set whether any session has a revoked certificate. If so, access checks test for this."""
+        """Record whether any session's certificate is revoked. If so, access checks test this."""
         self._has_revoked = has_revoked
         self._update()
 

@@ -184,10 +184,7 @@ class Housekeeping:
         return list(islice(removals, REMOVALS_MAX))
 
     def _decided(self, decided: Round) -> None:
-        """Remove the files that a check has selected.
-
-        First, log which events will be missing from the session log.
-        """
+        """Log which events will be missing from the session log, and remove the selected files."""
         removals = decided.removals
         if not removals:
             return

@@ -97,9 +97,9 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return a function that returns the `WhenFull` policy for a client identifier.
+    """Return a function from client identifiers to `WhenFull` policies.
 
-    The function is None if `[[queues]]` configures no policies.
+    The result is None if `[[queues]]` configures no policies.
     """
     policies = [
         (ClientPattern(each.client), WhenFull[each.when_full.upper()])

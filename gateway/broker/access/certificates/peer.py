@@ -34,7 +34,7 @@ def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
 
 
 def _verified_chain_of(tls: ssl.SSLObject) -> list[bytes]:
-    """Return the verified certificate chain in DER, from the client's to the authority's."""
+    """Return the verified certificate chain in DER, beginning with the client certificate."""
     if hasattr(tls, "get_verified_chain"):
         return list(tls.get_verified_chain() or [])
     # Before Python 3.13 only the inner object has this method, which returns certificate objects.

@@ -115,7 +115,7 @@ class PasswordFile:
         return self._entries != other._entries
 
     def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
-        """Return the users in `before` that were removed or have a different password now."""
+        """Return the users in `before` that have been removed or have another password now."""
         return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
 
     def has_same_entry(self, other: "PasswordFile", username: str) -> bool:

@@ -60,7 +60,7 @@ ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
 class WorkerFailed(Exception):
     """Error raised if a password could not be checked.
 
-    The worker process did not start, or exited.
+    The reason is that the worker process did not start, or has exited.
     """
 
 

@@ -1,6 +1,6 @@
 """Records as read from a blob: one class for each layout, with the fields named as in `layout`.
 
-`session` is the number of a session (0 for none), and `message` the number of a message.
+`session` is the number of a session, or 0 if there is none. `message` is the number of a message.
 """
 
 from mypy_extensions import mypyc_attr

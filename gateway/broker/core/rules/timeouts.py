@@ -59,7 +59,7 @@ def run_due(core: Core, now: float) -> None:
 
 
 def restart(core: Core, now: float) -> None:
-    """Restart all clients' timeouts, because the broker read nothing from them for a while."""
+    """Restart all clients' timeouts, because the broker has not read from them for a while."""
     for session in core.state.sessions.values():
         connection = session.connection
         if connection is not None:

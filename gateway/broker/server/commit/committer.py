@@ -64,7 +64,7 @@ class Committer:
     # -- when
 
     def tick(self) -> None:
-        """If there are uncommitted records, commit them now or schedule the commit.
+        """Commit records that are not committed yet, or schedule their commit.
 
         Call this method whenever the broker core has new records. After the call, all records that
         no client waits for are written, but not necessarily synced.

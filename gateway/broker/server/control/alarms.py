@@ -28,7 +28,7 @@ class Alarms:
         """Version number of the stored alarms. It also increases across a restart of the broker."""
 
     def take(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `alarms`: replace all stored alarms.
+        """Answer the command `alarms`. The alarms in the request replace all stored alarms.
 
         Raises:
             Refused: the alarms do not conform to docs/formats/control-socket.md, or are too large.

@@ -95,7 +95,7 @@ class CardRequests:
         return _written(self._directory_for(name), name, {})
 
     def _directory_for(self, name: str) -> Path:
-        """Return the directory of requests. Raises Refused if this machine is not a card."""
+        """Return the directory of requests. Raises Refused if this is not the card's system."""
         if self.directory is None or not self.directory.is_dir():
             raise Refused(
                 "not_a_card",

@@ -148,7 +148,7 @@ def outcome_of(answer: Mapping[str, Any]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as printable ASCII for a log line, truncated."""
+    """Return a value as printable ASCII for a log line, truncated if it is too long."""
     return ascii(value)[:SHOWN_CHARACTERS_MAX]
 
 

@@ -38,7 +38,7 @@ Answer = Connack | Puback | Pubrec | Pubcomp | Disconnect
 
 
 class PageClient(Channel):
-    """An MQTT client in memory that publishes one message and disconnects."""
+    """An MQTT client inside the broker that publishes one message and disconnects."""
 
     connection: Connection
 

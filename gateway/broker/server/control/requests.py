@@ -67,7 +67,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. `version_key` is the secret in the versions of credentials."""
+        """Set the dependencies. `version_key` is the secret for versions of credentials."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload

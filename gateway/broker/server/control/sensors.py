@@ -1,4 +1,4 @@
-"""Operators' requests about serial ports and sensors, which the broker forwards to the bridge.
+"""Operators' requests about serial ports and sensors. The broker forwards them to the bridge.
 
 The bridge has the serial ports and writes the sensors' files, but has no socket of its own. It
 fetches requests at `control.sock` with the command `serial_requests`, which the broker answers when

@@ -25,7 +25,7 @@ class UserList:
         return {"users": self.listed}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `users`, sorted by name.
+        """Answer the command `users` with a list of users, sorted by name.
 
         Raises:
             Refused: the request does not conform to docs/formats/control-socket.md.

@@ -34,11 +34,11 @@ PAGE: Final = "page"
 
 
 def _do_nothing(username: str) -> None:
-    """Do nothing. Default callback, used if removed users need not be recorded."""
+    """Do nothing. This is the default callback if removed users need not be recorded."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
-    """Do nothing. Default callback, used if authentications need not be recorded."""
+    """Do nothing. This is the default callback if authentications need not be recorded."""
 
 
 class Authentications:

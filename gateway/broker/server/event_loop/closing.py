@@ -49,7 +49,7 @@ class ClosingChannels:
         self._channels.pop(channel, None)
 
     def note_gone(self) -> None:
-        """If no connections remain, end the wait in `all_gone`."""
+        """End the wait in `all_gone` if no connections remain."""
         if not self._all:
             self._none_left.set()
 

@@ -127,7 +127,7 @@ class WallClock:
         return _wall_ms()
 
     def step_ms(self) -> int:
-        """Return by how many milliseconds the wall clock was stepped since the last call, or 0."""
+        """Return the milliseconds by which the clock was stepped since the last call, or 0."""
         offset = _wall_ms() - _monotonic_ms()
         step = offset - self._stepped_from_ms
         self._stepped_from_ms = offset

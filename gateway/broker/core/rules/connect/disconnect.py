@@ -216,7 +216,7 @@ def end_session(core: Core, session: Session, reason: EndReason, now: float) -> 
 def end_is_pending(core: Core, client_id: str) -> bool:
     """Return True if a client's session has ended, but the end is not durable yet.
 
-    After a power cut the session would exist again.
+    If the power failed now, the session would exist again after the restart.
     """
     return client_id in core.ended_clients or client_id in core.ended_clients_sealed
 

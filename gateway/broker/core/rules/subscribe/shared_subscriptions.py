@@ -39,7 +39,7 @@ def finish(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Pass on the messages of an ended session that the store has read from disk."""
+    """Pass on the messages of an ended session, which the store has read from disk."""
     for delivery in request.started:
         delivery.message = contents.get(delivery.message_number)
     for delivery in (*request.started, *deliveries):
