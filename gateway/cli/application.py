@@ -125,7 +125,7 @@ def oncegate(
 
 
 def execute(arguments: Sequence[str]) -> int | Prepared:
-    """Run a subcommand and return its exit code. If it runs a service, return the prepared service.
+    """Run a subcommand and return its exit code, or the prepared service if it runs a service.
 
     Raises CommandFailed or OSError if the command fails, and ModuleNotFoundError if it needs a
     Python package that is not installed.

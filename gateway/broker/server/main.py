@@ -217,7 +217,7 @@ class RunningBroker:
     def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Handle an exception that was raised in a callback of the event loop.
 
-        A network error only ends one connection. Any other exception is a bug and stops the broker,
+        A network error ends only one connection. Any other exception is a bug and stops the broker,
         because a broker that continued could acknowledge data that is lost in a restart.
         """
         error = context.get("exception")

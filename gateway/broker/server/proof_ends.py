@@ -1,9 +1,9 @@
-"""Expiry of authentication for users that no list contains (of tokens, certificates, proxies).
+"""Expiry of authentication for users of tokens, certificates and proxies.
 
-The broker cannot find out when such a user is removed. Therefore the last login decides: after a
-user's authentication has expired, the user's stored sessions continue to receive messages for
-`sessions_outlive_proof`. After that, a session receives nothing until its client logs in again. A
-user with an open connection counts as authenticated.
+No list contains these users, so the broker cannot find out when one is removed. Instead, the
+time of the last login counts. After a user's authentication has expired, the user's stored sessions
+still receive messages for the time `sessions_outlive_proof`. After that time, a session receives
+nothing until its client logs in again. A user with an open connection counts as authenticated.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ which is queried regularly instead."""
 
 
 class ProofEnds:
-    """Stores when the authentication of each user expires."""
+    """Stores the time at which each user's authentication expires."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
         """Set the dependencies.
@@ -74,8 +74,8 @@ class ProofEnds:
     def note(self, username: str, seconds: float | None, now: float) -> None:
         """Record that a user is authenticated for the next `seconds`.
 
-        `seconds` is None if the user's source is queried regularly. `now` is in seconds of the
-        monotonic clock.
+        `seconds` is None if the user is in a database, which is queried regularly. `now` is in
+        seconds of the monotonic clock.
         """
         if username in self._listed:
             return
@@ -88,10 +88,10 @@ class ProofEnds:
         self.ends[username] = end_ms if before is None else max(before, end_ms)
 
     def over(self, now: float) -> frozenset[str]:
-        """Return the users who have not logged in for too long since their authentication expired.
+        """Return the users whose authentication expired too long ago.
 
-        Delete the expiry times of these users. The check runs once per `CHECK_SECONDS`. Between
-        checks the result is empty. A user with an open connection is never in the result.
+        Their expiry times are deleted. The check runs once per `CHECK_SECONDS`. Between checks the
+        result is empty. A user with an open connection is never in the result.
         """
         if self._outlived_ms is None or now < self._next_check:
             return frozenset()

@@ -97,10 +97,11 @@ class Reloader:
         """Digests of the files that the current sources of users were created from."""
 
     def reload(self) -> dict[str, Any]:
-        """Read configuration, users, rules and certificates again, and apply the changes.
+        """Read the configuration, users, rules and certificates again, and apply the changes.
 
         Returns:
-            The changed keys and the keys that need a restart, as in docs/formats/control-socket.md.
+            The changed keys and the keys that need a restart, as described in
+            docs/formats/control-socket.md.
 
         Raises:
             ConfigurationError, AccessFileError: a file is invalid. Nothing has changed.
@@ -146,7 +147,7 @@ class Reloader:
     def _authenticator_of(
         self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
     ) -> Authenticator | None:
-        """Return a new authenticator if a source of users has changed, otherwise return None.
+        """Return a new authenticator if a source of users has changed, otherwise None.
 
         The new authenticator reuses each source whose settings and files are unchanged, with its
         cache.
@@ -171,7 +172,7 @@ class Reloader:
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
-        """Return which sources of users have files that changed since the last load, by name."""
+        """Return the names of the sources of users whose files have changed since the last load."""
         before = self._source_files
         names = {*before, *source_files}
         return {name for name in names if before.get(name) != source_files.get(name)}
@@ -257,7 +258,7 @@ class Reloader:
         return frozenset(name for name in names if name is not None)
 
     def reload_on_signal(self) -> None:
-        """Reload at SIGHUP. If a file is invalid, log the error and change nothing."""
+        """Reload the configuration on SIGHUP. If a file is invalid, log it and change nothing."""
         problem = None
         try:
             self.reload()

@@ -1,14 +1,14 @@
-"""Tracking of users that were removed from their source (the password file or a database).
+"""Tracking of users who were removed from their source (the password file or a database).
 
 The stored sessions of a removed user receive nothing, and the user's pending wills are not
 published, until a source authenticates the user again. If the password file is the only source, its
 list of users is sufficient. Users who log in with certificates, with tokens or through a database
 cannot be listed. If such a source is configured, a user who is missing from the password file may
-be one of them, and counts as removed only if the file contained the user before.
+be one of these users, and counts as removed only if the file contained the user before.
 
 The names of known and removed users are stored on disk, because the password file may change while
-the broker is stopped. The certificates with which clients of stored sessions logged in are stored
-too.
+the broker is stopped. For each stored session, the certificate with which its client logged in is
+stored too.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ class RemovedUsers:
                 session.certificate = certificate
 
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
-        """Update the known and removed users after the password file was loaded.
+        """Update the known and removed users after the password file has been loaded.
 
         `file` is None if no password file is configured.
         """
@@ -88,7 +88,7 @@ class RemovedUsers:
         self._keep(names, removed)
 
     def add(self, username: str) -> None:
-        """Record a user that was removed from a database."""
+        """Record that a user has been removed from a database."""
         self._keep(self._kept.known, self._kept.removed | {username})
 
     def note_proof(self, username: str, seconds: float | None) -> None:
@@ -108,9 +108,10 @@ class RemovedUsers:
             self._write(kept)
 
     def tick(self) -> None:
-        """Delete the records of users who have logged in again, and retry failed writes.
+        """Update the removed users, and write changes to disk. Failed writes are retried.
 
-        Called once a second.
+        Users whose authentication expired too long ago are added. Users who have logged in again
+        are deleted. Called once a second.
         """
         now = self._loop.time()
         over = self.proof_ends.over(now)
@@ -140,7 +141,7 @@ class RemovedUsers:
         self._broker.deny_removed_users(self._users, kept.removed)
 
     def _session_entries(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
-        """Return what to store on disk: users, expiry times, and the certificates of sessions."""
+        """Return the data to store: users, expiry times, and the certificates of sessions."""
         return Kept(known, removed, self.proof_ends.to_store(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:

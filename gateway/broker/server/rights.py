@@ -16,7 +16,8 @@ def rules_of(configuration: Configuration) -> FileRules | None:
     """Return the access rules of a broker, or None if everything is allowed.
 
     Raises:
-        RulesFileError: the file is invalid, or does not allow the bridge to publish its readings.
+        RulesFileError: the file is invalid, or the rules do not allow the bridge to publish its
+            readings.
     """
     file = rules_file_of(configuration)
     if file is None:
@@ -73,7 +74,7 @@ def users_known(configuration: Configuration, users: PasswordFile | None) -> fro
 
 
 def _proves_users(configuration: Configuration) -> bool:
-    """Return True if a listener authenticates clients by their certificate."""
+    """Return True if a listener authenticates clients by their certificates."""
     return any(listener.proves_users for listener in configuration.listeners)
 
 

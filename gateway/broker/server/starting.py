@@ -79,7 +79,7 @@ def authenticator_of(
     """Return an authenticator with the configured sources of users, in the configured order.
 
     A password file source in `others` is reused. `checks` comes from the authenticator that is
-    being replaced, so that running checks continue and wrong guesses still count.
+    being replaced, so that running checks continue and failed logins still count.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:
@@ -115,7 +115,7 @@ def broker_of(
 ) -> Broker:
     """Return the broker core for the recovered state.
 
-    `boot` is the random identifier of this run, 8 bytes.
+    `boot` is the random identifier of this run (8 bytes).
     """
     limits = Limits()
     apply_limits(limits, configuration)
@@ -145,9 +145,9 @@ def apply_rules(broker: Broker, rules: FileRules | None) -> None:
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
     """Assign sessions of the bridge that have no user to the bridge's user.
 
-    Such sessions exist if users were configured later. A client with a user name must not resume a
-    session without one. Without this assignment, the bridge's messages in flight would wait until
-    an operator deletes the session.
+    Such sessions exist if the bridge connected before users were configured. A client with a user
+    name must not resume a session without one. Without this assignment, the bridge's messages in
+    flight would wait until an operator deletes the session.
     """
     user = bridge_user_of(configuration)
     if user is None:

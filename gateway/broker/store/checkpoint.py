@@ -130,8 +130,8 @@ class Checkpoint:
     def _is_needed(self, delivery: Delivery) -> bool:
         """Return True if a replay from this checkpoint needs the contents of a message.
 
-        This includes a message that an ended session passed to another member of its shared
-        subscription. The member's queue entry is in the journal after this checkpoint.
+        This is also the case for a message that an ended session passed to another member of its
+        shared subscription. The member's queue entry is in the journal after this checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True

@@ -71,7 +71,7 @@ class CheckpointSchedule:
         """Bytes of blobs since the last checkpoint began, including blobs of earlier runs."""
 
     def is_wanted(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return True if the changes, their age or the journal's size require a checkpoint."""
+        """Return True if the number or age of changes or the journal size requires a checkpoint."""
         if self._checkpoint is not None or self.covered < self.written_to:
             return False
         if self.journal_bytes >= CHECKPOINT_BYTES:

@@ -41,7 +41,7 @@ class StoreUnavailable(OSError):
 
 
 class UnreadableDatabase(RuntimeError):
-    """Error raised when the disk cannot read a page of the database."""
+    """Error raised when a page of the database cannot be read from the disk."""
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
@@ -144,7 +144,7 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _read_wal(descriptor: int, at: int) -> bytes:
-    """Read the next bytes of a WAL at the offset `at`, or b"" if the disk cannot read them.
+    """Read the next bytes of a WAL at the offset `at`, or b"" if they cannot be read from the disk.
 
     SQLite validates the bytes later.
     """
@@ -172,8 +172,8 @@ def empty_wal(connection: sqlite3.Connection) -> None:
 def damage_of(path: Path, *, thorough: bool) -> str | None:
     """Return a description of the damage in a database file, or None if there is none.
 
-    If `thorough` is True, as after an unclean stop, every page is read, otherwise only the schema.
-    Unreadable data counts as damage only after repeated attempts.
+    If `thorough` is True, as after an unclean stop, every page is read. Otherwise only the schema
+    is read. Unreadable data counts as damage only after repeated attempts.
 
     Raises:
         StoreUnavailable: the database cannot be opened, but is not damaged.

@@ -1,7 +1,7 @@
 """The journal on disk. A commit takes one write and one fdatasync.
 
 All files have the same length and are written from front to end. A file is reused once its events
-are in the tables and exported. Reuse saves the allocation of disk space and changes of metadata.
+are in the tables and exported. Reuse avoids allocating disk space and changing metadata.
 """
 
 import os
@@ -165,7 +165,7 @@ class Journal:
         self._descriptor = -1
 
     def _start_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write header and first frame into the file `source`, then give it its journal name.
+        """Write the header and first frame to the file `source`, then rename it as a journal file.
 
         If NoRoom is raised, the next call writes header and frame again.
         """

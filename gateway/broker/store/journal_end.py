@@ -36,7 +36,7 @@ RECORD_BYTES = _RECORD.size + layout.CRC.size
 
 @dataclass(frozen=True)
 class JournalEnd:
-    """The recorded end of the journal. If the journal ends before it, durable events were lost."""
+    """The recorded end of the journal. If the journal ends earlier, durable events were lost."""
 
     store: str
     next_sequence: int

@@ -1,9 +1,8 @@
 """Reading of the journal's files, as used at the broker's start, by the uploader and by the audit.
 
 A file consists of a header and one frame per batch (docs/formats/journal.md). The header contains a
-random salt, which changes each time the file is used for new events. A frame is valid only with
-this salt. So frames from an earlier use of the file, and client data that looks like a frame, are
-not accepted.
+random salt, which changes each time the file is reused. A frame is valid only with this salt. So
+frames from an earlier use of the file, and client data that looks like a frame, are not accepted.
 """
 
 import os
@@ -123,7 +122,7 @@ def _check(salt: bytes, length: int, blob_crc: bytes) -> int:
 
 
 def salt_in(head: bytes) -> tuple[bytes, int] | None:
-    """Return salt and first sequence number from a file's header, or None if it is damaged."""
+    """Return the salt and first sequence number in a file's header, or None if damaged."""
     if not head.startswith(HEADER_MAGIC) or not _is_sound(head):
         return None
     _, salt, first_sequence = _HEADER.unpack_from(head)

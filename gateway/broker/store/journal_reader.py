@@ -50,7 +50,7 @@ class JournalReader:
         """Number of consecutive calls that failed because the disk did not return a block."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return the next durable blobs with events after `sequence`, about `bytes_max` bytes.
+        """Return about `bytes_max` bytes of the next durable blobs with events after `sequence`.
 
         The list is empty while there is no journal, or while the journal cannot be read.
         """
@@ -98,7 +98,7 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Sync a file, and return its blobs from the one with the event `sequence` on.
+        """Sync a file, and return its blobs. The first blob contains the event `sequence`.
 
         Return an empty list if the file was deleted or reused meanwhile.
         """

@@ -1,7 +1,7 @@
-"""Reading of the journal at startup, from the checkpoint to the end. Damage is reported.
+"""Reading of the journal at startup, from the checkpoint to the end, and detection of damage.
 
-Reading is retried if data is unreadable, then the damage is reported. Unreadable data is never
-treated as the end of the journal, because acknowledged batches may follow it.
+Unreadable data is read again several times before it is reported as damage. It is never treated as
+the end of the journal, because acknowledged batches may follow it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -103,7 +103,7 @@ class JournalReading:
                 )
 
     def blobs(self) -> Iterator[Blob]:
-        """Yield the blobs since `checkpoint`, after any earlier blobs in the same file.
+        """Yield the blobs since `checkpoint`. Earlier blobs in the first file are also yielded.
 
         If the newest blob is incomplete, a power cut interrupted its writing. It was not
         acknowledged, and is skipped. Raises OSError if reading fails, and OtherFormat for a blob of
@@ -169,7 +169,7 @@ class JournalReading:
         self._reason = ""
 
     def check_recorded_end(self, next_sequence: int, next_message: int) -> None:
-        """Report the events that are missing between the end found and the recorded end.
+        """Report the events that are missing between the end that was found and the recorded end.
 
         Args:
             next_sequence: the sequence number after the last event that was found.

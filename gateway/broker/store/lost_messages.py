@@ -81,11 +81,11 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _loss_at_end(recovered: Recovered) -> str:
-    """Return a log sentence with the number of messages lost with the end of the journal.
+    """Return a log sentence that counts the messages lost with the end of the journal.
 
-    The number is an upper limit, because each lost message accounts for at least one lost event. It
+    The count is an upper limit, because each lost message accounts for at least one lost event. It
     includes QoS 2 messages that are waiting for a PUBREL. If the PUBREL is among the lost events,
-    the publisher will not repeat it.
+    the publisher will not repeat the message.
     """
     journal, sessions = recovered.journal, recovered.state.numbers.values()
     held = sum(len(session.inbound) for session in sessions)
@@ -131,7 +131,7 @@ def _losses_of_unknown_sessions(connection: sqlite3.Connection, recovered: Recov
 
 
 def _losses_of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
-    """Return the losses of existing sessions: the messages that are missing from their queues."""
+    """Return the losses of existing sessions, which are the messages missing from their queues."""
     losses: dict[int, Loss] = {}
     for session in state.numbers.values():
         count = _missing_in(connection, session)

@@ -49,7 +49,7 @@ def read_at(descriptor: int, count: int, at: int) -> bytes:
 
 
 def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Contents:
-    """Read up to `count` bytes at `at`. If the disk fails, read block by block.
+    """Read up to `count` bytes at `at`. If a disk error occurs, read block by block.
 
     Args:
         descriptor: descriptor of the open file.
@@ -75,7 +75,10 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
 
 
 def _block_starts(at: int, count: int) -> list[int]:
-    """Return where each disk block begins in `count` bytes from offset `at`, relative to `at`."""
+    """Return where each disk block of a range begins, as offsets relative to `at`.
+
+    The range begins at the offset `at` and has `count` bytes.
+    """
     return [0, *range(BLOCK_BYTES - at % BLOCK_BYTES, count, BLOCK_BYTES)] if count else []
 
 

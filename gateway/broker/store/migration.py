@@ -85,9 +85,10 @@ def _has_journal(connection: sqlite3.Connection) -> bool:
 
 
 def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
-    """Write the rows of the journal's table to files.
+    """Write the rows of the journal's table to files, unless there are files already.
 
-    Return what the caller must do with the table: "drop" it, "leave" (rename) it, or "keep" it.
+    Return "drop" if the caller may drop the table. Return "leave" if the files contain other
+    events, so that the caller must rename the table instead.
     """
     blobs = _blobs(connection, is_first=is_first)
     first = next(blobs, None)

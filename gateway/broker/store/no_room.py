@@ -1,4 +1,4 @@
-"""Errors that mean a full disk, after which a retry is safe, unlike after other disk errors."""
+"""Detection of a full disk. A retry is safe when the disk is full, but not after other errors."""
 
 import sqlite3
 

@@ -81,8 +81,8 @@ class StoreOpening:
     def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
         """Open the database, repair it if necessary, and rebuild the broker's state.
 
-        `unclean` is True if the last run did not stop cleanly. Raises sqlite3.Error and OSError if
-        a file cannot be used, and OtherFormat if another version wrote the data.
+        Set `unclean` to True if the last run did not stop cleanly. Raises sqlite3.Error and OSError
+        if a file cannot be used, and OtherFormat if another version wrote the data.
         """
         formats.refuse_newer_database(self.path)
         journal_files(self.journal.folder)  # refuses files that a later version wrote
@@ -170,7 +170,7 @@ class StoreOpening:
         return Files(self._writer, reader, copier, wal, unsynced)
 
     def _make_wal_room(self) -> None:
-        """Allocate disk blocks to the WAL before checkpoints need them on a full disk.
+        """Allocate disk blocks to the WAL in advance, for checkpoints on a full disk.
 
         SQLite treats zeros after its frames as the end of the WAL, and does not shorten the file
         while the database is open.
@@ -204,10 +204,11 @@ class StoreOpening:
         )
 
     def _record_gaps(self, recovered: Recovered) -> None:
-        """Record which events are unreadable, so that they are never applied after newer events.
+        """Record which events are unreadable, so that they are not applied after later events.
 
-        If the end of the journal is unreadable, also skip all sequence numbers that it may have
-        used. They are at most as many as its bytes, because an event takes at least one byte.
+        If the end of the journal is unreadable, also skip all sequence numbers that its events may
+        have had. There are at most as many of them as unreadable bytes, because an event takes at
+        least one byte.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:

@@ -25,7 +25,7 @@ def mark(state: State, value: str | None) -> None:
     Args:
         state: the broker's state, with all sessions loaded.
         value: `ALL` if all sessions without a user are affected, or the number of the first session
-            that is not. None if the row does not exist.
+            that is not affected. None if the row does not exist.
 
     Raises:
         ValueError: if the value is neither an integer nor `ALL`.
@@ -39,9 +39,9 @@ def mark(state: State, value: str | None) -> None:
 
 
 def resolve_all(connection: sqlite3.Connection, state: State) -> None:
-    """Replace the value `ALL` in the row in `meta` with the number of the next session.
+    """Replace the value `ALL` in the row of `meta` with the number for the next new session.
 
-    Sessions from this number on have a known owner. Raises sqlite3.Error on failure.
+    Sessions with this number or a higher one have a known owner. Raises sqlite3.Error on failure.
     """
     connection.execute(
         "UPDATE meta SET value = ? WHERE key = ? AND value = ?",

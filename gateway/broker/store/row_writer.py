@@ -1,4 +1,4 @@
-"""Writing of a checkpoint's rows, with a retry of transactions for which the disk was too full."""
+"""Writing of a checkpoint's rows. A transaction can be retried if the disk is full."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -60,7 +60,7 @@ class RowWriter:
             self.write("INSERT OR REPLACE INTO messages VALUES (?,?,?,?,?)", rows)
 
     def committed(self) -> None:
-        """Forget the rows of the committed transaction, since they are in the WAL now."""
+        """Discard the rows of the committed transaction from memory. The WAL contains them now."""
         self._uncommitted.clear()
 
     def write_again(self) -> None:

@@ -30,7 +30,7 @@ def m002_owners(db: Database) -> None:
 
 @migrations()
 def m003_owners_of_retained_messages(db: Database) -> None:
-    """Add the column for the user to whose quota a retained message counts, or NULL if unknown."""
+    """Add the column for the user whose quota a retained message uses. NULL means unknown."""
     db.execute("ALTER TABLE retained ADD COLUMN owner TEXT")
 
 

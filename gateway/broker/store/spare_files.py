@@ -27,7 +27,10 @@ class SpareFiles:
         """Minimum length of the reserve file in bytes, or 0 if no reserve is configured."""
 
     def with_room(self, size_bytes: int) -> Path | None:
-        """Return a file of at least `size_bytes`, preferably the spare file, or None."""
+        """Return a file of at least `size_bytes`, or None if there is no such file.
+
+        The spare file is preferred to the reserve file.
+        """
         for path in (self.spare, self._reserve):
             if path.exists() and path.stat().st_size >= size_bytes:
                 return path
@@ -38,7 +41,7 @@ class SpareFiles:
         return self._reserve.exists()
 
     def create_reserve(self, size_bytes: int) -> None:
-        """Create a reserve file of at least `size_bytes` for a full disk, if there is none.
+        """If there is no reserve file for a full disk, create one of at least `size_bytes`.
 
         The call blocks, and may run in a thread. Raises OSError if the file cannot be created.
         """
@@ -57,7 +60,7 @@ class SpareFiles:
         fsync_folder(self._folder)
 
     def delete_reserve(self) -> bool:
-        """Delete the reserve file to free its space. Return False if there is none."""
+        """Delete the reserve file to free its space. Return False if there is no such file."""
         if not self.has_reserve():
             return False
         self._reserve.unlink()

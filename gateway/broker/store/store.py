@@ -119,7 +119,7 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the next batch's blob, if any. Open a transaction if checkpoint rows are due."""
+        """Set the next blob to commit, if any. Open a transaction if checkpoint rows are due."""
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
@@ -164,7 +164,7 @@ class Store:
     def note_end(self) -> None:
         """Record the journal's end after a commit, once its packets are released. Raises OSError.
 
-        If the process is killed earlier, the record still contains the end after the commit before.
+        If the process is killed earlier, the record contains the end as of the previous commit.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -173,7 +173,7 @@ class Store:
     # -- checkpoints: see `CheckpointSchedule`
 
     def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return True if the changes, their age or the journal's size require a checkpoint."""
+        """Return True if the number or age of changes or the journal size requires a checkpoint."""
         return self._checkpoints.is_wanted(changes, interval_seconds, now)
 
     @property
@@ -209,7 +209,7 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows, once the batch of the same `begin` is durable. This call blocks.
+        """Commit checkpoint rows. The batch of the same `begin` must be durable. This call blocks.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
@@ -241,7 +241,7 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, first and last sequence number of files that the tables cover."""
+        """Return path, size, and first and last sequence number of files that the tables cover."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
@@ -249,17 +249,17 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files of exported events that are in the tables. Return True if any existed."""
+        """Delete files whose events are exported and in the tables. Return True if any existed."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Delete the oldest files whose events are in the tables, until `bytes_max` bytes remain.
+        """Delete the oldest files whose events are in the tables, down to a total of `bytes_max`.
 
         Returns:
-            The first and last sequence number of deleted events not yet exported, or None if none.
+            First and last sequence number of unexported events that were deleted, or None.
         """
         dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
         if dropped is None:
@@ -277,7 +277,7 @@ class Store:
         contents: list[int],
         payload_bytes_max: int | None = None,
     ) -> tuple[dict[int, Message], list[Delivery], int]:
-        """Load the messages with the numbers in `contents`, and a page of a queue."""
+        """Load a page of a session's queue, and the messages with the numbers in `contents`."""
         reader = self._files.reader
         messages = load_contents(reader, contents)
         end = first_position + count
@@ -287,7 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. `clean` is True if everything was committed, so no repair is needed."""
+        """Close the store. If `clean` is True, all data is committed and needs no repair."""
         self._files.close()
         self.journal.close()
         if clean:

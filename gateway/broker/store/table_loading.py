@@ -95,7 +95,8 @@ def _load_queues(state: State) -> None:
     """Set the position and length of each session's queue on disk.
 
     The first rows of a queue may be missing, because their deliveries were completed before the
-    checkpoint wrote them. Later records in the journal then remove their positions from the queue.
+    checkpoint wrote them. In this case, later records in the journal remove these positions from
+    the queue.
     """
     for session in state.sessions.values():
         session.stored_first = session.first_position

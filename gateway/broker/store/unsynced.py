@@ -9,8 +9,8 @@ last batch but one::
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 
 At startup, the parts that continue the journal's end are committed to the journal before anything
-else, up to the first missing part. After a power cut, the files contain whatever parts of the last
-second the file system happened to write.
+else, up to the first missing part. After a power cut, the files contain only those parts of the
+last second that the file system has written to disk.
 """
 
 import os

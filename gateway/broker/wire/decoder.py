@@ -88,7 +88,7 @@ class Decoder:
         return len(self._partial)
 
     def free_memory(self) -> None:
-        """Discard the buffered bytes of an incomplete packet whose rest will not arrive."""
+        """Discard the buffered bytes of an incomplete packet that will never be completed."""
         self._partial = bytearray()
         self._partial_size_bytes = 0
 
@@ -201,10 +201,10 @@ class Decoder:
         return size_bytes
 
     def _waits(self, first: int, size_bytes: int) -> bool:
-        """Return True for a CONNECT that is too large if its protocol level has not arrived yet.
+        """Return True for an oversized CONNECT whose protocol level has not arrived yet.
 
         The error response depends on the level, so the decoder waits for it. Raises Malformed for
-        any other packet that is too large.
+        any other oversized packet.
         """
         if self.version == 0 and first >> 4 == CONNECT and level_in(self._head) < 0:
             return True

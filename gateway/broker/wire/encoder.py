@@ -64,7 +64,7 @@ def publish_frame(  # noqa: PLR0917 - hot: keywords cost
 ) -> bytes:
     """Encode a PUBLISH from its parts.
 
-    `topic_field` is the encoded topic (u16 length, then UTF-8), like the field of Publish.
+    `topic_field` is the encoded topic (u16 length, then UTF-8), as in `Publish.topic_field`.
     """
     field = encode_properties(properties) if version == MQTT_5_0 else b""
     return raw_publish_frame(topic_field, payload, qos, retain, dup, packet_id, field)

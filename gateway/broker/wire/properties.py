@@ -37,7 +37,7 @@ SHARED_SUBSCRIPTION_AVAILABLE: Final = 42
 
 
 class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
-    """The properties of one packet. First create an empty object, then set its attributes."""
+    """The properties of one packet. Create an empty object first, and then set its attributes."""
 
     payload_format_indicator: int | None = None  # 0: bytes, 1: UTF-8
     message_expiry_interval_seconds: int | None = None

@@ -1,4 +1,4 @@
-"""Base class of all packets: equality by value, and a text form without secrets."""
+"""Base class of all packets. It defines equality by value and a text form without secrets."""
 
 from typing import Final
 

@@ -141,9 +141,9 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
-    """Return the rules in `file`. If `file` is None, return the rules that the broker would use.
+    """Return the rules in `file`, or the rules that the broker would use if `file` is None.
 
-    Return None if everything is allowed. Raises CommandFailed if the rules are invalid.
+    The result is None if everything is allowed. Raises CommandFailed if the rules are invalid.
     """
     from gateway.broker.access.rules.evaluation import FileRules
     from gateway.broker.access.rules.file import RulesFileError, load

@@ -105,7 +105,7 @@ class Authority:
         return self.folder / "clients" / f"{name}.pem", self.folder / "clients" / f"{name}.key"
 
     def make(self, name: str) -> bool:
-        """Create the authority if it does not exist. Return True if it was created.
+        """Create the authority if it does not exist. Return True if this call created it.
 
         `name` becomes the common name in the authority's certificate. Raises AuthorityError on
         failure.
@@ -136,7 +136,7 @@ class Authority:
         return True
 
     def issue_server(self, names: Iterable[str], days: int) -> bool:
-        """Create the gateway's certificate if it does not exist. Return True if it was created.
+        """Create the gateway's certificate if none exists. Return True if this call created it.
 
         `names` are host names and addresses of the gateway. The first becomes the common name in
         the certificate. The certificate is valid for `days`.
@@ -148,7 +148,7 @@ class Authority:
     def issue_client(self, name: str, days: int) -> bool:
         """Create a client's certificate, valid for `days`, if it does not exist.
 
-        Return True if it was created.
+        Return True if this call created it.
         """
         return self._issue(self.client(name), name, "clientAuth", "", days)
 
@@ -249,7 +249,7 @@ def _make_key(path: Path) -> None:
 
 
 def _keep(partial: Path, path: Path, mode: int) -> None:
-    """Set the mode of a file that openssl has written, and rename it to its final path durably."""
+    """Set the mode of a file that openssl has written, and durably rename it to its final path."""
     partial.chmod(mode)
     fsync_file(partial)
     move_durably(partial, path)

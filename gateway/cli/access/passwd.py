@@ -103,7 +103,7 @@ def _do(change: Callable[[], None]) -> None:
 
 
 def _import(file: Path, source: Path) -> None:
-    """Add the users in another password file. Print which users were added, kept and refused."""
+    """Add the users of another password file. Print which users were added, kept or refused."""
     from gateway.broker.access.passwords.file import import_users
 
     imported = import_users(file, source)

@@ -1,4 +1,4 @@
-"""Password and TLS files with which the gateway's programs log in to a broker."""
+"""The password and the TLS files with which the gateway's programs log in to a broker."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

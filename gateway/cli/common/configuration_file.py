@@ -1,7 +1,8 @@
-"""Search for the configuration file.
+"""Location of the configuration file.
 
-The option `--config` has priority, then the variable ONCEGATE_CONFIG, then
-/etc/oncegate/gateway.toml if it exists. Without a file, every key has its default value.
+The file is given by the option `--config`, otherwise by the environment variable ONCEGATE_CONFIG.
+Otherwise it is /etc/oncegate/gateway.toml, if this file exists. Without a file, every key has its
+default value.
 """
 
 import os

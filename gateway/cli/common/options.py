@@ -97,8 +97,8 @@ class TablesOptions:
 def with_sets(command: Callable[..., Result]) -> Callable[..., Result]:
     """Decorate a subcommand so that a parameter can be a set of options, like `GatewayOptions`.
 
-    Each field of the set becomes one option. Typer does not support this itself: it takes the
-    options from the function's parameters.
+    Each field of the set becomes one option. Typer does not support this itself, because it makes
+    one option from each parameter.
     """
     sets: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []

@@ -31,7 +31,10 @@ def show(
     *,
     as_json: bool,
 ) -> None:
-    """Print `document` as one line of JSON, or print the text that `drawn` returns for people."""
+    """Print `document` as one line of JSON if `as_json` is True, otherwise formatted for people.
+
+    `drawn` returns the formatted text or table.
+    """
     if as_json:
         import json
 

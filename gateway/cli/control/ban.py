@@ -166,7 +166,7 @@ def _consequences(configuration: "Configuration", kind: str, value: str) -> list
 
 
 def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
-    """Return True if a ban applies to a client of the gateway itself, the bridge or the uplink.
+    """Return True if a ban applies to one of the gateway's own clients (bridge or uplink).
 
     Args:
         kind: what is banned: `client`, `user` or `address`.

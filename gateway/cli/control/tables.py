@@ -77,7 +77,7 @@ _SESSION_NUMBERS = {
 
 
 def sessions_table(answer: Answer) -> RenderableType:
-    """Return the response to `sessions` as a table with one line per session.
+    """Return the response to the command `sessions` as a table with one line per session.
 
     The table has at most 80 columns. The states are `on` (connected), `away` (not connected), and
     `clean` (connected, and the session ends with the connection).
@@ -115,7 +115,7 @@ _UNITS = (("G", 10**9), ("M", 10**6), ("k", 1_000))
 
 
 def session_tables(answer: Answer) -> RenderableType:
-    """Return the response to `session` as tables.
+    """Return the response to the command `session` as several tables.
 
     The tables contain the session's properties, subscriptions, and messages in flight.
     """

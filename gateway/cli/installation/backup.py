@@ -159,7 +159,7 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
 
 @contextlib.contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Yield a new file with a temporary name. At the end, it is synced and renamed to `file`.
+    """Yield a new temporary file. When the context ends, it is synced and renamed to `file`.
 
     If an exception is raised, the new file is removed.
     """

@@ -19,7 +19,7 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """Files to back up, and files named in the configuration that a backup leaves out."""
+    """The files to back up, and the configured files that are left out of a backup."""
 
     named: tuple["Named", ...]
     excluded: tuple[Path, ...]
@@ -46,7 +46,7 @@ def files_of(configuration: Configuration) -> BackupFiles:
 
 
 def gateway_of(configuration: Configuration) -> str:
-    """Return the gateway's id, or an empty string if it has none. No id is created."""
+    """Return the gateway's id, or an empty string if it has none. Never create an id."""
     return configuration.gateway.id or known_id(configuration.identity_dir)
 
 

@@ -1,7 +1,7 @@
-"""First check of a new connection: limits per client address and per listener.
+"""First check of a new connection, against limits per client address and per listener.
 
-This check precedes TLS, and the broker core is not involved yet. An accepted connection is passed
-on to the next layer.
+This check precedes TLS and does not involve the broker core. An accepted connection is passed on to
+the next layer.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class GateLimits:
         listener: str,
         has_descriptor: Callable[[], bool],
     ) -> None:
-        """Set the limits and the callback.
+        """Set the limits, the counters and the function that checks for descriptors.
 
         Args:
             statistics: counters for rejected connections.
@@ -44,7 +44,8 @@ class GateLimits:
                 through a proxy, because the proxy's own address must not be limited.
             bucket: limit on new connections per second to this listener, or None if unlimited.
             listener: name of the listener in log messages.
-            has_descriptor: returns False if no file descriptor is left for another connection.
+            has_descriptor: function that returns False if no file descriptor is left for another
+                connection.
         """
         self.statistics = statistics
         self.addresses = addresses
@@ -56,13 +57,14 @@ class GateLimits:
 class Gate(asyncio.Protocol):
     """Rejects a new connection, or passes it on to its first protocol layer.
 
-    The first layer is the PROXY header, TLS, or the MQTT protocol.
+    The first layer handles the PROXY header, TLS, or the MQTT protocol.
     """
 
     def __init__(self, keeping: GateLimits, make: Make) -> None:
-        """Set the limits for new connections (`keeping`) and a function (`make`).
+        """Set the limits for new connections, and how an accepted connection is handled.
 
-        `make` creates the protocol objects of an accepted connection.
+        `keeping` contains the limits. `make` creates the protocol objects of an accepted
+        connection.
         """
         self._keeping = keeping
         self._make = make

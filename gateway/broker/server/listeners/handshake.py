@@ -50,7 +50,7 @@ _VERSION_NEEDED: Final = 426
 
 
 class Answer:
-    """The response to a handshake request, and the received bytes after the request."""
+    """The response to a handshake request, and the bytes that were received after the request."""
 
     def __init__(self, response: bytes, refusal: str | None, detail: str, rest: bytes) -> None:
         self.response = response
@@ -161,7 +161,7 @@ class Handshake:
 
 
 def _no_request(first: int) -> str:
-    """Return why bytes that begin with `first` are no request, and how to fix the client."""
+    """Return why bytes that begin with `first` are not an HTTP request, and how to fix this."""
     if first == _CONNECT:
         what, fix = "MQTT", "use the listener for MQTT, or turn WebSocket on in the client"
     elif first == _TLS_HANDSHAKE:
@@ -172,7 +172,7 @@ def _no_request(first: int) -> str:
 
 
 def _refusal_of(request: bytes) -> tuple[int, str] | None:
-    """Return HTTP status and reason if a request would take too long to parse, otherwise None."""
+    """Return an HTTP status and a reason if parsing a request would take too long, or None."""
     lines = request.split(b"\n")
     if len(lines) > HEADERS_MAX:
         return 431, f"The request has more than {HEADERS_MAX} lines."
@@ -187,10 +187,10 @@ def _refusal_of(request: bytes) -> tuple[int, str] | None:
 def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
     """Return True if a web page from `origin` may connect to `host`.
 
-    An origin in `origins` may always connect. For any other origin, the page's host must be the
-    host of the request (the ports may differ), and it must be an IP address or this machine's name.
-    All loopback names and addresses are equivalent. Other host names are not trusted, because the
-    owner of such a name can make it resolve to this machine after the page was loaded.
+    An origin in `origins` may always connect. Any other origin may connect only if its host is the
+    host of the request (the ports may differ) and is an IP address or this machine's name. All
+    loopback names and addresses are equivalent. Other host names are not trusted, because their
+    owners can make them resolve to this machine after the page has been loaded.
     """
     if ANY_ORIGIN in origins or origin.lower() in origins:
         return True

@@ -3,7 +3,7 @@
 A signature takes milliseconds on a small machine. Reconnecting devices or an attacker may start
 thousands of handshakes. All handshakes together may use `SLICE_SECONDS` per iteration. When this
 time is used up, the remaining handshakes wait in order of arrival for the next iteration, after
-sockets and commits were served.
+sockets and commits have been served.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """Closing of a connection while the client may still be sending.
 
 Closing a socket with unread data causes a TCP reset. The client then loses data that it has not
-read yet, such as the reason for the close. Therefore the broker shuts down only its own direction
-first. It discards received data until the client closes its direction, within limits.
+read yet, such as the reason for the close. Therefore the broker first stops only sending. It
+continues to receive data and discards it until the client also stops sending or a limit is reached.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class LingeringClose(asyncio.Protocol):
 
 
 def linger_on(transport: asyncio.Transport) -> None:
-    """Send buffered data and shut down sending, then discard input until the peer closes."""
+    """Send buffered data and shut down sending, then discard input until the peer stops sending."""
     transport.set_protocol(LingeringClose(transport, transport.get_protocol()))
     try:
         transport.write_eof()

@@ -1,4 +1,4 @@
-"""The open listeners: opened when the broker starts, and changed by reloads.
+"""The listeners of a running broker, opened at its start and changed by reloads.
 
 A change has two steps. The first step does everything that can fail, such as loading certificates
 and binding sockets, and changes nothing. The second step cannot fail. An unchanged listener keeps
@@ -61,7 +61,7 @@ class Open:
 
 @dataclass
 class Change:
-    """The changes to the listeners that a reload has prepared but not yet applied."""
+    """Changes to the listeners, which a reload has prepared but not yet applied."""
 
     kept: list[tuple[Open, Listener]] = field(default_factory=list)
     opened: list[Open] = field(default_factory=list)
@@ -74,13 +74,13 @@ class Change:
     """Certificates of listeners with the same configured files, whose contents have changed."""
 
     def give_up(self) -> None:
-        """Give up a prepared change: close the sockets that were bound for it."""
+        """Discard a prepared change, and close the sockets that were bound for it."""
         for each in self.opened:
             each.bound.close()
 
 
 class OpenListeners:
-    """The open listeners of a broker. `shown` contains the listeners' entries in the status."""
+    """The open listeners of a broker. `shown` contains their entries in the status."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop

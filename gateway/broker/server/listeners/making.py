@@ -52,8 +52,8 @@ def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
 def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
     """Return the admission policy of a listener.
 
-    Store the listener's configured limits in `share`, the limits and counters that all clients of
-    the listener share.
+    Store the listener's configured limits in `share`. This object contains the limits and counters
+    that apply to all clients of the listener together.
     """
     share.connections_max = listener.max_connections or NO_LIMIT
     share.client_packet_rate = listener.max_packet_rate or 0
@@ -73,7 +73,7 @@ def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
 
 
 def paths_of(listener: Listener) -> tuple[str, ...]:
-    """Return the URL paths at which a listener accepts WebSocket connections."""
+    """Return the URL paths under which a listener accepts WebSocket connections."""
     return PATHS if listener.websocket_path is None else (listener.websocket_path,)
 
 

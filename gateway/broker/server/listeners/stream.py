@@ -1,7 +1,7 @@
 """MQTT over TCP or a Unix socket: transfers bytes and enforces limits.
 
-PROXY headers and WebSocket frames are handled in separate modules. Without them, the data of one
-read is passed to the broker's event loop in a single call.
+PROXY headers and WebSocket frames are handled in separate modules. On a connection without either,
+the data of one read is passed to the broker's event loop in a single call.
 """
 
 import asyncio
@@ -162,7 +162,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.transport.abort()
 
     def _was_answered(self) -> bool:
-        """Return True if data was sent that the client may not have read yet."""
+        """Return True if the broker has sent data that the client may not have read yet."""
         return self.connection.version != 0
 
     def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:

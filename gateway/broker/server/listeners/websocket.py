@@ -134,10 +134,7 @@ class WebSocketProtocol(MqttProtocol):
         self.update_reading()
 
     def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
-        """Count frames without MQTT data (pings and empty frames) as packets.
-
-        Such frames cause as much work as packets.
-        """
+        """Count pings and empty frames like packets, because they cause as much work."""
         now = asyncio.get_running_loop().time()
         for meter in self.connection.meters:
             meter.spend(frames_count, frames_count * FRAME_HEADER_BYTES + payload_bytes, now)

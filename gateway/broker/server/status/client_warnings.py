@@ -129,7 +129,7 @@ def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
 
 
 def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
-    """Return the client identifiers that several devices share, as objects for the status."""
+    """Return the client identifiers that several devices share, as status objects."""
     return [
         {
             "client_id": each.client_id,

@@ -43,9 +43,9 @@ class Status:
         Args:
             event_loop: the running broker.
             totals: sums over all sessions.
-            identity: values that stay the same.
+            identity: values that stay the same while the process runs.
             listeners: the status entries of the listeners. The list may change later.
-            disk: returns the `disk` object of the status.
+            disk: function that returns the `disk` object of the status.
         """
         self.state = "starting"
         self._event_loop = event_loop

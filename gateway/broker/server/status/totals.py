@@ -88,7 +88,7 @@ class SessionTotals:
         """Callbacks that need newer totals, and receive the totals of the next pass."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
-        """Call `receive` with totals over all sessions: now, or when a pass is complete.
+        """Call `receive` with totals over all sessions, immediately or when a pass is complete.
 
         The totals are at most `age_seconds_max` seconds old.
         """
