@@ -43,7 +43,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _explained(step: Callable[[], Outcome]) -> Outcome | int:
-    """Call `step` and return its result. If `step` fails, print why and return the exit code."""
+    """Return the result of `step`. If `step` fails, print the reason and return the exit code."""
     exit_code = EXIT_FAILED
     try:
         return step()

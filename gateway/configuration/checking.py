@@ -65,7 +65,7 @@ def configuration_of(
 
     Args:
         tables: the sections by name, as in the file.
-        source_of: returns where a key was set, for example the file's path, for use in messages.
+        source_of: function that returns where a key was set, such as the file's path, for messages.
         protocols: the allowed values of `framing`, each with the keys that it adds to the table.
         unknown: sections that could not be read completely. Their values are not checked further.
         tenant: the tenant of this configuration, or None for the gateway itself.
@@ -100,10 +100,10 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return the tables that contain no mistake. `places` contains the locations of all mistakes.
+    """Return a copy of the tables without those that contain mistakes.
 
-    A section that occurs once is removed. In a list of tables, only the tables with mistakes are
-    removed.
+    `places` contains the locations of all mistakes. In a list of tables, only the tables with
+    mistakes are removed.
     """
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}

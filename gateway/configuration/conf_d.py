@@ -189,7 +189,7 @@ def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
 
 
 def _extent_of(number: int, starts: Sequence[int], lines: Sequence[str]) -> tuple[int, int]:
-    """Return the indices of a table's first line and of the line after its last line."""
+    """Return the indices of a table's first line and of the line after the table."""
     if number < len(starts):
         end = starts[number + 1] if number + 1 < len(starts) else len(lines)
         return starts[number], end

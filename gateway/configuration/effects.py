@@ -17,7 +17,7 @@ from gateway.process.declarations.section import Section, keys_of
 class Effect(StrEnum):
     """The point in time at which a changed key takes effect.
 
-    The documentation uses these values.
+    The documentation uses the values of this enumeration.
     """
 
     NOW = "at the reload, for all"

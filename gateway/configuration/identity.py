@@ -33,7 +33,7 @@ _SEGMENT = re.compile(
 
 
 def gateway_id(configuration: Configuration) -> str:
-    """Return `[gateway] id`, otherwise the id stored in the data directory, otherwise a new id.
+    """Return `[gateway] id`, or else the id stored in the data directory, or else a new id.
 
     A new id is stored, and the data directory is created if it is missing. Raises OSError if the
     directory is not writable.
@@ -60,7 +60,7 @@ def log_identity(configuration: Configuration) -> str:
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Return the name as `log_identity` does, or "" if there is no id. No id is created."""
+    """Return the same name as `log_identity`, or "" if there is no id. Never create an id."""
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 

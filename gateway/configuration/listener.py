@@ -138,9 +138,9 @@ def paired(
 ) -> list[tuple[Listener | None, Listener | None]]:
     """Match the listeners in `after` with the listeners in `before` at the same address.
 
-    The pairs are in the order of `after`. A new listener is paired with None. Removed listeners
-    come last, also paired with None. Several listeners with port 0 at one address are matched by
-    name if possible, otherwise by order.
+    The pairs are in the order of `after`. A new listener is paired with None. The removed listeners
+    come last, and are also paired with None. Several listeners with port 0 at one address are
+    matched by name if possible, otherwise by order.
     """
     left = list(before)
     pairs: list[tuple[Listener | None, Listener | None]] = []
@@ -155,7 +155,7 @@ def paired(
 
 
 def ends_connections(before: Listener, after: Listener) -> bool:
-    """Return True if a change of authentication or of other settings ends existing connections."""
+    """Return True if a listener's changed settings require that its connections are closed."""
     first, second = before.tls, after.tls
     if first is not None and second is not None:
         ways = [(each.client_certificates, each.username) for each in (first, second)]

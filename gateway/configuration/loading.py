@@ -56,7 +56,8 @@ def load(
         protocols: the allowed values of `framing`, each with its keys, or None to reject
             `[[serial]]`.
         tenant: the tenant whose configuration is returned, or None for the gateway with its
-            tenants. Overrides outside the section `gateway` apply to the tenant, if given.
+            tenants. Overrides outside the section `gateway` apply to the tenant if `tenant` is
+            given.
         replaced: contents to use instead of files in `conf.d/`, by file name. None means a removed
             file. This is used to check a change before it is written.
 
@@ -258,7 +259,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> object:
-    """Parse a string as a TOML value, otherwise as JSON. Return other strings unchanged."""
+    """Parse a string as a TOML value, or else as JSON. If both fail, return it unchanged."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):

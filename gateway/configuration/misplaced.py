@@ -29,7 +29,7 @@ because other sections have hundreds of keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the right section for a misplaced key, or None if none has it."""
+    """Return a phrase that names the right section for a misplaced key, or None if none exists."""
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"
@@ -78,7 +78,7 @@ def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set
 def sections_in(
     written_type: Any, *, is_list: bool = False
 ) -> Iterator[tuple[type[Section], bool]]:
-    """Yield each section class in a key's type, with True if the class is inside a list."""
+    """Yield each section class in a key's type, each with True if the class is inside a list."""
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type, is_list
     is_list = is_list or get_origin(written_type) is tuple

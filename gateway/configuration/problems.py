@@ -104,10 +104,10 @@ def suggestion(
     likeness: float = 0.6,
     elsewhere: Protocols | None = None,
 ) -> str:
-    """Return how to fix an unknown key: use the most similar known key, or one of all known keys.
+    """Return a hint for an unknown key: the most similar known key, or else all known keys.
 
-    `likeness` is the similarity that the most similar key must have, from 0 (any) to 1 (equal).
-    `elsewhere` contains the protocols for `[[serial]]`. If given, the suggestion may also name a
+    `likeness` is the similarity that the most similar key must have, from 0 (any) to 1 (equal). If
+    `elsewhere` is given, it contains the protocols for `[[serial]]`, and the hint may also name a
     key of another section or of a protocol.
     """
     names = sorted(known)

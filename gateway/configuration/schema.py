@@ -27,7 +27,7 @@ _PLAIN_TYPES: Final[Mapping[Any, str]] = {bool: "boolean", int: "integer", str: 
 
 
 def _where(key: str, value: str, then: Schema, otherwise: Schema) -> Schema:
-    """Return a schema in which `then` applies if `key` has `value`, or else `otherwise` applies."""
+    """Return a schema that applies `then` if `key` has `value`, and applies `otherwise` if not."""
     condition = {"properties": {key: {"const": value}}, "required": [key]}
     return {"if": condition, "then": then, "else": otherwise}
 

@@ -233,7 +233,7 @@ class Bridge(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Alarms(Section):
-    """Thresholds for the page's alarms, and the topic below which the alarms are published."""
+    """Thresholds for the page's alarms, and the topic prefix for publishing the alarms."""
 
     topic: Annotated[str, Text(r"[^\x00+#$][^\x00+#]{0,255}", TOPIC_ALLOWED)] = "alarms"
     disk_free: Annotated[float, Number(0.9, 0)] = 0.1

@@ -1,7 +1,7 @@
 """Changes to sensors in `conf.d/`. Each change is checked, written atomically, and can be undone.
 
-`NAME.toml` defines the port NAME. `NAME.toml.previous` contains the version before the last change,
-and is empty if the file did not exist before.
+`NAME.toml` defines the port NAME. `NAME.toml.previous` contains the version before the last change.
+It is empty if the last change created `NAME.toml`.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 
 
 class ChangeRefused(Exception):
-    """Error raised if a change is not made. `code` is for programs, and `message` is for people."""
+    """Error raised if a change is refused. `code` is for programs, and `message` is for people."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class PortFile:
     """True if the last change of the file can be undone."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
+        """Return the fields of this object as a dictionary of JSON values."""
         return {
             "name": self.name,
             "version": self.version,
@@ -73,23 +73,23 @@ class PortFile:
 
 
 class SerialFiles(Generic[Result]):
-    """Reads and changes the files in `conf.d/`. For use by one process, one change at a time."""
+    """Reads and changes the files in `conf.d/`. Only one process may use it at a time."""
 
     def __init__(self, folder: Path | None, check: Callable[[Contents], Result]) -> None:
         """Store the folder and the function that checks a change.
 
         Args:
             folder: the folder, or None if the gateway has no configuration file.
-            check: loads the configuration as if some files had other contents. Raises
+            check: function that loads the configuration as if some files had other contents. Raises
                 ConfigurationError if the result is invalid.
         """
         self._folder = folder
         self._check = check
 
     def listed(self) -> list[PortFile]:
-        """Return the files that can be changed.
+        """Return the files that can be changed, and the removed files that can be restored.
 
-        Such a file contains one table, and the table's name is the file's name.
+        A file can be changed if it contains only one table with the same name as the file.
         """
         if self._folder is None:
             return []

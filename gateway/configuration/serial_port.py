@@ -88,7 +88,7 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the table with all keys that are not the port's own moved into `protocol`."""
+        """Return the table with the keys of the protocol moved into the table `protocol`."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 

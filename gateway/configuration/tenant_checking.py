@@ -33,7 +33,7 @@ def whole_of(
 
     Args:
         tables: the whole file, including `tenants`.
-        source_of: returns where a value was set, for use in messages.
+        source_of: function that returns where a value was set, for use in messages.
         protocols: the allowed values of `framing`.
         unknown: sections that could not be read completely.
         problems: messages about mistakes that were found earlier.
@@ -108,7 +108,7 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield a message, with the fix, for each resource that two tenants share but must not.
+    """Yield a message with a fix for each resource that two tenants share but must not share.
 
     Args:
         configurations: configurations by the tenant's name. The gateway itself has the name "".

@@ -1,4 +1,4 @@
-"""Hints for the usual mistakes in TOML. Python's parser only names the rule and the place."""
+"""Hints for the usual mistakes in TOML. Python's parser names only the rule and the place."""
 
 from typing import Final
 
@@ -21,7 +21,8 @@ _HINTS: Final = (
 def reason_of(error: Exception) -> str:
     """Return the message of a `TOMLDecodeError`, with a hint for a usual mistake.
 
-    The message has the line and the column, but not the text, which may be a password.
+    The message states the line and the column. It does not contain the text of the line, which may
+    be a password.
     """
     text = str(error)
     hint = next((hint for begin, hint in _HINTS if text.startswith(begin)), None)

@@ -1,4 +1,4 @@
-"""The address of an update bundle: the rule of the broker and of the SD card's system."""
+"""Validation of the address of an update bundle, used by the broker and the SD card's system."""
 
 from typing import Final
 from urllib.parse import urlsplit

@@ -19,7 +19,7 @@ MEANT: Final = {"UK": "GB", "EN": "GB", "EL": "GR", "SW": "SE", "JA": "JP", "SP"
 
 
 def country_meant_by(written: str) -> str | None:
-    """Return the country code for a code that a person wrote, or None if it is unknown.
+    """Return the country code that a person meant, or None if the code is unknown.
 
     Common mistakes are corrected, such as UK for GB.
     """

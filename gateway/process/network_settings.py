@@ -1,7 +1,7 @@
-"""Validation of the SD card's name and network settings, for the broker and for the card.
+"""Validation of the host name and network settings of the SD card's system.
 
-The broker checks a change before it writes the request for it. The card checks the request again,
-and gateway.toml by the same rules.
+The broker checks a change before it writes a request for the change. The SD card's system checks
+the request again, and applies the same rules to gateway.toml.
 """
 
 import ipaddress
@@ -32,12 +32,12 @@ KEYS: Final[tuple[str, ...]] = (
 
 
 class NetworkSettingsError(ValueError):
-    """Raised for a value that cannot be used. The message names the value and what is allowed."""
+    """Error raised for an invalid value. The message names the key and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)
 class EthernetAddress:
-    """A fixed IPv4 address with its prefix length, such as 192.0.2.10/24, and the way out."""
+    """A fixed IPv4 address with its prefix length (192.0.2.10/24), a router and DNS servers."""
 
     address: str
     gateway: str | None = None
@@ -46,7 +46,7 @@ class EthernetAddress:
 
 @dataclass(frozen=True, slots=True)
 class WifiNetwork:
-    """A wireless network to join. An empty password means the stored one of the same network."""
+    """A wireless network to join. If the password is empty, the stored one is used."""
 
     ssid: str
     password: str
@@ -56,7 +56,7 @@ class WifiNetwork:
 
 @dataclass(frozen=True, slots=True)
 class NetworkChange:
-    """A change of the card's name and network. None leaves a setting as it is."""
+    """A change of the host name and network settings. A setting that is None stays unchanged."""
 
     hostname: str | None = None
     wifi: WifiNetwork | None = None
@@ -75,7 +75,7 @@ def change_in(request: Mapping[str, object]) -> NetworkChange:
     """Return the change that a request describes. Keys other than `KEYS` are ignored.
 
     Raises:
-        NetworkSettingsError: if a value cannot be used, or nothing would change.
+        NetworkSettingsError: if a value is invalid, or nothing would change.
     """
     hostname = _text_of(request, "hostname")
     if hostname and re.fullmatch(HOSTNAME, hostname) is None:
@@ -129,7 +129,7 @@ def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) ->
 
 
 def _is_machine(address: object, network: ipaddress.IPv4Network) -> bool:
-    """Return True if one machine of the network may have the address."""
+    """Return True if a single machine in the network may have the address."""
     if not isinstance(address, ipaddress.IPv4Address):
         return False
     special = address.is_loopback or address.is_multicast or address.is_unspecified
@@ -185,7 +185,7 @@ def _text_of(request: Mapping[str, object], key: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Return the text in UTF-8. Half of a surrogate pair makes it too long to be accepted."""
+    """Encode text in UTF-8. If it has a lone surrogate, the result is too long to be accepted."""
     return text.encode("utf-8", "surrogatepass") + b"?" * SSID_BYTES_MAX * _has_surrogate(text)
 
 
@@ -194,5 +194,5 @@ def _has_surrogate(text: str) -> bool:
 
 
 def _refused(key: str, allowed: str) -> NetworkSettingsError:
-    """Return the error for a value. It never has the value, which may be a password."""
+    """Return the error for a key's invalid value. It omits the value, which may be a password."""
     return NetworkSettingsError(f"'{key}' cannot be used: give {allowed}")

@@ -1,7 +1,7 @@
 """Notifications to systemd: ready, alive, reloading, stopping, and a one-line status.
 
-Each process calls `alive` only from its main work, so that systemd restarts it if it hangs. If the
-process was not started by systemd, the calls have no effect.
+Each process calls `alive` only from its main work, so that systemd restarts a process that hangs.
+If the process was not started by systemd, the calls have no effect.
 """
 
 import logging

@@ -225,7 +225,7 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
 
 
 def _page_of(configuration: "Configuration") -> str:
-    """Return a sentence with the status page's address and who may open the page."""
+    """Return a sentence that states the status page's address and who may open the page."""
     page = configuration.api
     place = f"the page: {page.listens_at} port {page.port}"
     if page.stays_on_loopback:

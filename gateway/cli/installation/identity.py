@@ -1,4 +1,4 @@
-"""`oncegate id`: the gateway's id, and the public key of its segment signatures."""
+"""`oncegate id`: the gateway's id, and the public key that verifies its signatures of segments."""
 
 from pathlib import Path
 from typing import Annotated

@@ -19,8 +19,8 @@ def mistakes_in_own_users(configuration: "Configuration", users: "PasswordFile")
     """Yield the reasons for which the broker would reject the gateway's bridge or uplink.
 
     Nothing is reported if users may also come from a database or from tokens, because those users
-    are unknown before they log in. The bridge is not checked for a tenant, which has none, or if no
-    serial port is configured.
+    are unknown before they log in. The bridge is not checked if no serial port is configured, or
+    for a tenant, because a tenant has no bridge.
     """
     if configuration.access.sources != ("password_file",):
         return

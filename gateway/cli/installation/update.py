@@ -64,10 +64,10 @@ def update(
 
 
 def way_here() -> str:
-    """Return how to update this type of installation, as part of an error message.
+    """Return a phrase for error messages that explains how to update this installation.
 
-    The text never names a package index. Oncegate is not published on any, so a stranger could
-    register a package with its name there.
+    The phrase never names a package index. Oncegate is not published on a package index, so a
+    stranger could register a package under this name.
     """
     if Path(sys.prefix) == PACKAGE:
         if any(mark.exists() for mark in CONTAINER_MARKS):

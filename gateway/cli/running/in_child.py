@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 def in_child(work: Callable[[], Result]) -> Result:
     """Run `work` in a child process and return its result, which must be picklable.
 
-    If forking fails, the child fails, or this process has other threads, `work` runs in this
+    If this process has other threads, or if the fork or the child fails, `work` runs in this
     process instead. With other threads, a forked child could wait forever for a lock, because the
     thread that held the lock does not exist in the child.
     """

@@ -4,10 +4,11 @@
     1970-01-01 00:01:12? broker  the clock is not synchronised: the kernel does not trust the time
 
 Under systemd, records are sent to the journal with fields (PRIORITY, ONCEGATE_PROCESS, and
-CLIENT_ID if a client is concerned), so that `journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3`
-finds them. If systemd's library is missing, lines start with a priority instead of the time,
-because the journal adds the time itself. Untrusted text (client ids, topics, serial lines) can
-neither break a line nor send control characters to a terminal.
+CLIENT_ID if a record is about a client). The command
+`journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3` then finds the records of a client. If
+systemd's library is missing, lines start with a priority instead of the time, because the journal
+adds the time itself. Untrusted text (client ids, topics, serial lines) can neither break a line nor
+send control characters to a terminal.
 """
 
 import logging

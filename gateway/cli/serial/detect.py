@@ -34,8 +34,8 @@ def print_guess(best: Guess, table: str) -> None:
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
     """Try line settings until a guess at the protocol is certain, and return the guesses.
 
-    `seconds` is the time to listen with each setting. If `lines` is None, only the setting of the
-    port is tried. Raises CommandFailed if the port fails.
+    `seconds` is the time to listen with each of the line settings. If `lines` is None, only the
+    port's own line settings are tried. Raises CommandFailed if the port fails.
     """
     found: list[Guess] = []
 
@@ -56,9 +56,10 @@ def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | N
 
 
 def answers_on(settings: PortSettings) -> list[Guess]:
-    """Poll for meters on a port until one responds. Return a list of at most one guess.
+    """Poll for meters on a port until one responds.
 
-    Raises CommandFailed if the port fails.
+    Return a list with one guess if a meter responds, otherwise an empty list. Raises CommandFailed
+    if the port fails.
     """
 
     async def ask_all() -> list[Guess]:

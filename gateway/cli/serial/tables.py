@@ -35,7 +35,10 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield a chunk's bytes in rows of 16. Each row has the texts for messages that end in it."""
+    """Yield a chunk's bytes in rows of 16.
+
+    Each row also contains the decoded texts of the messages that end in the row.
+    """
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
         piece = data[at : at + BYTES_A_ROW]
@@ -70,7 +73,10 @@ def sample_rows(frame: "Frame") -> Iterator[str]:
 
 
 def devices_found(configuration: "Path | None") -> Iterator[dict[str, Any]]:
-    """Yield each Modbus device that has a description. Raises CommandFailed if one is invalid."""
+    """Yield each Modbus device that has a description.
+
+    Raises CommandFailed if a description is invalid.
+    """
     from firmware_bridge.protocols.modbus_library import description_of, names_known
     from pydantic_core import PydanticCustomError
 

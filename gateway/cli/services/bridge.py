@@ -55,7 +55,7 @@ def bridge(
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
-    """Return the bridge's settings, completed for Home Assistant's descriptions of devices.
+    """Return the bridge's settings with added values for Home Assistant's device descriptions.
 
     The added values are the gateway id, the topics for availability and problems, and the status
     page's URL. Without availability topics, Home Assistant would keep showing the last value of a

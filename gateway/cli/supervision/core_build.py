@@ -21,8 +21,8 @@ STOP_SECONDS_MAX = 5.0
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
     """Return True if the core must be compiled from the present sources.
 
-    This requires that a compiled core is wanted and a compiler is available. Sources that failed to
-    compile before are not compiled again.
+    The result is False if no compiled core is wanted, if no compiler is available, or if compiling
+    these sources has failed before.
     """
     if not compiled_core.is_wanted(root):
         return False
@@ -45,7 +45,7 @@ def log_in(root: Path) -> Path:
 async def build_until(stop: asyncio.Event, say: Say) -> None:
     """Compile the core if it is missing.
 
-    When `stop` is set, stop the compiler if it is still running, then return.
+    If `stop` is set meanwhile, stop the compiler and return.
     """
     builder = asyncio.create_task(build_in_background(say)) if is_missing() else None
     await stop.wait()

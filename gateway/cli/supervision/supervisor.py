@@ -1,8 +1,8 @@
 """Keeps a set of child processes running, and stops them in order.
 
 A child that exits is restarted after a delay that doubles from one second to thirty. A child never
-outlives the supervisor, because it asks the kernel for SIGTERM at the supervisor's death. Each
-child has its own process group. Thus Ctrl-C reaches only the supervisor, which then stops the
+outlives the supervisor, because it asks the kernel to send it SIGTERM when the supervisor exits.
+Each child has its own process group. Thus Ctrl-C reaches only the supervisor, which then stops the
 children in order.
 """
 
@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 class ChildEnded(Exception):
-    """Error raised if a child exits before it is ready. A signal gives a negative `exit_code`."""
+    """Error raised if a child exits before it is ready. After a signal, `exit_code` is negative."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class ChildEnded(Exception):
 
 @dataclass
 class Child:
-    """A child process. `reports_ready` is True if it reports when it is ready."""
+    """A child process. `reports_ready` is True if the child reports its readiness."""
 
     name: str
     command: Sequence[str]

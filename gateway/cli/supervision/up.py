@@ -115,8 +115,9 @@ def environment_of(
     """Return the environment variables for the child processes.
 
     Variables for options and for development are added to `around`, the environment of this
-    process. `read` is the configuration that the children would read without them. No variable is
-    added for a value that is already in `read`, so that a reload can apply a change in the file.
+    process. `read` is the configuration that the children would read without these variables. No
+    variable is added for a value that is already in `read`, so that a reload can apply a change in
+    the file.
     """
     from gateway.configuration.description import table_of
 

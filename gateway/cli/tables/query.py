@@ -180,7 +180,7 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
 
 
 def _name_of(row: dict[str, Any]) -> str:
-    """Return a quantity's name, after the device's name unless it begins with that name."""
+    """Return a quantity's name. The device's name is put before it, unless it is there already."""
     name, device = row["name"] or "", row["device"]
     return name if device is None or name.startswith(f"{device}/") else f"{device}: {name}"
 

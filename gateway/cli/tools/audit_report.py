@@ -1,4 +1,4 @@
-"""Terminal output of an audit: the verdict first, then what to do about it.
+"""Terminal output of an audit: first the verdict, then advice on what to do.
 
 Client ids are chosen by clients, so they are printed as text, never as markup.
 """
@@ -85,7 +85,7 @@ def _counts(counts: dict[str, int]) -> Table:
 
 
 def _signatures(signatures: list[dict[str, Any]]) -> Table:
-    """Return a table of the signing keys: gateway, public key, and number of signed segments."""
+    """Return a table of the signing keys: gateway, public key, and count of signed segments."""
     table = Table(title="Signed by", title_justify="left", title_style="bold", box=box.SIMPLE)
     table.add_column("gateway", overflow="fold")
     table.add_column("key", overflow="fold")

@@ -1,4 +1,4 @@
-"""Warnings about bans of the gateway's own MQTT clients, the bridge and the uplink."""
+"""Warnings about bans that affect the gateway's own MQTT clients (bridge and uplink)."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
 
 
 def is_in_network(host: str, network: str) -> bool:
-    """Return True if the IP address `host` is in `network`, which is an IP network or address.
+    """Return True if the IP address `host` is in `network`, an IP network or address.
 
     Return False if `host` or `network` is invalid, for example if `host` is a host name or the path
     of a Unix socket.

@@ -1,8 +1,8 @@
 """A tolerant JSON parser for sensor data. One unusual value does not invalidate the whole line.
 
 A string from a sensor may contain a lone surrogate. A number may be NaN or have thousands of
-digits. The parser converts such a value so that a data model can reject it without rejecting the
-rest of the line, and a web page can show it.
+digits. The parser converts such a value. A data model can then reject only this value instead of
+the whole line, and a web page can show it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The directory of the configuration file that is being read, to resolve relative paths."""
+"""The directory of the configuration file that is being read. Relative paths refer to it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ CONFIGURATION_DIRECTORY: Final[ContextVar[Path | None]] = ContextVar(
 
 @contextlib.contextmanager
 def files_next_to(configuration: Path | None) -> Iterator[None]:
-    """Set `CONFIGURATION_DIRECTORY` to the folder of a file within this context.
+    """Within this context, set `CONFIGURATION_DIRECTORY` to the folder of a file.
 
     `configuration` is the path of the configuration file, or None.
     """

@@ -42,7 +42,7 @@ class ProtocolSettings(Section):
 
     @property
     def is_asked(self) -> bool:
-        """True if the bridge polls the devices, False if the devices send by themselves."""
+        """True if the bridge polls the devices, False if the devices send without being polled."""
         return False
 
     @property

@@ -1,6 +1,6 @@
 """The table `[serial.readings]`, which sets how a serial port's readings are published.
 
-The configuration validates the table, and the bridge uses it unchanged.
+The configuration package validates the table. The bridge uses the validated table unchanged.
 """
 
 import math
@@ -56,7 +56,7 @@ class QuantityRule(Section):
 
     @property
     def filters(self) -> bool:
-        """True if the rule may cause some values not to be published."""
+        """True if the rule may prevent some values from being published."""
         return self.on_change or self.deadband > 0 or self.minimum_interval > 0
 
 
@@ -123,7 +123,7 @@ class Readings(Section):
 
     @property
     def rules(self) -> Mapping[str, QuantityRule]:
-        """The rules, by name of the quantity."""
+        """The rules for the port's quantities, by the quantity's name."""
         return {rule.name: rule for rule in self.quantities}
 
 

@@ -26,7 +26,7 @@ class Section:
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the written table, with added defaults that depend on the keys in it."""
+        """Return the written table, completed with defaults that depend on its other keys."""
         return written
 
     def check(self) -> None:

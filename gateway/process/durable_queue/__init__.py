@@ -1,8 +1,7 @@
-"""A queue on disk for a program that is an MQTT client: the bridge's outbox or a lane of the
-uplink.
+"""A queue on disk for a program that is an MQTT client: the bridge or the uplink.
 
-Both programs store messages, publish them at QoS 1 or 2, and remove them when the exchange is
-complete. One fsync covers everything that arrived during the previous commit. This package contains
-the table, the exchanges and the commits. Each program adds the sources of its messages and the
-packets to send.
+Both programs store messages, publish them at QoS 1 or 2, and remove each message when its exchange
+of packets is complete. One fsync covers everything that arrived during the previous commit. This
+package contains the table, the exchanges and the commits. Each program adds the sources of its
+messages and the packets to send.
 """

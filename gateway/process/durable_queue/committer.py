@@ -98,10 +98,10 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _report_disk(self) -> None:
-        """Report, in the way of the program, that the disk became full or has room again."""
+        """Report in the program's own way that the disk has become full or has room again."""
 
     def signal(self, signal: Signal) -> None:
-        """Queue an event on a connection for the next commit."""
+        """Queue a connection event, to be processed with the next commit."""
         self._signals.append(signal)
         self._changed.set()
 
@@ -152,7 +152,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     # One batch
 
     async def _gather(self) -> None:
-        """Wait for more signals during `commit_delay_seconds`, or until `hurry` is called."""
+        """Wait for more signals for `commit_delay_seconds`, or less if `hurry` is called."""
         if self._commit_delay_seconds and not self.disk_full:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._commit_delay_seconds):
@@ -204,7 +204,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         return True
 
     def _is_due(self, *, planned: bool) -> bool:
-        """Return True if a commit is due for any change. Removals alone may be delayed."""
+        """Return True if pending changes require a commit now. Removals alone may be delayed."""
         return planned or any(
             each.settlement.needs_commit or each.can_start or (each.gone and self._removals_due)
             for each in self.queues

@@ -1,7 +1,7 @@
-"""A table of queued messages. Rows are numbered in order of arrival, and contain exchange states.
+"""A table of queued messages. Rows are numbered in order of arrival.
 
 In addition to the message's own columns, a row has the columns `number`, `packet_id` (NULL until
-the exchange starts) and `released` (1 after PUBREC).
+the exchange of packets that delivers the message starts) and `released` (1 after PUBREC).
 """
 
 import sqlite3
@@ -60,8 +60,8 @@ class QueueTable(Generic[Queued]):
     def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
         """Append messages in the given order.
 
-        `values_of_batch` are values for the first columns in `columns_of_batch`, the same for all
-        messages. The remaining columns get their default values.
+        `values_of_batch` contains values for the first columns in `columns_of_batch`. All messages
+        get the same values. The remaining columns get their default values.
         """
         names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])
         self._connection.executemany(
@@ -113,11 +113,11 @@ class QueueTable(Generic[Queued]):
         )
 
     def begin(self) -> None:
-        """Remember the last number at the start of a transaction, for `roll_back`."""
+        """Store the last row number at the start of a transaction, for use by `roll_back`."""
         self._last_committed = self.last_number
 
     def roll_back(self) -> None:
-        """Reuse the row numbers that a rolled-back transaction had assigned."""
+        """Allow reuse of the row numbers that a rolled-back transaction had assigned."""
         self.last_number = self._last_committed
 
     def _message_of(self, row: list[Any]) -> Queued:

@@ -73,11 +73,11 @@ def _frames_end_of(wal: FileIO) -> int:
 
 
 def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
-    """Replace a database with a new one. Return the path to which the old file was moved, or None.
+    """Replace a database with a new one. Return the old file's new path, or None if there was none.
 
     Args:
         path: path of the database, which need not exist.
-        make: creates the new database at the given path, and closes it.
+        make: function that creates the new database at the given path, and closes it.
     """
     new = path.with_name(f"{path.name}.new")
     for leftover in _files_of(new):
@@ -89,9 +89,9 @@ def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
 
 
 def finish_replacement(path: Path) -> Path | None:
-    """Finish a replacement of a database that was interrupted, if there is one.
+    """Finish an interrupted replacement of a database, if there is one.
 
-    Returns the path under which the old file is kept, or None if there is no old file.
+    Return the path to which the old file was moved, or None if there is no old file.
     """
     salvaged = _salvaged(path)
     if not salvaged.exists():

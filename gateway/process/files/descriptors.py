@@ -1,4 +1,4 @@
-"""The limit on open file descriptors, and detection of when none are left.
+"""The limit on open file descriptors, and checks whether any are left.
 
 Each connection uses a descriptor. A process without free descriptors cannot open its own files, so
 the limit is raised as far as the system allows, and a part of it is reserved for files.
@@ -55,7 +55,7 @@ def for_connections() -> int:
 
 
 def connections_within(wanted: int) -> int:
-    """Return `wanted`, or the possible number of client connections if that is lower."""
+    """Return `wanted`, or the maximum number of client connections if that is lower."""
     return min(wanted, for_connections())
 
 

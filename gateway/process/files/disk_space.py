@@ -49,7 +49,7 @@ class DiskSpace:
     """The reserved and the free disk space for one SQLite database.
 
     `connection` must be in autocommit mode. Methods raise `sqlite3.Error` if the file cannot be
-    read or written. They do not raise an error if the disk is full.
+    read or written. A full disk raises no error.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -80,7 +80,7 @@ class DiskSpace:
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
 
     def make_reserve(self) -> None:
-        """Create the reserve file and allocate its blocks. It is smaller on a small file system."""
+        """Create the reserve file and allocate its blocks. On a small file system it is smaller."""
         total_bytes, _ = self._disk()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """File operations whose results survive a power cut, because fsync is called in the right order.
 
-The contents of a file are durable only after the file is synced, and a rename only after both
-folders are synced. All functions raise `OSError` if they fail.
+The contents of a file are durable only after the file is synced, and a rename only after the old
+and the new folder are synced. All functions raise `OSError` if they fail.
 """
 
 import os

@@ -3,7 +3,7 @@
 The files contain payloads, user names and client identifiers. Directories are created with mode
 0750 and files with 0640 (`apply_umask`). The modes of older files are restricted at the next start
 (`prepare`). Symbolic links are rejected and never followed. Otherwise another user could place a
-link in the data directory, and make the gateway write to any file.
+link in the data directory to make the gateway write to any file.
 """
 
 import contextlib
@@ -98,8 +98,8 @@ def first_line_of(path: Path, bytes_max: int) -> str:
 def prepare(data_dir: Path) -> None:
     """Create the data directory, or restrict the modes of an existing one and its files.
 
-    Only the gateway's own files are changed, which are recognized by owner and name. The
-    directory's mode is changed last, and shows later starts that all files are done.
+    Only the gateway's own files are changed. They are recognized by owner and name. The directory's
+    mode is changed last, so that it shows later starts that all files have been restricted.
 
     Raises:
         OSError: if the directory cannot be created, if another user has created a link in it with
@@ -149,7 +149,7 @@ def _refuse_planted(path: Path) -> None:
 
 
 def _stat_of(path: Path) -> os.stat_result | None:
-    """Return the status of a path, or None if it was removed after it was listed.
+    """Return the status of a path, or None if the path has been removed since it was listed.
 
     For example, a broker removes its WAL when it stops.
     """

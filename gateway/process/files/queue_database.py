@@ -83,7 +83,7 @@ class QueueDatabase(ABC):
         """Load the data that earlier runs stored."""
 
     def close(self) -> None:
-        """Close the database file. If a transaction is open, it is rolled back."""
+        """Close the database file. An open transaction is rolled back."""
         self._connection.close()
 
     def begin(self) -> None:
@@ -156,13 +156,13 @@ class CommitThread:
         return True
 
     async def close(self) -> None:
-        """Close the database, and stop the thread. If a commit is running, wait for it first."""
+        """Close the database, and stop the thread. A running commit is completed first."""
         await asyncio.get_running_loop().run_in_executor(self._executor, self._database.close)
         self._executor.shutdown()
 
 
 def applied_migrations_of(connection: sqlite3.Connection, migration_set: str) -> tuple[str, ...]:
-    """Return the names of the applied migrations, in order. A new file has none."""
+    """Return the names of the applied migrations, in order. The list is empty for a new file."""
     table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
     if connection.execute(table).fetchone() is None:
         return ()

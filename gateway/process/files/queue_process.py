@@ -41,8 +41,8 @@ Opened = TypeVar("Opened", bound=Closing)
 class Supervision:
     """The stop event of a process, and the callbacks that report its state.
 
-    Setting `stop` stops the process. `ready` is called when the process works, or when it begins to
-    wait for disk space. `alive` is called every second, unless the event loop or a commit hangs.
+    Setting `stop` stops the process. `ready` is called when the process is ready, or when it begins
+    to wait for disk space. `alive` is called every second, unless the event loop or a commit hangs.
     """
 
     stop: asyncio.Event
@@ -50,7 +50,7 @@ class Supervision:
     alive: Callable[[], None]
 
     async def watch(self, commits: CommitThread) -> None:
-        """Call `alive` every second until the process is stopped, except while a commit hangs."""
+        """Call `alive` every second until the process is stopped, but not while a commit hangs."""
         while not self.stop.is_set():
             if commits.seconds < COMMIT_SECONDS_MAX:
                 self.alive()
@@ -101,7 +101,7 @@ async def serve_queue(
 
 @contextlib.contextmanager
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
-    """Lock the queue's directory within this context. Raises QueueError if the lock is held.
+    """Within this context, lock the queue's directory. Raises QueueError if the lock is held.
 
     Without the lock, two processes could use each other's packet identifiers.
     """

@@ -141,7 +141,7 @@ def _copy_around_damage(
     """Copy rows in the order of their integer key, and continue after damaged pages.
 
     A damaged leaf page hides a few neighbouring rows. A damaged page higher in the B-tree hides
-    many. The steps over hidden keys therefore grow until rows are readable again.
+    many more rows. The steps over hidden keys therefore grow until rows are readable again.
     """
     last = -1
     step = 1

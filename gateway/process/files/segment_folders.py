@@ -42,7 +42,7 @@ _SEGMENT = re.compile(r".+\.([0-9]{8,19})\.([0-9]{12,19})-([0-9]{12,19})\.[0-9a-
 
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentFile:
-    """A segment file: the fields of its name, and its size. Segment files sort by number."""
+    """A segment file: the fields of its name, and its size. Segment files are ordered by number."""
 
     number: int
     name: str
@@ -141,7 +141,7 @@ def remove_if_empty(folder: Path, path: Path) -> None:
 
 
 class SegmentFolder:
-    """The number and the total size of the segments in a folder, updated by `list_folders`.
+    """The count and the total size of the segments in a folder, updated by `list_folders`.
 
     All calls must come from the same thread.
     """

@@ -3,8 +3,8 @@
     # Tokens of Oncegate's REST interface, version 1
     dashboard:viewer:2026-11-24:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 
-The fields are name, role, day of creation, and SHA-256 of the token. A token has 256 random bits
-and cannot be guessed, so a slow hash would not add protection, but would slow down each request
+The fields are name, role, creation date, and SHA-256 of the token. A token has 256 random bits and
+cannot be guessed, so a slow hash would not add protection, but would slow down each request
 (docs/decisions/0097-*.md). `oncegate api-token` and the broker write the file, and the page reads
 it.
 """
@@ -66,7 +66,9 @@ class Token:
 
 
 def new_token(name: str, role: str, made: str) -> tuple[str, Token]:
-    """Return a new token, which must be shown to the user now, and the properties to store.
+    """Return a new token and the properties to store.
+
+    The user must be shown the token now, because only its SHA-256 is stored.
 
     Raises:
         TokensFileError: the name or the role is not valid.

@@ -21,7 +21,7 @@ class Backoff:
         self._last_seconds = last_seconds
 
     def reset(self) -> None:
-        """Reset the delay to the shortest, for example after a success."""
+        """Reset the delay to `first_seconds`, for example after a successful attempt."""
         self._seconds = self._first_seconds
 
     async def wait(self) -> None:

@@ -32,7 +32,7 @@ Message = TypeVar("Message", bound=Sent)
 class Exchange(Generic[Message]):
     """An exchange in flight.
 
-    `number` is the row number of the message in the queue. `released` is True once PUBREC was
+    `number` is the row number of the message in the queue. `released` is True once PUBREC has been
     received. From then on, PUBREL is sent instead of PUBLISH.
     """
 
@@ -70,7 +70,7 @@ class Exchanges(Generic[Message]):
             self._by_packet_id[exchange.packet_id] = exchange
 
     def begin_again(self) -> None:
-        """Prepare for a new connection. All exchanges must be sent again on it, PUBRELs first.
+        """Prepare for a new connection, on which all exchanges must be resent, PUBRELs first.
 
         PUBRELs are not limited by the window, because each lets the broker release a packet
         identifier.
@@ -78,7 +78,7 @@ class Exchanges(Generic[Message]):
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange[Message]]:
-        """Return exchanges to send again, as many as the window allows. Each is returned once."""
+        """Return the exchanges to resend, as many as the window allows. Each is returned once."""
         taken: list[Exchange[Message]] = []
         unsent = self._unsent
         while unsent and (
@@ -131,7 +131,7 @@ class Exchanges(Generic[Message]):
         return self._complete(packet_id, qos=2, released=True)
 
     def receive_refusal(self, packet_id: int) -> Exchange[Message] | None:
-        """End an exchange after a PUBREC with an error code. Return it, or None if none matches."""
+        """End an exchange after a PUBREC with an error code. Return the exchange, or None."""
         return self._complete(packet_id, qos=2, released=False)
 
     def in_order(self) -> list[Exchange[Message]]:
@@ -142,7 +142,7 @@ class Exchanges(Generic[Message]):
         return sorted(self._by_packet_id.values(), key=lambda exchange: exchange.number)
 
     def forget_all(self) -> list[Exchange[Message]]:
-        """Remove and return all exchanges in row order, because the broker lost the session."""
+        """Remove and return all exchanges in row order, because the broker has lost the session."""
         ended = self.in_order()
         self._by_packet_id.clear()
         self._unsent.clear()

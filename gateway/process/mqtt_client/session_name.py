@@ -29,7 +29,7 @@ _MACHINE_CHARACTERS_MAX = 128
 
 
 def new_name(client_id: str) -> str:
-    """Return a new client identifier that no session has used."""
+    """Return a new client identifier, which no session has used before."""
     return f"{client_id}-{secrets.token_hex(SUFFIX_DIGITS // 2)}"
 
 

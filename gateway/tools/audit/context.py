@@ -1,4 +1,4 @@
-"""The audit's state for the log of one database, and methods that report exceptions."""
+"""The state of the audit of one database's log, and methods that report exceptions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class Context:
         )
 
     def session_of(self, event: Event) -> SessionState:
-        """Return the session of an event. Only events of persistent sessions have one."""
+        """Return the session that an event names. The event must be one of a persistent session."""
         number = event["session"]
         assert isinstance(number, int)
         session = self.sessions.get(number)

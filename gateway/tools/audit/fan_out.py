@@ -44,7 +44,7 @@ class Claim:
 
 
 class FanOut:
-    """The check `fan_out`, that a message reaches every matching persistent session once."""
+    """The check `fan_out`: each message reaches every matching persistent session exactly once."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -74,7 +74,7 @@ class FanOut:
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, session: SessionState, message: int) -> None:
-        """Record that the message was queued, sent directly or dropped for a session."""
+        """Record that the message was queued for, sent directly to, or dropped for a session."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:

@@ -48,7 +48,7 @@ class LogCheck:
 
     @property
     def next_sequence(self) -> int:
-        """The sequence number that the next event should have."""
+        """The sequence number that is expected for the next event."""
         return self.context.sequence + 1
 
     def take(self, events: Iterable[Event], first_sequence: int, segment: str) -> None:

@@ -63,7 +63,7 @@ class PublishChecks:
         self._held_of(event, "duplicate")
 
     def released(self, event: Event) -> None:
-        """Check the release of a message at PUBREL.
+        """Check the event of a message that was released by a PUBREL.
 
         A released message is forwarded to the subscribers.
         """

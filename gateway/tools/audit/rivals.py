@@ -85,7 +85,7 @@ def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> S
 
 
 def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """Return the segment with a trusted signature, or None unless there is exactly one.
+    """Return the segment with a trusted signature, or None if there is not exactly one.
 
     `members` are all segments that have the same number.
     """

@@ -192,7 +192,7 @@ def _exported_until(files: list[JournalFile], walk: Walk) -> int:
     """Return the first sequence number of the newest journal batch that may be in a segment.
 
     This is the newest batch of a broker run that occurs in the segments. Return 0 if there is none.
-    The search is backwards, because the newest batch of the journal is usually the result.
+    The search goes backwards, because the result is usually the newest batch of the journal.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

@@ -38,7 +38,7 @@ def write_archive(output: BinaryIO, manifest: Manifest, content_of: Content) -> 
     Args:
         output: a file that is open for writing in binary mode.
         manifest: describes each member.
-        content_of: returns a member's bytes in slices.
+        content_of: function that returns a member's bytes in slices.
 
     Raises:
         BackupRefused: a file no longer has the contents that the manifest describes.

@@ -40,7 +40,7 @@ def is_top_of_data(name: str) -> bool:
 
 
 def is_set_aside(path: str) -> bool:
-    """Return True if a restore of data moves an existing file at this path out of the way."""
+    """Return True if a restore of data moves an existing file at this path to another folder."""
     return is_top_of_data(_within_tenant(path).partition("/")[0])
 
 
@@ -76,7 +76,10 @@ def folders_in(data_dir: Path) -> list[str]:
 
 
 def _files_below(entry: Path) -> Iterator[Path]:
-    """Yield `entry` if it is a file, or all files in it. Links are yielded but not followed."""
+    """Yield `entry` if it is a file or a link, or all files below it if it is a folder.
+
+    Links are not followed.
+    """
     if not entry.is_dir() or entry.is_symlink():
         yield entry
         return

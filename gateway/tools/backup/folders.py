@@ -1,4 +1,4 @@
-"""Folders below a base folder, opened level by level, so that no link leads out of the base folder.
+"""Opens folders below a base folder level by level, so that no link leads out of the base folder.
 
 A restore runs as root in folders that belong to services. A compromised service could create a link
 there, so links that belong to a service are rejected. A link that belongs to root, or to the user

@@ -1,7 +1,7 @@
 """Manifest of a backup: its first member, which describes all others (docs/formats/backup.md).
 
 A manifest is read as if an attacker had written it: every name, number and length is checked before
-anything else of the backup is read.
+any other part of the backup is read.
 """
 
 import json
@@ -55,7 +55,7 @@ _OTHERS_WRITE: Final = 0o002
 
 
 class BackupRefused(Exception):
-    """The file is not a backup that can be used. The message names the reason and the fix."""
+    """Error raised if a backup cannot be used. The message gives the reason and the fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,8 +242,8 @@ def _check_names(manifest: Manifest) -> None:
 
     Raises:
         BackupRefused: if a name occurs twice, if one name is a folder in another name's path, or if
-            a path in the data directory does not belong to the part that the manifest claims for
-            it.
+            a path in the data directory does not belong to the part of the backup that the manifest
+            states.
     """
     names: set[str] = set()
     folders: set[str] = set()

@@ -16,7 +16,7 @@ State = Literal["new", "same", "replaces"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of this machine into which a backup is restored. Nothing is written elsewhere."""
+    """The folders of this machine to which a restore may write files."""
 
     configuration: Path
     """The path of the configuration file."""
@@ -54,7 +54,7 @@ class Plan:
 
     @property
     def has_data(self) -> bool:
-        """True if the restore replaces all data of the gateway."""
+        """True if the restore replaces all of the gateway's data (messages and events)."""
         return any(step.member.part == "data" for step in self.steps)
 
     @property
@@ -67,7 +67,7 @@ class Plan:
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
 
     def is_staged(self, step: Step) -> bool:
-        """Return True if the present file is moved away together with the old data.
+        """Return True if the step's existing file is moved away together with the old data.
 
         The restore must then write the file, even if its content is the same.
         """

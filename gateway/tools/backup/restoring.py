@@ -1,8 +1,8 @@
 """Restores a backup. All files are first written under temporary names and checked, then renamed.
 
-A file that is replaced is kept next to the new file, with the time in its name. The data is
-replaced as a whole, and its old files are moved to one folder. If this is interrupted, no program
-of the gateway starts until the restore has been repeated (`gateway.process.files.private`).
+A file that is replaced is kept next to the new file, with the time in its name. All data is
+replaced together, and the old data files are moved to one folder. If a restore is interrupted, no
+program of the gateway starts until the restore has been repeated (`gateway.process.files.private`).
 """
 
 import os
