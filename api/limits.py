@@ -1,7 +1,8 @@
 """All limits of this package, with their names, units and reasons.
 
-The limits are not configurable, because no site needs other values. Each one protects either the
-gateway, a small computer, from its visitors, or a visitor from a gateway that does not respond.
+The limits are not configurable, because no site needs other values. The gateway is a small
+computer. Each limit protects either the gateway from its visitors, or a visitor from waiting for a
+gateway that does not respond.
 """
 
 from typing import Final

@@ -1,6 +1,6 @@
 """Invalid values as sentences for people: the field, what was expected there, and nothing else.
 
-Pydantic finds the mistakes. Its own messages use words of a programmer, such as "String should
+Pydantic finds the mistakes. Its own messages are written for programmers, such as "String should
 match pattern", and are never shown. A value is not repeated, because it may be a password.
 """
 
@@ -96,14 +96,17 @@ _LIMITS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 def sentence_of(error: ValidationError, labels: Mapping[str, str] | None = None) -> str:
     """Return a sentence about the first mistake that a model found, without a full stop.
 
-    If `labels` is given, the field has its label in place of its name, for a person at a form.
+    If `labels` is given, the sentence uses the field's label on the form, not the field's name.
     """
     fault = error.errors(include_url=False, include_input=False)[0]
     return sentence_of_fault(fault, labels or {})
 
 
 def sentence_of_fault(fault: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """Return a sentence about a mistake in Pydantic's form, without a full stop."""
+    """Return a sentence about one of Pydantic's error dictionaries, without a full stop.
+
+    The sentence uses the field's label from `labels`, or the field's name if it has no label.
+    """
     place = _place_of(fault["loc"])
     return f"{labels.get(place, place) or 'The body'}{_phrase_of(fault)}"
 

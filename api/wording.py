@@ -67,7 +67,7 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield the characters of a text. Escape hidden characters, and too many combining ones."""
+    """Yield the characters of a text. Escape hidden ones, and marks beyond _MARKS_MAX in a row."""
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0
@@ -85,7 +85,7 @@ def _run_of(word: str, count: int) -> str:
 def sentence_of(text: str) -> str:
     """Make a sentence from another process readable, as `visible_of` does for names.
 
-    A sentence may be longer than a name before it is shortened.
+    The maximum length of a sentence is greater than that of a name.
     """
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 

@@ -56,7 +56,7 @@ class AlarmTable:
     def update(self, conditions: Sequence[Condition], *, now: float, now_ms: int) -> list[Alarm]:
         """Update the alarms to match the conditions that are true now.
 
-        Return the alarms that changed or were cleared.
+        Return the alarms that this call has raised, changed or ended.
         """
         seen = {Key(each.id, each.subject): each for each in conditions}
         changed = [

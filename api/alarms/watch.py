@@ -1,8 +1,8 @@
 """Task that examines the gateway every few seconds and updates the table of alarms.
 
-Changes are written to disk. They are also sent to the broker, for the bridge to publish. While the
-broker does not respond, the state of the other processes is unknown, and their alarms stay as they
-are.
+Changes are written to disk, and are sent to the broker so that the bridge publishes them. While the
+broker does not respond, the state of the other processes is unknown, so their alarms are not
+changed.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class AlarmWatch:
             self._store.close()
 
     async def load(self) -> None:
-        """Load the alarms from disk that were active in an earlier run."""
+        """Load from disk the alarms that were active when an earlier run stopped."""
         self._table = AlarmTable(await asyncio.to_thread(self._store.open))
 
     def active(self) -> Sequence[Alarm]:
@@ -114,7 +114,7 @@ class AlarmWatch:
 
     @property
     def not_listed(self) -> int:
-        """Number of current conditions without an alarm, because there are too many alarms."""
+        """Number of conditions that have no alarm because the limit on alarms is reached."""
         return self._table.not_listed
 
     async def cleared(
@@ -127,7 +127,7 @@ class AlarmWatch:
         return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
 
     async def examine(self) -> None:
-        """Examine the gateway once. Save and publish the alarms that changed."""
+        """Examine the gateway once. Save and publish the alarms that have changed."""
         async with self._turn:
             conditions = await self._conditions()
             now = self._clock()
@@ -219,7 +219,7 @@ def _event_of(alarm: Alarm) -> str:
 
 
 class Patience:
-    """Filter for conditions that must last for some time before they raise an alarm.
+    """Filter that passes a condition only after it has lasted long enough to raise an alarm.
 
     Times are in seconds.
     """

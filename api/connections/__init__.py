@@ -1,1 +1,1 @@
-"""Connections of visitors: limits on their number and duration, TLS, and the certificate."""
+"""Visitors' connections: limits on their number and duration, TLS, and the certificate."""

@@ -60,7 +60,7 @@ class ServedCertificate:
 
     @property
     def state(self) -> Certificate:
-        """The certificate, in the same form as the certificates of the broker's listeners."""
+        """The state of the certificate, in the form that the broker's listeners use for theirs."""
         not_after = self._usable.not_after
         return Certificate(
             subject=self._usable.subject,
@@ -71,10 +71,10 @@ class ServedCertificate:
         )
 
     def check(self, now: float) -> None:
-        """Check if the certificate files have changed, and log the daily warning if it is due.
+        """Check whether the files have changed, and log the daily warning if it is due.
 
-        Changed files are loaded once they have stopped changing, because a copy may still be in
-        progress.
+        Changed files are loaded only when they have stopped changing, because a copy may still be
+        in progress.
         """
         if now < self._due:
             return

@@ -1,7 +1,7 @@
 """Settings for the web page's TLS: the certificate files, and the function that loads them.
 
-The program that starts the page imports this module before it parses its command line. To keep this
-fast, the module imports only small modules.
+The program that starts the page imports this module before it parses its command line. The module
+imports only small modules, so that this takes little time.
 """
 
 import ssl

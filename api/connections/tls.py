@@ -63,7 +63,7 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
             self._socket.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return the TLS context for the name ``sslcontext``, or else data about the socket."""
+        """Return the TLS context if `name` is ``sslcontext``, otherwise data about the socket."""
         if name == "sslcontext":
             return self._certificate.context
         return super().get_extra_info(name, default)

@@ -1,4 +1,4 @@
-"""Limits on visitors' connections, and which connection is closed when there are too many.
+"""Limits on visitors' connections, and the choice of the connection to close at a limit.
 
 A visitor that sends complete requests is served even if others hold many idle connections. When a
 limit is reached, a new connection replaces the connection that has waited longest without
@@ -21,7 +21,7 @@ _IPV6_PREFIX_BITS: Final = 64
 
 
 class Visitor(Protocol):
-    """Interface of a visitor's connection, which `Visitors` can close."""
+    """Interface through which `Visitors` closes a visitor's connection."""
 
     def close_to_make_room(self) -> None:
         """Close the connection immediately."""
@@ -97,10 +97,9 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key under which connections from an address are counted.
+    """Return the key under which an address is counted, and whether it is a loopback address.
 
-    For an IPv6 address the key is its /64 network, for any other address the address itself. The
-    second result is True for a loopback address.
+    For an IPv6 address the key is its /64 network, for any other address the address itself.
     """
     try:
         address = ipaddress.ip_address(host)

@@ -1,5 +1,4 @@
 """Parts of pages: curves, lines, trees and forms.
 
-These modules draw the data that their callers provide. The only data that they read themselves is
-the history.
+The modules draw data from their callers. They read nothing themselves except the history.
 """

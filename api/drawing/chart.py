@@ -70,8 +70,8 @@ def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> 
     """Return a chart of a curve, or None if there are no points to show.
 
     The chart covers the time span of the curve's ring. A ring is one resolution of the history,
-    such as the last hour. `name` is the quantity's name for screen readers. At most about `bins`
-    points are drawn.
+    such as the last hour. `name` is the quantity's name for screen readers. Neighbouring points are
+    joined until about `bins` points remain.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -163,7 +163,7 @@ def _number(value: float, step: float) -> str:
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:
-    """Join neighbouring points, so that about `bins` points remain.
+    """Join neighbouring points until about `bins` points remain.
 
     Points on different sides of a gap are not joined. `begin` and `end` are the first and the last
     time step of the horizontal axis.

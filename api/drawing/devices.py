@@ -41,10 +41,9 @@ def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
 def shown_on_overview(
     bridge: BridgeStatus, history: History, *, now_ms: int
 ) -> tuple[list[ShownDevice], int]:
-    """Return the devices for the overview page, with a few quantities each.
+    """Return the devices to show on the overview page, and the number of devices left out.
 
-    The first result is the devices, at most DEVICES_ON_OVERVIEW_MAX. The second is the number of
-    devices that were left out.
+    At most DEVICES_ON_OVERVIEW_MAX devices are returned, with a few quantities each.
     """
     found = list(devices_of(bridge))
     curves_left = limits.CURVES_ON_OVERVIEW_MAX
@@ -75,7 +74,7 @@ def _shown(
 
 
 def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
-    """Return the port and the device with the name `name`, or None if it does not exist."""
+    """Return a device's port and the device itself, or None if no device has this name."""
     return next((each for each in devices_of(bridge) if each[1].device == name), None)
 
 
@@ -93,9 +92,9 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 
 
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
-    """Return the names of the series for a CSV download.
+    """Return the names of the series that a CSV download contains.
 
-    These are the numeric quantities, up to the maximum number of series in one request.
+    Only numeric quantities are included, and at most as many as one request may name.
     """
     numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
     return numbers[: limits.SERIES_PER_REQUEST_MAX]

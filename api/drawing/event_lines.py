@@ -134,7 +134,7 @@ class EventLine:
 def title_of(name: str) -> str:
     """Return the title under which an event is shown to people.
 
-    `name` is the event's name in the log. If it is unknown, the title is the name with spaces in
+    `name` is the event's name in the log. For an unknown name, the title is the name with spaces in
     place of underscores.
     """
     return _TITLES.get(name, quantity_name_of(name))

@@ -81,9 +81,9 @@ def _steps_of(event: Event, qos_of: dict[int, int]) -> list[Step]:
 def _published(event: Event, topic: str) -> list[Step]:
     """Return the steps of a publication that the session log records as a single event.
 
-    The event has no packet identifier. At QoS 2 this happens for a publisher with a clean session:
-    the gateway logs the message only when PUBREL arrives, so all four steps are derived from this
-    one event.
+    For a QoS 2 publisher with a clean session, the gateway logs the message only when PUBREL
+    arrives. All four steps are therefore derived from this one event, which has no packet
+    identifier.
     """
     qos = event.number("qos") or 0
     if qos == 2:

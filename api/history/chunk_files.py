@@ -124,9 +124,10 @@ class ChunkFiles:
         return found
 
     def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
-        """Yield each series with its points from the chunks of the latest `span_seconds` on disk.
+        """Yield each series with its points from the newest chunks, as far back as `span_seconds`.
 
-        A series is yielded once for each chunk that contains it, in ascending order of the steps.
+        The span ends with the last step on disk. A series is yielded once for each chunk that
+        contains it, oldest chunk first.
         """
         chosen: list[tuple[_File, Chunk]] = []
         for file, chunk in self._chunks_newest_first():
@@ -148,7 +149,7 @@ class ChunkFiles:
     def _read(
         self, file: _File, chunk: Chunk, place: tuple[int, int], wanted: str | None = None
     ) -> dict[tuple[str, str], list[Point]]:
-        """Return the points of a group by series, or an empty dictionary if it cannot be read.
+        """Return the points of a group by series, or an empty dictionary if it is unreadable.
 
         A group is the part of a chunk that contains some of its series. `place` is the group's
         offset in the file and its length, both in bytes. If `wanted` is given, only the series with
@@ -200,7 +201,7 @@ class ChunkFiles:
             os.close(descriptor)
 
     def _limit(self) -> None:
-        """Remove the oldest files beyond the ring's limits."""
+        """Remove the oldest files until the ring is within its limits."""
         while len(self._files) > self._ring.files_max or (
             len(self._files) > 1 and sum(file.bytes for file in self._files) > self._ring.bytes_max
         ):

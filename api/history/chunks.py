@@ -71,7 +71,7 @@ class Chunk:
         return self.first + self.steps - 1
 
     def moved_to(self, offset: int) -> "Chunk":
-        """Return the description of the same chunk at another offset of a file."""
+        """Return a copy that describes the same chunk at another offset."""
         by = offset - self.offset
         groups = tuple((place + by, length) for place, length in self.groups)
         return replace(self, offset=offset, groups=groups)
@@ -124,7 +124,7 @@ def _group_of(
 def outline_of(read: bytes, offset: int) -> Chunk:
     """Return the position and the header of the chunk at `offset`.
 
-    `read` is the contents of the file.
+    `read` contains the bytes of the whole file.
 
     Raises:
         Damaged: there is no valid chunk at this offset.
@@ -203,7 +203,7 @@ def _points_of(
 
 
 def _unpacked(group: bytes) -> tuple[list[tuple[str, str, int | None]], bytes]:
-    """Return name, unit and decimals of a group's series, and the bytes of their values."""
+    """Return the name, unit and decimals of each series in a group, and the bytes of all values."""
     try:
         unpacker = zlib.decompressobj()
         plain = unpacker.decompress(group, GROUP_BYTES_MAX)

@@ -154,7 +154,7 @@ class History:
                 series.tracks[HOUR.name].forget_before(horizon)
 
     async def save(self) -> None:
-        """Write points from memory to the day and month files, once they fill a whole chunk."""
+        """Write the points of the day and month rings to disk, once they fill a whole chunk."""
         for ring in (DAY, MONTH):
             step = self._now_ms // ring.step_ms
             if step - self._begins.get(ring.name, step) >= ring.chunk_steps:
@@ -172,12 +172,12 @@ class History:
         self._thread.shutdown()
 
     def names(self) -> dict[str, str]:
-        """Return the units of all series by the series' names, in alphabetical order."""
+        """Return the unit of each series as a dictionary, sorted by the series' names."""
         known = self._stored | {name: each.unit for name, each in self._series.items()}
         return dict(sorted(known.items()))
 
     async def curve(self, name: str, ring: Ring, *, from_ms: int, to_ms: int) -> Curve:
-        """Return the points of a series in a ring between two times, or none if it is unknown."""
+        """Return a series' points between two times, or no points if the series is unknown."""
         first, last = from_ms // ring.step_ms, min(to_ms, self._now_ms) // ring.step_ms
         series = self._series.get(name)
         begin = self._begins.get(ring.name, last + 1)
@@ -213,7 +213,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before the step `before` to disk. On failure, keep recent ones."""
+        """Write a ring's points before a step to disk. On failure, keep the latest in memory."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -261,7 +261,7 @@ class History:
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
         """Open the files of the history. Return the name, unit and latest hour of each series.
 
-        After a power cut, the points come from the day ring, and are a minute apart.
+        After a power cut, only points from the day ring exist, which are a minute apart.
         """
         found = []
         try:

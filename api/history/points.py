@@ -40,7 +40,7 @@ class Summary:
         self.last = last
 
     def point(self) -> Point:
-        """Return the aggregate as a point. At least one reading must have been added."""
+        """Return the summary as a point. At least one reading must have been added."""
         # The sum of many equal values may differ from them in the last digit.
         mean = min(max(self.total / self.count, self.low), self.high)
         return Point(self.step, self.low, mean, self.high, self.last)

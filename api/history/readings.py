@@ -67,7 +67,7 @@ class Readings:
 
 
 def _placed(time_ms: int, now_ms: int) -> int:
-    """Return the time for which a reading is recorded.
+    """Return the time under which a reading is recorded.
 
     The result is the reading's own time if that is plausible, otherwise `now_ms`.
     """

@@ -25,11 +25,11 @@ _MISSING: Final = 2**64 - 1
 
 
 def packed(columns: Sequence["array[float]"]) -> tuple[int | None, bytes]:
-    """Return the number of decimals and the bytes of a series' columns, NaN for a missing value.
+    """Return the number of decimals in a series' columns, and the columns as bytes.
 
-    Lowest, highest and last values are exact. The number is None if the values have more than
-    DECIMALS_MAX decimals or too many digits: then they are float64, and means have the 24 bits of
-    a float32.
+    In the columns, NaN stands for a missing value. Lowest, highest and last values are exact. If
+    the values have more than DECIMALS_MAX decimals or too many digits, the number of decimals is
+    None, values are stored as float64, and means are rounded to the 24 bits of a float32.
     """
     decimals = _decimals_of(value for index in (0, 2, 3) for value in columns[index])
     if decimals is None:
@@ -64,7 +64,7 @@ def _scales_of(decimals: int) -> list[int]:
 
 
 def _decimals_of(values: Iterable[float]) -> int | None:
-    """Return the fewest decimals with which all values are exact, or None if there is no number."""
+    """Return the fewest decimals with which all values are exact, or None if there are too many."""
     decimals, scale, largest = 0, 1, 0.0
     for value in values:
         if isnan(value):
@@ -94,7 +94,7 @@ def _value_of(number: int, scale: int) -> float:
 
 
 def _shortened(mean: float) -> float:
-    """Round a mean to the 24 bits of a float32, which are more digits than a curve can show."""
+    """Round a mean to the 24 bits of a float32, which is more precise than a curve can show."""
     try:
         (rounded,) = struct.unpack("<f", struct.pack("<f", mean))
     except OverflowError:

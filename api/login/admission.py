@@ -92,7 +92,7 @@ class Caller:
 
 @dataclass(kw_only=True)
 class Gate:
-    """Access check of callers, with the users, logins and tokens that are accepted.
+    """Access check for callers, based on the users, logins and tokens that are accepted.
 
     Use it from one event loop.
     """
@@ -107,7 +107,7 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """True if no login is required: everyone may read."""
+        """True if no login is required, so that everyone may read."""
         return not self.roles
 
     async def caller_of(self, request: Request) -> Caller | None:

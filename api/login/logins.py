@@ -81,8 +81,8 @@ class Logins:
         `proof` is the data with which the broker can later check that the login is still valid. The
         login ends after `seconds`; if `seconds` is None, its duration is not limited.
 
-        There are limits on the logins of one user and of all users. If one is reached, the least
-        recently used of these logins ends.
+        If the user has the maximum number of logins, the user's least recently used login ends. If
+        all users together have the maximum, the least recently used of all logins ends.
         """
         for key in [key for key, login in self._logins.items() if login.is_over(now)]:
             del self._logins[key]

@@ -28,13 +28,13 @@ ROLES_BY_WORD = {role.word: role for role in Role}
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """The roles of users and of groups, by their names."""
+    """Roles by user name and by group name."""
 
     users: Mapping[str, Role] = field(default_factory=dict)
     groups: Mapping[str, Role] = field(default_factory=dict)
 
     def of(self, username: str, groups: Iterable[str]) -> Role | None:
-        """Return the highest role of a user, by name or group, or None if the user has no role."""
+        """Return a user's highest role, by name or through a group, or None without a role."""
         found = [self.users.get(username), *map(self.groups.get, groups)]
         return max((role for role in found if role is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""State of a device in Home Assistant, from retained messages and their receivers."""
+"""State of a device in Home Assistant, derived from retained messages and their subscribers."""
 
 from typing import Literal
 

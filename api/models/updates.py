@@ -1,4 +1,4 @@
-"""Arguments of updates of the SD card's system, by administrators."""
+"""Arguments with which administrators update the SD card's system."""
 
 from typing import Annotated
 

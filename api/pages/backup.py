@@ -76,7 +76,7 @@ async def do_backup(request: Request) -> Response:
 
 
 async def _check_password(request: Request, password: str) -> None:
-    """Check that a password is the caller's own. The broker does this, as for a login.
+    """Check with the broker that a password is the caller's own, as at a login.
 
     Raises:
         FormRefused: the password is wrong, or the caller is a program.

@@ -33,7 +33,7 @@ async def clients(
     user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
     sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
 ) -> Response:
-    """List the matching sessions, after the position ``after`` where the previous page ended."""
+    """List the matching sessions after the position ``after``, where the previous page ended."""
     observer = observer_of(request)
     wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
     try:
@@ -88,9 +88,10 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return the steps of a client's latest handshakes, and the broker restarts between them.
+    """Return the steps of a client's latest handshakes, and the reason if they cannot be read.
 
-    The second result is the reason why the events cannot be read, or None if they can.
+    The steps include the broker restarts between the handshakes. If they can be read, the reason is
+    None; otherwise there are no steps.
     """
     try:
         own = await observer.events(
@@ -115,9 +116,9 @@ async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str
 async def _found_by(
     observer: Observer, wanted: Search, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """Return a page of sessions, and the reason why they cannot be listed.
+    """Return a page of sessions and None, or None and the reason why they cannot be listed.
 
-    One of the two results is None. The rest of the web page is shown in both cases.
+    The rest of the web page is shown in both cases.
     """
     try:
         limit = limits.SESSIONS_PER_PAGE

@@ -1,4 +1,4 @@
-"""Login page, which works without JavaScript, and logout.
+"""Login and logout. The login page works without JavaScript.
 
 Each login creates a new secret for the browser. After the login, the browser is redirected only to
 paths of this page. If a login fails, the page does not say whether the name or the password is
@@ -110,7 +110,7 @@ async def log_out(request: Request) -> Response:
 
 
 async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> tuple[Account, Role]:
-    """Check a login form. Return its user, and the user's role.
+    """Check a login form. Return the user who is logging in, and this user's role.
 
     Raises:
         FormRefused: the login is rejected. The message states the reason.

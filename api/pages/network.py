@@ -1,4 +1,7 @@
-"""The page of the SD card's name and network, for administrators."""
+"""The page for the SD card's name and network, for administrators.
+
+A change is on trial at first: it is undone after five minutes unless an administrator keeps it.
+"""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +28,7 @@ network_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 
 @network_page.get("/system/network", dependencies=[Depends(ADMINISTRATORS)])
 async def network(request: Request) -> Response:
-    """Show name and network, and a change that is on trial."""
+    """Show name and network, and the change that is on trial, if there is one."""
     found = network_of(request)
     status_code = 200 if found is not None else 404
     return rendered(request, "network.html", status_code=status_code, network=found, problem=None)
@@ -40,9 +43,9 @@ async def ask_change(request: Request) -> Response:
 
 @network_page.post("/system/network/change", dependencies=[Depends(ADMINISTRATORS)])
 async def do_change(request: Request) -> Response:
-    """Change name and network from a submitted form, and show where the gateway is found then.
+    """Change name and network from a submitted form, and show where to find the gateway afterwards.
 
-    This response does not redirect: the old address may be gone when a browser follows.
+    The response does not redirect, because the old address may be gone before the browser follows.
     """
     fields: Mapping[str, str] = {}
     try:
@@ -101,7 +104,7 @@ def _fields_of(network: Network) -> dict[str, str]:
 
 
 def _change_in(fields: Mapping[str, str]) -> ChangeNetwork:
-    """Return the broker command's arguments from the fields of a form.
+    """Convert the fields of a form to the arguments of the broker command for network changes.
 
     Raises ValidationError if a value is invalid.
     """

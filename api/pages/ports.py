@@ -52,7 +52,7 @@ async def ports(request: Request) -> Response:
 
 @ports_page.get("/ports/other", dependencies=[Depends(OPERATORS)])
 async def other(request: Request) -> Response:
-    """Show a form for the path of a serial port that is not in the list."""
+    """Show a form for entering the path of a serial port that is not in the list."""
     return _other(request, "")
 
 
@@ -206,8 +206,8 @@ def _other(
 async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int]:
     """Request the ports and sensors from the bridge.
 
-    The first result is the ports and sensors, or None if the request failed. The second is the
-    error message, or None. The third is the HTTP status code.
+    Return the ports and sensors, an error message, and the HTTP status code. The message is None if
+    the request succeeded; otherwise the ports and sensors are None.
     """
     return await _tried(asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts))
 
@@ -215,8 +215,8 @@ async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int
 async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
     """Request the progress of a detection on a port from the bridge.
 
-    The first result is the progress, or None if the request failed. The second is the error
-    message, or None. The third is the HTTP status code.
+    Return the progress, an error message, and the HTTP status code. The message is None if the
+    request succeeded; otherwise the progress is None.
     """
     given = AskedPort(port=port)
     return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))

@@ -33,7 +33,7 @@ async def ask_remove(request: Request, name: _Name) -> Response:
 
 @tokens_page.post("/tokens/add", dependencies=[Depends(ADMINISTRATORS)])
 async def do_add(request: Request) -> Response:
-    """Add the token in a submitted form, and show the token, which is never shown again."""
+    """Add the token named in a submitted form, and show its secret, which is never shown again."""
     name = role = ""
     try:
         fields = await form_of(request, request.app.state.hosts)

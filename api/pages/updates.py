@@ -20,7 +20,7 @@ updates_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 
 @updates_page.get("/system/update", dependencies=[Depends(ADMINISTRATORS)])
 async def update(request: Request) -> Response:
-    """Show the slots, the progress of an update and the way back, with the forms for both."""
+    """Show the slots and the progress of an update, with forms to install one or to go back."""
     return _page(request)
 
 
@@ -32,7 +32,7 @@ async def ask_install(request: Request) -> Response:
 
 @updates_page.get("/system/update/back", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_back(request: Request) -> Response:
-    """Show the confirmation page for the way back to the other version."""
+    """Show the confirmation page for going back to the other version."""
     return _form(request, "back")
 
 
@@ -44,18 +44,18 @@ async def do_install(request: Request) -> Response:
 
 @updates_page.post("/system/update/back", dependencies=[Depends(ADMINISTRATORS)])
 async def do_back(request: Request) -> Response:
-    """Go back to the other version after a submitted form, and redirect to the page of updates."""
+    """Go back to the other version when the form is submitted, and show the page of updates."""
     return await _done(request, "back", "go_back", _back_in)
 
 
 def _install_in(fields: Mapping[str, str]) -> InstallUpdate:
-    """Return the broker command's arguments. Raises ValidationError if a value is invalid."""
+    """Convert a form to arguments of the broker's install command, or raise ValidationError."""
     own = fields.get("own_password", "")
     return InstallUpdate(source=fields.get("source", "").strip(), own_password=own)
 
 
 def _back_in(fields: Mapping[str, str]) -> GoBack:
-    """Return the broker command's arguments. Raises ValidationError if a value is invalid."""
+    """Convert a form to arguments of the broker's command to go back, or raise ValidationError."""
     return GoBack(own_password=fields.get("own_password", ""))
 
 

@@ -1,4 +1,4 @@
-"""Actions for programs: POST with JSON, with a bearer token or from one of our own pages.
+"""Actions for programs: POST requests with JSON, with a bearer token or from our own pages.
 
 Role, origin and token are checked before the body is read. A page on another site cannot misuse the
 browser's cookie, because the headers ``X-Form-Token`` and ``Origin`` are checked as well.

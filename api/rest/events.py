@@ -71,7 +71,7 @@ class Streams:
 
 
 class EventStream(StreamingResponse):
-    """A response that counts as an open stream while it is sent, even if sending fails."""
+    """A response that counts as an open stream until it has been sent, or sending has failed."""
 
     media_type = "text/event-stream"
 
@@ -150,7 +150,7 @@ async def _texts(
 ) -> AsyncIterator[str]:
     """Yield the events after sequence number `after` as text in the format of server-sent events.
 
-    The stream ends after EVENT_STREAM_SECONDS.
+    If `after` is None, begin with the next event. The stream ends after EVENT_STREAM_SECONDS.
     """
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"

@@ -1,4 +1,4 @@
-"""Families of metrics: a name, a help text, and samples with their labels."""
+"""Metric families, each with a name, a help text, and samples with labels."""
 
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
@@ -62,7 +62,10 @@ def count(name: str, text: str, value: float) -> "Metric":
 
 
 def by(label: str, values: Mapping[str, float | None]) -> Samples:
-    """Return one sample per value. The label `label` of a sample contains the value's key."""
+    """Return one sample per value, with the value's key in the label named by `label`.
+
+    At most METRIC_REASONS_MAX values are included, sorted by key.
+    """
     return [({label: name}, value) for name, value in first(values)]
 
 

@@ -22,7 +22,7 @@ network_rest = APIRouter(prefix="/api/v1", tags=["card"])
 
 
 def network_of(request: Request) -> Network | None:
-    """Return name and network. Return None if this machine does not run from an SD card."""
+    """Return the SD card's name and network, or None if this machine does not run from one."""
     reader = request.app.state.network
     assert isinstance(reader, NetworkReader)
     return reader.read()

@@ -21,7 +21,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Operator:
-    """Sends the actions of this process to the broker, one at a time.
+    """Client that sends the actions of this process to the broker, one at a time.
 
     Use it from one event loop.
     """

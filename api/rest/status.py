@@ -31,7 +31,7 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 
 
 class _ClientIdConvertor(Convertor[str]):
-    """URL convertor for a client identifier: the rest of the path, whatever it contains.
+    """URL convertor that matches the whole rest of the path as a client identifier.
 
     Starlette's own convertor ``path`` stops at a line feed, which a client identifier may contain.
     With ``path``, a request for ``a`` followed by a line feed would show the session of ``a``.
@@ -75,7 +75,7 @@ def observer_of(request: Request) -> Observer:
 
 
 def card_of(request: Request) -> CardReport | None:
-    """Read the SD card's report. Return None if this machine does not run from such a card."""
+    """Return the SD card's report, or None if this machine does not run from an SD card."""
     reader = request.app.state.card
     assert isinstance(reader, CardReader)
     return reader.read()

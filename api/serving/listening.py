@@ -109,7 +109,7 @@ def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
     """Describe the process that listens on a TCP port. Return None if it cannot be found.
 
     The text has the form ``process 812 (python -m http.server)``. If the process is hidden, the
-    text only names its user. `proc` is the directory of the kernel's process file system.
+    text names only its user. `proc` is the directory of the kernel's process file system.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

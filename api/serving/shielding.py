@@ -83,7 +83,7 @@ def _misdirected(path: str, headers: Headers) -> ASGIApp:
 
 
 def own_names() -> frozenset[str]:
-    """Return this machine's own host names, in lower case. They change while the page runs."""
+    """Return this machine's own host names, in lower case. They can change while the page runs."""
     name = socket.gethostname().lower()
     return frozenset((name, f"{name}.local"))
 

@@ -1,4 +1,4 @@
-"""Warnings that an action would disconnect the gateway's own clients, the bridge or the uplink.
+"""Warnings before an action that would disconnect the bridge or the uplink.
 
 Without the bridge no readings arrive, and without the uplink no messages reach the upstream broker.
 The page shows the warnings before the ban or disconnect is confirmed.
@@ -48,7 +48,7 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield the gateway's own clients, each as a name for people and its client identifier.
+    """Yield the gateway's own clients: a name (`bridge` or `uplink`) and a client identifier.
 
     The identifiers come from the reports of the bridge and the uplink.
     """

@@ -155,7 +155,7 @@ def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]
 def _judged(
     discovery: Discovery, described: TopicState, availability: list[Availability]
 ) -> tuple[Verdict, str, str | None]:
-    """Return the verdict on a described device, the sentence about it, and the fix."""
+    """Return the verdict on a described device, a sentence that explains it, and any fix."""
     if not described.clients and described.denied:
         return (
             "not_received",

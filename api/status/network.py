@@ -1,7 +1,7 @@
 """Name and network of the SD card: the settings in the card's report, and what the kernel uses.
 
-Nothing here needs a permission: the files are readable for every user, and the two system calls
-only read.
+No special permission is needed, because every user may read the files, and the two system calls
+change nothing.
 """
 
 import array
@@ -59,7 +59,7 @@ class NetworkReader:
         interfaces: Path = Path("/sys/class/net"),
         resolv_conf: Path = Path("/run/systemd/resolve/resolv.conf"),
     ) -> None:
-        """Set the card's report, and the kernel's directories."""
+        """Create a reader of the card's report and of the kernel's files at these paths."""
         self._card_file: Final = card_file
         self._proc: Final = proc
         self._interfaces: Final = interfaces
@@ -122,7 +122,7 @@ class NetworkReader:
                     yield name, f"{address}/{int(prefix, 16)}"
 
     def _signals(self) -> dict[str, int]:
-        """Return the signal in dBm of each wireless interface, from /proc/net/wireless."""
+        """Return the signal strength in dBm by wireless interface, from /proc/net/wireless."""
         signals = {}
         for line in self._lines("net/wireless"):
             name, colon, values = line.partition(":")
@@ -132,7 +132,7 @@ class NetworkReader:
         return signals
 
     def _gateway(self) -> str | None:
-        """Return the router of the IPv4 default route with the lowest metric."""
+        """Return the router of the IPv4 default route with the lowest metric, or None."""
         found = []
         for line in self._lines("net/route"):
             values = line.split()
@@ -192,7 +192,7 @@ def _ipv4() -> Iterator[tuple[str, str]]:
 def _ssid_of(name: str) -> str | None:
     """Return the wireless network that an interface has joined (SIOCGIWESSID of linux/wireless.h).
 
-    Return None if it has joined none.
+    Return None if the interface has not joined a network.
     """
     room = array.array("B", bytes(_SSID_BYTES_MAX + 1))
     place, _ = room.buffer_info()

@@ -220,9 +220,10 @@ class Observer:
 
 
 def _retrieve_exception(task: "asyncio.Future[Any]") -> None:
-    """Retrieve a failed query's exception, so that asyncio does not log it as never retrieved.
+    """Retrieve a failed query's exception.
 
-    This would happen if all visitors that waited for the query have disconnected.
+    Otherwise asyncio would log the exception as never retrieved if all visitors that waited for
+    the query had disconnected.
     """
     if not task.cancelled():
         task.exception()
@@ -251,10 +252,10 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Validate a process's report, because the broker stores reports without validating them.
+    """Return a process's report and None, or None and a sentence about why it is invalid.
 
-    The first result is the report, or None if it is invalid. The second is a sentence about the
-    error, or None. `who` is the name of the process in this sentence.
+    The broker stores reports without validating them, so they are validated here. `who` is the name
+    of the process in the sentence.
     """
     try:
         return model.model_validate(report), None
