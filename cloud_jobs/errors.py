@@ -34,7 +34,7 @@ class ConflictError(IngestError):
 
 
 def is_conflict(failure: Exception) -> bool:
-    """Return True if another writer committed at the same time, which is a commit conflict."""
+    """Return True for a commit conflict, which means that another writer committed first."""
     return isinstance(failure, ConflictError) or _CONFLICT in str(failure)
 
 

@@ -151,7 +151,7 @@ def _ingested(
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Convert exceptions of Spark within the block to an IngestError with a message of one line."""
+    """Convert Spark exceptions that are raised within the block to an IngestError of one line."""
     try:
         yield
     except spark_failures() as error:

@@ -41,7 +41,7 @@ _REFUSED: Final = (
 
 
 def report_if_nothing_new(settings: IngestSettings) -> IngestReport | None:
-    """Return a run's report if there is nothing to ingest, or None if Spark has to find out.
+    """Return a run's report if there is nothing to ingest, or None if Spark has to check this.
 
     Raises IngestError if another run holds the lock of the tables.
     """
@@ -88,7 +88,7 @@ def _opened(tables: Path) -> QueryEngine | None:
 
 
 def _files_below(directory: Path) -> Iterator[str]:
-    """Yield the paths of all files below a directory, written as Spark writes them.
+    """Yield the paths of all files below a directory, in the form that Spark uses.
 
     Files that Spark does not list are left out. Raises ValueError for a symbolic link, because
     Spark may follow it.

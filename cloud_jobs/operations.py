@@ -72,9 +72,10 @@ def requeue(
 
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
-    """Return all gaps that exist now in events and readings, of one gateway or of all.
+    """Return the counts of the gaps that exist now in events and readings, and the largest gaps.
 
-    The command only reads, so it can run at the same time as a writer.
+    If `gateway` is given, only its gaps are returned. The command only reads, so it can run at the
+    same time as a writer.
     """
     with spark_session(None, progress, places=(root,)) as spark, _failures(root):
         found = gaps_by_day(_there(spark, root))

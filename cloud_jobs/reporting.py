@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps and the total number. Only gaps of gateways in `torn` are explained."""
+    """Return the first gaps and the count of all gaps. Only gateways in `torn` get explanations."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "

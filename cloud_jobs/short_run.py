@@ -1,7 +1,7 @@
 """JVM options for short and for long Spark runs. A short run uses only the JVM's first compiler.
 
-The second compiler generates faster code, but it takes so long that a run with a million events
-ends before this pays off.
+The second compiler generates faster code, but compiling takes so long that a run with a million
+events ends before the faster code saves time.
 """
 
 from __future__ import annotations

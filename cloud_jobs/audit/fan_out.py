@@ -1,9 +1,9 @@
 """The audit check `fan_out`: a message enters the queue of each matching persistent session once.
 
 When the gateway passes a message on, it writes this event (the release) and all resulting queue
-entries as one batch, with one time. The check derives from the subscriptions in force which
-sessions must have an entry. The log also contains the number of matching sessions (`matched`), but
-this number includes sessions that the log does not record (clean sessions, QoS 0).
+entries as one batch, with one time. From the subscriptions in force, the check derives the sessions
+that must have an entry. The log also contains the number of matching sessions (`matched`), but this
+number includes sessions that the log does not record (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Find the release of a message that caused each queue entry, and add it as `released_at`.
+    """Add to each queue entry the release that caused the entry, as `released_at`.
 
-    The first result contains the entries that were written together with a release, the second the
-    entries that were added later.
+    The first result contains the entries that were written together with their release, the second
+    the entries that were added later, in which `released_at` is null.
     """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
@@ -81,7 +81,7 @@ def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFra
 
 
 def _pattern() -> Column:
-    """Return a column with the regular expression for the topic filter in the column `plain`."""
+    """Return a column with the topic filters of the column `plain` as regular expressions."""
     levels = F.transform(
         F.split("plain", "/", -1),
         lambda level: F.when(level == "+", F.lit("[^/]*")).otherwise(
@@ -232,7 +232,7 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
 def _sharers_leaving(events: DataFrame) -> DataFrame:
     """Return the times at which a session with a shared subscription ended.
 
-    All events of one batch have the same time.
+    A time identifies a batch of events, because all events of one batch have the same time.
     """
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
@@ -242,8 +242,8 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
     """Find queue entries that were added after their message's release, without a known reason.
 
-    There are two known reasons. The message may be retained. Or it was moved from another session
-    with the same shared subscription, because the other session ended.
+    There are two known reasons: the message is retained, or it was moved from another session with
+    the same shared subscription when that session ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

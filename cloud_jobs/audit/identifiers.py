@@ -17,7 +17,7 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Return each use of a packet identifier, with columns about its previous use.
+    """Return each use of a packet identifier, with columns about the identifier's previous use.
 
     `state` is the state of the identifier before the event: `held`, `sent`, `received` or `free`.
     It is null for the first use. `after` is the state after the event.

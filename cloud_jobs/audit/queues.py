@@ -9,7 +9,7 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return the events that queue a message or start its delivery, with data about its position.
+    """Return the events that queue a message or start its delivery, with columns about positions.
 
     `use` numbers the events at the same queue position, from 1. Other columns describe the first
     event at the position.
@@ -54,7 +54,7 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Find, for each start of a delivery, the last event that queued a message before it.
+    """Find the last event that queued a message before each start of a delivery.
 
     Only messages at the same or a lower position of the queue are considered. The column `entered`
     contains the sequence number of the event that was found.
@@ -72,7 +72,7 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 
 
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
-    """Select messages in queues that were neither sent nor removed.
+    """Select the queued messages that were neither sent nor removed.
 
     `is_passed` is True if a message at a later position of the queue was sent. In this case
     `passed_at` is the sequence number of the event that started to send it.

@@ -66,7 +66,7 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the ingested tables, and yield the result. The cached data is released afterwards."""
+    """Audit the ingested tables. Yield the result, and release its cached data after the block."""
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:

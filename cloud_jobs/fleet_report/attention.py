@@ -69,7 +69,7 @@ def attention_of(figures: Figures) -> list[Group]:
 
 
 def lines_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Line]]]:
-    """Return the problems of each gateway. Each problem is paired with its group."""
+    """Return the problems by gateway. Each problem is paired with its group."""
     found: dict[str, list[tuple[Group, Line]]] = {}
     for group in groups:
         for line in group.lines:
@@ -179,9 +179,9 @@ def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _parts(version: str | None) -> tuple[int, ...]:
-    """Return the integers in a version string, for comparing versions.
+    """Return a tuple with the integers in a version string, for comparing versions.
 
-    If there are no integers, the tuple is empty.
+    The tuple is empty if there are no integers.
     """
     return tuple(int(part) for part in re.findall(r"\d{1,9}", version or "")[:_VERSION_PARTS_MAX])
 

@@ -51,7 +51,8 @@ def duration(seconds: float) -> str:
 def _top_of(greatest: float, unit: str) -> float:
     """Return the upper end of an axis: a round number that is at least `greatest`.
 
-    Round numbers are 1, 2 and 5 times a power of ten. Times have round durations instead.
+    Round numbers are 1, 2 and 5 times a power of ten. If the unit is seconds, the upper end is a
+    round duration instead.
     """
     if greatest <= 0:
         return 1.0

@@ -67,7 +67,7 @@ class Span:
 
 
 def quarter_days_of(series: int) -> int:
-    """Return for how many days a gateway's page can show values by quarter hour.
+    """Return the number of days for which a gateway's page can show values by quarter hour.
 
     The page has a limited number of points, so the result depends on the number of series.
     """
@@ -125,7 +125,7 @@ class _Slots:
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
         """Return the first time slot with a value in any of the series, and the number of slots.
 
-        The slots are counted up to the last one with a value.
+        The number counts the slots from the first to the last one with a value.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
@@ -153,8 +153,7 @@ class _Slots:
 def _among(series: dict[str, list[Series]]) -> str:
     """Return an SQL condition that selects the rows of the gateways in `series`.
 
-    If there is only one gateway and it has too many series, only the series in `series` are
-    selected.
+    For a single gateway with too many series, the condition selects only the series in `series`.
     """
     full = [each for found in series.values() for each in found
             if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip

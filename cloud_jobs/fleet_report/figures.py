@@ -168,7 +168,7 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
 def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
     """Return the gateways that are silent, or that have a sensor with a problem.
 
-    If there are more than LINES_MAX problems of a kind, the others are ignored.
+    At most LINES_MAX problems of each kind are considered.
     """
     lines = (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
     return sorted({row["gateway"] for row in lines})
@@ -279,7 +279,10 @@ def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
 
 
 def _last_seen(now: datetime.datetime) -> str:
-    """Return an SQL expression for the time of a gateway's last event, up to the time `now`."""
+    """Return an SQL expression for the time of a gateway's last event.
+
+    Times more than a day after `now` are ignored, because they come from a wrong clock.
+    """
     ahead = timestamp(now + datetime.timedelta(days=1))
     return f"max(CASE WHEN last_time <= {ahead} THEN last_time END)"
 

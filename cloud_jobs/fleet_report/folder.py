@@ -1,6 +1,6 @@
 """Writer of the report: a folder with the fleet's page and a page per gateway.
 
-An earlier report in the folder is replaced as a whole.
+A new report replaces all files of an earlier report in the folder.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def write_report(
         days: maximum number of days, counted back from the newest.
         names: names of gateways and sensors.
         now: time of the report, UTC.
-        progress: called with the number of gateways written, and of all gateways.
+        progress: called with two counts: gateways written so far, and all gateways.
 
     Raises ReportError if the tables cannot be read, and OSError if the folder cannot be written.
     """
@@ -236,7 +236,7 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return the largest rows of a query for each gateway.
+    """Return each gateway's rows with the largest `size` in the result of a query.
 
     `size` is the SQL expression to sort by. In each row, `of_gateway` is the number of rows that
     the query has for the gateway.

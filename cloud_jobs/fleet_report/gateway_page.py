@@ -153,7 +153,7 @@ def _sensors(page: GatewayPage) -> str:
 
 
 def _by_sensor(series: Sequence[Series]) -> Iterator[tuple[str, list[tuple[int, Series]]]]:
-    """Yield each sensor with its series. Each series has its index in the argument `series`."""
+    """Yield each sensor with its series. Each series is paired with its index in `series`."""
     numbered = sorted(enumerate(series), key=lambda item: (item[1].sensor, item[1].name))
     for sensor, found in itertools.groupby(numbered, key=lambda item: item[1].sensor):
         yield sensor, list(found)

@@ -50,7 +50,7 @@ class Links:
 
 
 def gateways_section(figures: Figures, groups: Sequence[Group], links: Links) -> str:
-    """Return the HTML table of gateways. If sites are defined, it is grouped by site."""
+    """Return the section with the table of gateways, grouped by site if sites are defined."""
     marked = {line.gateway: group.level for group in reversed(groups) for line in group.lines}
     by_site = _by_site(figures.gateways, links.names)
     bodies = [
@@ -109,7 +109,7 @@ def _is_silent(figures: Figures, row: Row) -> bool:
 def _silent_sensors(figures: Figures, row: Row) -> int:
     """Return the number of silent sensors of a gateway.
 
-    The number is 0 if the gateway itself is silent, because then all of its sensors are.
+    The number is 0 if the gateway itself is silent, because the gateway is then the cause.
     """
     return 0 if _is_silent(figures, row) else row.get("sensors_silent") or 0
 

@@ -30,7 +30,7 @@ _CLASSES = ("0", "1", "2", "3", "4", "")
 class Measure:
     """A value that a heat map can show for each gateway and day, and the limits of its levels.
 
-    The levels 1 to 4 each have a lowest value.
+    The limits are the lowest values of the levels 1 to 4.
     """
 
     key: str
@@ -80,9 +80,9 @@ def heat_maps(
     """Return the HTML of one heat map per measure, with tooltips. One map is shown at a time.
 
     Args:
-        gateways: ids of the gateways, one per row; `days` are the columns.
+        gateways, days: ids of the gateways, one per row; and dates, one per column.
         cells: rows of the table `gateway_health`, joined with the columns of other gold tables.
-        names: the operator's names of the gateways.
+        names: names to show for the gateways, in the same order as `gateways`.
     """
     place = {name: index for index, name in enumerate(gateways)}
     column = {day: index for index, day in enumerate(days)}
@@ -137,7 +137,7 @@ def _values(
 def _absent(
     cells: Sequence[Row], place: Mapping[str, int], column: Mapping[datetime.date, int]
 ) -> list[int]:
-    """Return the numbers of the heat map's cells without events.
+    """Return the numbers of those cells in the heat map that have no events.
 
     Cells are numbered row by row. `place` maps gateways to rows, and `column` maps days to columns.
     """

@@ -46,7 +46,7 @@ class Names:
         return self._of(gateway, device).name or device
 
     def site_of(self, gateway: str, device: str = "") -> str:
-        """Return the site of a sensor. If it has none, return the site of its gateway.
+        """Return the site of a sensor, or of its gateway if the sensor has none.
 
         If the gateway has no site either, return an empty string.
         """

@@ -31,8 +31,8 @@ class OpenTables:
 def open_tables(root: str) -> OpenTables:
     """Open the gold tables.
 
-    If an earlier version of the job wrote them, the tables of sensors may be missing. Raises one of
-    the exceptions in READ_FAILURES if another table cannot be read.
+    The tables of sensors may be missing if an earlier version of the job wrote the gold tables.
+    Raises one of the exceptions in READ_FAILURES if another table cannot be read.
     """
     try:
         return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)

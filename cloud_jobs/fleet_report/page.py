@@ -192,7 +192,7 @@ def _map_section(figures: Figures, names: Names) -> str:
 def _fleet_map(figures: Figures, names: Names) -> str:
     """Draw a square per gateway, grouped by version.
 
-    The colour shows how long the gateway was silent.
+    The colour shows how long the gateway has been silent.
     """
     legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
     groups: dict[str, list[Row]] = {}

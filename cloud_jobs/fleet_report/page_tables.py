@@ -37,7 +37,7 @@ def count_cell(value: float | None) -> Cell:
 
 
 def time_cell(seconds: float | None) -> Cell:
-    """Return a table cell with a duration, or with a pale dash if there is none."""
+    """Return a table cell with a duration, or with a pale dash if it is 0 or unknown."""
     return (duration(seconds) if seconds else "<span class=zero>-</span>", seconds or 0)
 
 

@@ -110,7 +110,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class SensorFaults:
-    """Sensors with problems. For each kind of problem there are some rows and the total number."""
+    """Sensors with problems.
+
+    For each kind of problem there are rows about the worst sensors, and the count of all sensors
+    that have the problem.
+    """
 
     silent: list[Row]
     silent_count: int
@@ -158,9 +162,9 @@ class SensorReader:
         return SensorFaults(silent, silent_count, missing, missing_count, resets, resets_count)
 
     def counts_of(self, gateways: Sequence[str]) -> dict[str, Row]:
-        """Return the numbers of sensors, series, silent sensors, missing readings and repeats.
+        """Return one row per gateway with counts of its sensors, series and readings.
 
-        The result has one row for each gateway.
+        Silent sensors, missing readings and repeated readings are counted as well.
         """
         if not gateways:
             return {}

@@ -34,9 +34,10 @@ def symbol_of(unit: str | None) -> str:
 
 
 def value_of(value: float | None) -> str:
-    """Return a value as text with at most 3 decimals, or `-` for None.
+    """Return a value as text, or `-` for None.
 
-    Values below 1 have 4 significant digits.
+    Values below 1 have 4 significant digits, and very large values 6. Other values have at most 3
+    decimals.
     """
     if value is None:
         return "-"

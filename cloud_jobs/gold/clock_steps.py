@@ -1,4 +1,4 @@
-"""Error of a gateway's clock in segments that were written without synchronisation.
+"""Error of a gateway's clock in segments that were written while the clock was unsynchronised.
 
 A gateway without a battery starts with a wrong time. When a time server responds, the clock is set
 by one or more steps. Times before a synchronised segment are wrong by the sum of the steps between

@@ -41,7 +41,7 @@ class Changes(NamedTuple):
 
 
 def make_daily(made: Tables, of: Changes) -> None:
-    """Compute the table `qos2_daily` for the days of messages and deliveries that the run changed.
+    """Compute the table `qos2_daily` for days whose messages or deliveries the run changed.
 
     If a message has moved to another day, both days are computed. If a day no longer has messages
     or deliveries, its row is removed.
@@ -134,7 +134,8 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
     """Select the readings whose corrected time may be between `first` and `last`.
 
-    More readings than needed are selected. The purpose is that Delta can skip files.
+    Some other readings are selected as well, because the condition is kept so simple that Delta can
+    skip files.
     """
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
@@ -144,9 +145,9 @@ def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
 
 
 def _days_moved(changed: DataFrame) -> DataFrame:
-    """Return the gateways and days whose rows moved because a clock correction changed.
+    """Return the days to which and from which rows moved because a clock correction changed.
 
-    For each moved row, both the old and the new day are returned.
+    The columns are `gateway` and `day`.
     """
     now, before = changed.select(*_DAY), changed.select("gateway", F.col("day_before").alias("day"))
     return now.unionByName(before)

@@ -247,8 +247,8 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
     """Return all gaps that exist now, as rows of the table `gaps`.
 
-    The day of a gap comes from the time of an event, as the gateway wrote it. If `corrections` are
-    given, they are applied to this time.
+    The day of a gap in the log is the earliest day of the events in the segment after the gap. If
+    `corrections` are given, the times of these events are corrected first.
     """
     events = silver.read("events")
     if corrections is not None:

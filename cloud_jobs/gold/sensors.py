@@ -1,8 +1,8 @@
 """Readings by quarter hour and by day, with one row per quantity of a sensor.
 
-A day with new readings is computed again as a whole. The increase of a counter is the difference
-from the previous reading, which may be from an earlier day. Therefore the last readings of other
-days are read as well (`anchors`).
+If a day has new readings, all of its rows are computed again. The increase of a counter is the
+difference from the previous reading, which may be from an earlier day. Therefore the last readings
+of other days are read as well (`anchors`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Return all series of the gateways in `moved`, for each of these gateways' days.
+    """Return each series of each gateway in `moved`, once for each moved day of the gateway.
 
     A day is in `moved` if readings moved to it or from it because a clock correction changed. Such
     a day may have no row for the series yet.

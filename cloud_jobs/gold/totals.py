@@ -156,9 +156,9 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
 
 
 def _columns(schema: StructType) -> list[Column]:
-    """Return expressions for the columns of a table, in which the columns of _KEPT are null.
+    """Return an expression for each column of a table.
 
-    The values in the columns of _KEPT do not come from events.
+    Columns in _KEPT are null, because their values do not come from events.
     """
     return [
         F.lit(None).cast(field.dataType).alias(field.name)

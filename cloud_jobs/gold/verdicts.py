@@ -1,4 +1,4 @@
-"""Results of the audit as columns: for each gateway and day, QoS 2 message, and delivery.
+"""Results of the audit as columns: for each gateway and day, QoS 2 message, and QoS 2 delivery.
 
 The verdict is `violation` if a check failed. It is `inconclusive` if the audit cannot decide, for
 example because events between the first and the last event of a message are missing. Otherwise it
@@ -81,9 +81,10 @@ def _judged(
 ) -> DataFrame:
     """Return a verdict for each message or delivery in `lives`.
 
-    `began` and `ended` are its first and last event; `ended` is null if it is unfinished. Only the
-    audit checks named in `laws` count. A gap with an empty store comes from a file in quarantine
-    whose store is not known, so it affects all stores of the gateway.
+    `began` and `ended` are the first and the last event of the message or delivery; `ended` is null
+    while it is unfinished. Only the audit checks named in `laws` count. A gap with an empty store
+    comes from a file in quarantine whose store is not known, so it affects all stores of the
+    gateway.
     """
     of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
     found = of_these.agg(

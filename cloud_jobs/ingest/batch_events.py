@@ -15,7 +15,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The valid events in the trusted files of a batch, and the commit of the new ones."""
+    """The valid events in the trusted files of a batch, of which `commit` appends the new ones."""
 
     tables: Tables
     batch: int

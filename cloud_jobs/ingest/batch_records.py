@@ -55,8 +55,8 @@ class Records:
     def refused(self, readings_new: int) -> list[DataFrame]:
         """Return rows of the table `quarantine` for refused records.
 
-        `readings_new` is the number of new readings. If it shows that there can be no contradicting
-        records, they are not searched.
+        `readings_new` is the number of new readings. If all valid records are new readings, no
+        record can contradict a stored reading, so the tables are not searched.
         """
         refused = []
         if self.found.wrong:
@@ -85,9 +85,10 @@ class Records:
 
 @contextmanager
 def records_in(tables: Tables, batch: int, staged: Staged, parts: Split) -> Iterator[Records]:
-    """Yield the records of a batch whose events are committed. Release the records after the block.
+    """Yield the records of a batch, and release them after the block.
 
-    `staged` contains only the files of plain gateways, which cannot have duplicates (see `Split`).
+    `staged` contains only the files of plain gateways. The records of all other gateways are
+    derived from their events, which must be committed already.
     """
     odd = None
     if parts.odd:

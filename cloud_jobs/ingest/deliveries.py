@@ -74,7 +74,7 @@ def halves_before(
 def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
     """Return an SQL condition that is true for all events of `messages`, and its parameter values.
 
-    The condition is also true for some other events. Its purpose is that Delta can skip files.
+    The condition is also true for some other events. Delta uses it to skip files.
     """
     ranges: dict[str, tuple[int, int]] = {}
     for gateway, _, number in messages:
@@ -112,8 +112,8 @@ def _halved(rows: DataFrame) -> Column | None:
     """Return a filter for messages with only one of their two events in `rows`.
 
     The events are `message_held` and `message_released`. Return None if there are no such messages.
-    The filter also selects all messages with higher numbers. Message numbers increase with time, so
-    Delta can skip the files of older messages.
+    The filter also selects all messages with higher numbers, so that it remains short. Delta can
+    still skip the files of older messages, because message numbers increase with time.
     """
     kinds = [f"message_{what}" for what in HALVES]
     halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

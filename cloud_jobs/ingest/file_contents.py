@@ -64,7 +64,7 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
 
 
 def _with_constants(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return the columns that this module reads. `constants` are added as columns."""
+    """Return the columns of lines that this module reads, and add `constants` as columns."""
     columns = {
         name: lines.column(name) for name in {*ARROW_DELIVERED.names, "event"} - {*constants}
     }
@@ -84,8 +84,8 @@ def _messages_of(
 ) -> tuple[list[int], pa.RecordBatch, tuple[Half, ...]] | None:
     """Find the messages of a file. Return None if a message occurs twice or has no number.
 
-    Otherwise return three results: the numbers of the complete messages, their contents as rows of
-    the schema DELIVERED, and the `message_held` or `message_released` events without the other.
+    Otherwise return the numbers of the complete messages, their contents as rows of DELIVERED, and
+    the events `message_held` and `message_released` without a counterpart in the file.
     """
     kind = events.column("event")
     published, held, released = (
@@ -122,7 +122,7 @@ def _messages_of(
 
 
 def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows for which the mask is true. If this is true for all rows, copy nothing."""
+    """Return the rows for which the mask is true. Nothing is copied if it is true for all rows."""
     return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 

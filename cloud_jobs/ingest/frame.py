@@ -1,4 +1,4 @@
-"""The zstd frame of a segment file, which is unpacked with a limit on memory.
+"""The zstd frame of a segment file, and its unpacking with a limit on memory.
 
 A file has exactly one complete frame, with a checksum.
 """
@@ -15,7 +15,7 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 
 class UntrustedSegmentError(ValueError):
-    """Error for a segment that is refused as a whole.
+    """Error that causes a whole segment to be refused.
 
     `reason` is the category of the error. The message ends with the fix.
     """

@@ -102,7 +102,7 @@ def known_keys(
 ) -> KnownKeys:
     """Return the keys of all gateways that are named in `files` or in the keys file.
 
-    A file names a gateway in its header, and may name one in its folder.
+    A file names a gateway in its header, and its folder may have the name of another gateway.
     """
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
@@ -127,8 +127,8 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
     """Return the gateway and the hash of each unsigned file that an ingested segment names.
 
-    A segment names its predecessor by hash, and confirms in this way that the file is genuine. This
-    segment may be unsigned too, because it was checked when its gateway's first key arrived.
+    A segment names its predecessor by hash, which confirms that this file is genuine. The naming
+    segment may itself be unsigned, because it was checked when its gateway's first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})

@@ -75,7 +75,7 @@ class KnownRows:
             return self._memory
 
     def add(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rows to the cache after they were appended to the table `name`."""
+        """Add rows to the cache after they have been appended to the table `name`."""
         if name == "segments":
             self._segments += len(rows)
         if not self.is_held:

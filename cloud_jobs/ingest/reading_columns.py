@@ -82,8 +82,8 @@ def _identities(records: pa.RecordBatch) -> pa.StringArray:
     """Return the deduplication keys of readings.
 
     If the sensor sent frame numbers, a key contains them. Otherwise it contains the message number.
-    It also contains the position of the record, because two records in a payload may have the same
-    name.
+    Each key also contains the position of the record, because two records in a payload may have the
+    same name.
     """
     column = {name: records.column(name) for name in (*_BY_SENSOR, *_BY_MESSAGE)}
     is_numbered = reduce(pc.and_, (pc.is_valid(column[name]) for name in _BY_SENSOR[:3]))
@@ -109,7 +109,7 @@ def _plain(values: pa.Array) -> pa.StringArray:
 
 
 def _joined(texts: list[pa.StringArray]) -> pa.StringArray:
-    """Join the strings of each row to a JSON array. If one of them is null, the result is null."""
+    """Join the strings of each row into a JSON array, or null if one of the strings is null."""
     parts: list[object] = ['["']
     for text in texts:
         parts += [text, '","']

@@ -72,8 +72,9 @@ def _boards_of(plain: Split) -> list[Board]:
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """Return True if an earlier batch may have stored a reading of this batch.
 
-    Only plain gateways, which have no duplicates within the batch, are checked. The boards of one
-    gateway use similar frame numbers, so each board is compared only with its own stored numbers.
+    Only plain gateways are checked: the batch cannot contain a record of a plain gateway twice. The
+    boards of one gateway use similar frame numbers, so each board is compared only with its own
+    stored numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(

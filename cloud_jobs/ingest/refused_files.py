@@ -95,8 +95,8 @@ def judged_as_before(
 ) -> list[str]:
     """Return the paths of files that would be refused again if their bytes have not changed.
 
-    Left out are files that were refused because of their folder and have moved to another one, and
-    files that were refused because of their key and would now be accepted.
+    A file is omitted if it was refused because of its folder and is now in another one, or if it
+    was refused because of its key and would now be accepted.
     """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()

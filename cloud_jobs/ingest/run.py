@@ -76,10 +76,9 @@ def ingest_batches(
 
 
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
-    """Stage and complete a batch of files.
+    """Stage and complete a batch of files. Return its row and the size of the files in bytes.
 
-    The first result is the batch's row of the table `batches`, or None if another run wrote it. The
-    second is the total size of the files in bytes.
+    The row is the one in the table `batches`, or None if another run wrote it.
     """
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)

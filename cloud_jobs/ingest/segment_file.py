@@ -10,8 +10,8 @@
 
 `verify` never raises an exception because of the contents of a file. It returns a verdict (the
 result of the checks). If the file is refused, the verdict has a reason, and a text that names the
-fix. The limits of cloud_jobs.limits bound the memory. A segment is trusted or refused as a whole.
-Single malformed lines in a trusted segment may be refused.
+fix. The limits of cloud_jobs.limits bound the memory. If a segment is trusted, single malformed
+lines in it may still be refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file name of a segment, and the properties that the name claims."""
+"""The file name of a segment, and the properties of the segment that the name states."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> l
 
 
 def _least(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return a file name for each SHA-256. If several files have it, the alphabetically first."""
+    """Return one file name for each SHA-256: the alphabetically first of the files that have it."""
     found: dict[str, str] = {}
     for row in rows:
         found[row["file_sha256"]] = min(found.get(row["file_sha256"], row["name"]), row["name"])

@@ -40,7 +40,7 @@ ELSEWHERE: Final = "the topic is not sensors/<its device>/<its quantity>"
 class RefusedPackError(ValueError):
     """Error for a payload that is not SenML JSON, or does not match its topic.
 
-    The message is the rule that the payload breaks.
+    The message states the rule that the payload breaks.
     """
 
 
@@ -116,7 +116,8 @@ def _resolved(
     """Resolve base fields: each applies to its record and all later ones (RFC 8428 section 4.6).
 
     Return the records, and the rules that were broken. Raises RefusedPackError if all names, units
-    and topics together are too long. A topic has `topic_characters`, and counts for each record.
+    and topics together are too long. The topic has `topic_characters` characters, and counts once
+    for each record.
     """
     base: dict[str, Any] = {}
     found: list[Record] = []

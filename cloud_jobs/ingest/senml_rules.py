@@ -1,7 +1,7 @@
 """Base fields and rules of SenML packs (arrays of records), applied to Arrow columns.
 
-The result is the same as for `senml_pack`. A pack is omitted as a whole if one of its records
-breaks a rule, or may break one.
+The result is the same as for `senml_pack`. A pack is omitted if any of its records breaks a rule,
+or may break one.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def _are_small(
     """Return True for each record that is short enough for its base fields to be applied.
 
     A record is short enough if its pack would stay within PACK_CHARACTERS_MAX if all of its records
-    were as long. If all records together exceed CHARACTERS_TOGETHER_MAX, return False for all. The
-    purpose is to avoid joining strings that are too long.
+    were as long. If all records together exceed CHARACTERS_TOGETHER_MAX, return False for all, so
+    that the joined strings do not take too much memory.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))

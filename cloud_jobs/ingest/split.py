@@ -141,8 +141,8 @@ def _touch(runs: list[Run]) -> bool:
 def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
     """Pair the events `message_held` and `message_released` that are in different files.
 
-    Return the pairs as rows of the schema DELIVERED. The second result is the gateways for which
-    one of these events occurs twice.
+    Return the pairs as rows of the schema DELIVERED, and the gateways for which one of these events
+    occurs twice.
     """
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)
     for one in plain:

@@ -57,9 +57,10 @@ class Staged:
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have a value in the column with the name `content`.
+        """Select the files that have a value in the column named by `content`.
 
-        The column is `malformed`, `events` or `records`.
+        The column is `malformed`, `events` or `records`. The result
+        has the columns `columns`, followed by this column.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
@@ -85,14 +86,14 @@ def staged_files(tables: Tables, name: str) -> Staged:
 def events_of(staged: Staged, batch: int, columns: StructType = EVENTS) -> DataFrame:
     """Select the valid lines of staged files as rows of the table `events`, or some of its columns.
 
-    An event may occur twice.
+    The result may contain an event twice.
     """
     files = staged.with_content("events", *EVENT_PARTS)
     return files.mapInArrow(unpacking_events(batch, columns), columns)
 
 
 def filled_columns(staged: Staged) -> StructType:
-    """Return the columns of `events` that are not null in all valid lines of a batch.
+    """Return the columns of `events` that have a value in at least one valid line of a batch.
 
     The columns with statistics are always included, so that Delta can skip the new files.
     """

@@ -56,7 +56,7 @@ def sums_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def segments_in(sums: Mapping[str, int]) -> int:
-    """Return the number of segments in all states, from the result of `sums_of`."""
+    """Return the total number of segments in all states, from the result of `sums_of`."""
     return sum(number for name, number in sums.items() if name.startswith("segments_"))
 
 

@@ -62,7 +62,7 @@ class GatewayKey:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A file that is put into quarantine as a whole."""
+    """The refusal of a whole file, which is put into quarantine."""
 
     path: str
     reason: str
@@ -72,7 +72,7 @@ class Refusal:
 def folder_of(path: str, source: str) -> str:
     """Return the folder of a file relative to the source.
 
-    Both arguments may be written as Spark or as a person writes them.
+    Each argument may be a path or URL in the form that Spark uses, or as a person types it.
     """
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]
@@ -211,7 +211,7 @@ def _unsigned(file: SignedFile) -> Refusal:
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
     """Return the name of another gateway if one of the file's folders has this name.
 
-    Otherwise return None, and also if a folder has the name of the file's own gateway.
+    Return None if there is no such folder, or if a folder has the name of the file's own gateway.
     """
     folders = file.folder.split("/")
     if file.gateway in folders:

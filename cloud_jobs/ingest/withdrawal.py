@@ -1,8 +1,8 @@
 """Withdrawal of unsigned segments when their gateway's first key arrives.
 
-The segments were accepted provisionally. If no signed segment refers to one of them, directly or
-through other segments, it may be forged and must not displace the gateway's own events. Its rows
-are removed from the tables before the batch with the key adds rows, and the segment is put into
+The segments were accepted provisionally. A segment to which no signed segment refers, directly or
+through other segments, may be forged and must not displace the gateway's own events. Its rows are
+removed from the tables before the batch with the key adds rows, and the segment is put into
 quarantine. Each step is one idempotent commit. The state in `segments` is written last, so that
 after a crash the next run finds the same segments again.
 """
@@ -78,9 +78,9 @@ def _with_new_keys(known: Queryable, batch: int) -> list[str]:
 def _lent(
     tables: Tables, files: Sequence[SignedFile], batch: int, gateways: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of ingested, unsigned segments that must be withdrawn.
+    """Return the rows of the ingested, unsigned segments that must be withdrawn.
 
-    No valid segment names them as its predecessor.
+    These are the segments that no valid segment names as its predecessor.
     """
     columns = ", ".join(SEGMENTS.fieldNames())
     rows = tables.query(

@@ -78,7 +78,7 @@ def _compact(tables: Tables, name: str, order: tuple[str, ...]) -> dict[str, int
 
 
 def _days_in_need(tables: Tables, name: str) -> list[str | None]:
-    """Return the partitions of a table that have many small files.
+    """Return those partitions of a table that have many small files.
 
     For a table without partitions, the result contains None in place of a partition.
     """

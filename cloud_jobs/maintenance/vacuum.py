@@ -20,7 +20,7 @@ NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
 def vacuum(
     tables: Tables, progress: Callable[[str], None], *, keep_days: int, is_dry: bool
 ) -> dict[str, Any]:
-    """Remove the files of each table that no recent version refers to.
+    """Remove each table's files to which no recent version of the table refers.
 
     Return the number of removed files by table. If `is_dry` is True, the files are counted but not
     removed. A reader fails if it still reads a version that was replaced more than `keep_days` ago.

@@ -1,4 +1,4 @@
-"""Archive of the classes that Spark loads, with which later JVMs start faster.
+"""Archive of the classes that Spark loads. A JVM that uses the archive starts faster.
 
 Java calls this application class data sharing. A JVM maps the archive into memory instead of
 loading each class. If there is no archive yet, a JVM writes one when it exits. A JVM ignores an
@@ -78,8 +78,8 @@ def archived(
 ) -> Iterator[Mapping[str, str]]:
     """Yield settings with which a JVM uses the class archive.
 
-    If there is no archive yet, the settings make the JVM write one when it exits. After the block,
-    this function then stops the JVM and waits until the archive is complete.
+    If there is no archive yet, the settings make the JVM write one when it exits. In this case the
+    JVM is stopped after the block, and this function waits until the archive is complete.
     """
     _remove_unfinished(archive.parent)
     for path in archive.parent.glob(f"{archive.name}-*.jsa"):

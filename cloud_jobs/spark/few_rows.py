@@ -10,8 +10,8 @@ from cloud_jobs.limits import VALUES_MAX
 def as_values(rows: DataFrame) -> DataFrame:
     """Compute rows now, and return them as a DataFrame whose values the driver holds.
 
-    The rows are then not computed again by later queries. If there are more than VALUES_MAX rows,
-    return `rows` unchanged.
+    Later queries do not compute these rows again. If there are more than VALUES_MAX rows, return
+    `rows` unchanged.
     """
     found = rows.limit(VALUES_MAX + 1).toArrow()
     if found.num_rows > VALUES_MAX:

@@ -126,8 +126,8 @@ def jars_in(directory: Path, files: Mapping[str, str]) -> list[Path]:
 def jars_or_the_fetching(cache: Path, files: Mapping[str, str]) -> Iterator[list[Path] | None]:
     """Yield the paths of the jars, or None if the caller has to download them within the block.
 
-    A file lock ensures that only one process downloads. The kernel releases the lock when the
-    process ends, even if it crashes.
+    A file lock ensures that only one process downloads the jars at a time. The kernel releases the
+    lock when the process ends, even if it crashes.
     """
     jars = fetched_jars(cache / "jars", files)
     if jars is not None:

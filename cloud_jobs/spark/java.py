@@ -1,4 +1,4 @@
-"""Search for the Java that Spark runs on, and the error message if there is none."""
+"""Search for a Java installation for Spark, and the error message if there is none."""
 
 import os
 import re

@@ -1,8 +1,9 @@
-"""Spark settings that the user made outside this program, and that it must not override.
+"""Spark settings that the user made outside this program. The program must not override them.
 
 In local mode, Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only
-when its JVM starts. Settings that this program passes to Spark would take precedence. Therefore it
-does not pass a setting that the user has made in one of these places.
+when its JVM starts, so this module reads them itself. A setting that this program passes to Spark
+takes precedence over them. Therefore this program passes no setting that the user has made in one
+of these places.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def is_local(settings: Mapping[str, str]) -> bool:
-    """Return True if Spark runs on this machine alone. Without a setting, Spark uses `local[*]`."""
+    """Return True if Spark runs on this machine only. Without a setting, Spark uses `local[*]`."""
     return settings.get("spark.master", "local").startswith("local")
 
 
@@ -64,7 +65,7 @@ def _folder(variables: Mapping[str, str]) -> Path:
 def _in_file(path: Path) -> dict[str, str]:
     """Return the settings in a properties file.
 
-    If the file cannot be read, return no settings, because Spark itself reports the error.
+    If the file cannot be read, return an empty dictionary. Spark itself reports the error later.
     """
     found: dict[str, str] = {}
     try:

@@ -131,7 +131,7 @@ def _started(
     needed: Needed,
     own_jars: Path | None,
 ) -> SparkSession:
-    """Start a session: on a Spark Connect server, under spark-submit, or in a new local JVM."""
+    """Start a session on a Spark Connect server, under spark-submit, or in a new local JVM."""
     if "SPARK_REMOTE" in os.environ:
         progress("connecting to Spark")
         return _connected()

@@ -24,9 +24,9 @@ class Submit(Protocol):
 
 @contextmanager
 def side_by_side() -> Iterator[Submit]:
-    """Yield a function that runs other functions concurrently, at most QUERIES_AT_A_TIME_MAX.
+    """Yield a function that runs up to QUERIES_AT_A_TIME_MAX other functions concurrently.
 
-    After the block, wait for all of them, and raise the first exception, if any.
+    After the block, wait for all of these functions, and raise the first exception, if any.
     """
     futures: list[Future[object]] = []
 

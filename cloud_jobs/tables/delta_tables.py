@@ -92,8 +92,8 @@ class Tables:
     def empty(self, name: str) -> None:
         """Remove the files of a table by overwriting it with an empty text file.
 
-        This is needed with Spark Connect. The client cannot access the file system, and Spark can
-        only drop tables that are in a catalog.
+        This is needed with Spark Connect, because the client cannot access the file system, and
+        Spark can only drop tables that are in a catalog.
         """
         self.spark.conf.set(_FORMAT_CHECK_CONF, "false")
         try:
@@ -187,8 +187,8 @@ class Tables:
         """Merge a batch's rows (`new`) into a table (`old`). Repeated calls have no further effect.
 
         `rule` has the join condition, and the actions for matching and new rows. A MERGE reads its
-        rows twice, so Spark first stores a copy of them. If the rows are the same each time they
-        are computed (`is_stable`), this is not necessary.
+        rows twice, so Spark first stores a copy of them. No copy is stored if `is_stable` is True,
+        which means that the rows are the same each time they are computed.
         """
         contract = rows.select(*self.schemas[name].fieldNames())
 

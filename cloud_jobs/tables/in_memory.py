@@ -34,7 +34,7 @@ class InMemory:
         self._database.close()
 
     def add(self, name: str, rows: pa.Table) -> None:
-        """Create a table from Arrow rows. Its columns may be integers or strings."""
+        """Create a table from Arrow rows, whose columns contain integers or strings."""
         columns = rows.column_names
         self._database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
         self._insert(

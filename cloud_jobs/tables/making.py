@@ -54,7 +54,8 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
 def _create(tables: Tables, name: str) -> None:
     """Create a table, also in a folder that a killed run left without a first commit.
 
-    For CREATE TABLE IF NOT EXISTS such a folder is a table, so an empty append writes the commit.
+    CREATE TABLE IF NOT EXISTS regards such a folder as a table and writes no commit, so an empty
+    append writes the commit.
     """
     properties = _properties_of(tables, name)
     partitions = PARTITIONS.get(name, ())
@@ -84,8 +85,8 @@ def _properties_of(tables: Tables, name: str) -> dict[str, str]:
 def remake(tables: Tables) -> None:
     """Empty all tables and update their columns. The caller must compute the rows again.
 
-    The caller's next writes must use another `application`. Otherwise Delta would skip them as
-    repetitions.
+    The caller's next writes must use another `application` (the prefix of their transactions).
+    Otherwise Delta would skip these writes as repetitions.
     """
     for name, schema in tables.schemas.items():
         writer = tables.spark.createDataFrame([], schema).write.format("delta")
@@ -96,7 +97,7 @@ def remake(tables: Tables) -> None:
 def _types_of(columns: StructType) -> list[tuple[str, DataType]]:
     """Return the names and types of columns.
 
-    Whether a column is nullable is ignored, because Delta stores every column as nullable.
+    Nullability is ignored, because Delta stores every column as nullable.
     """
     return [(field.name, field.dataType) for field in columns]
 

@@ -56,7 +56,7 @@ Builder: TypeAlias = Merge
 
 @dataclass(frozen=True)
 class MergeRule:
-    """Rule for a MERGE: the condition on which rows of `old` and `new` match, and its clauses.
+    """Rule for a MERGE: the condition under which rows of `old` and `new` match, and its clauses.
 
     A function adds the clauses to the statement.
     """
