@@ -72,7 +72,7 @@ def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
 
 
 def split(paragraphs: list[str]) -> tuple[list[str], list[str]]:
-    """Split the paragraphs of a help text into the description and the examples after it."""
+    """Split the paragraphs of a help text into the description and the examples that follow it."""
     for at, paragraph in enumerate(paragraphs):
         if paragraph in ("Example:", "Examples:"):
             return paragraphs[:at], paragraphs[at + 1 :]
@@ -126,7 +126,7 @@ def text_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape a text for roff. A reader can copy hyphens from the page as plain hyphens."""
+    """Escape a text for roff, so that hyphens copied from the page are plain hyphens."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
 
 

@@ -73,7 +73,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
-    """Apply `step` to the record of updates, save a changed record, and publish the status."""
+    """Apply `step` to the record of updates, save it if it has changed, and publish the status."""
     places = Places()
     start = start_of(places)
     try:

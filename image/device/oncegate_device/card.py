@@ -45,7 +45,7 @@ _WORDS = {
 
 
 def publish(places: Places, start: Start) -> None:
-    """Write the card's status to its file, readable by all users on the card."""
+    """Write the card's status to its file, which all users on the card may read."""
     places.run.mkdir(exist_ok=True)
     write(places.card, json.dumps(facts_of(places, start), indent=1) + "\n", 0o644)
 
@@ -124,7 +124,7 @@ def _percent_of(places: Places) -> int:
 
 
 def _text_of(file: Path) -> str:
-    """Return the line in a short file, or an empty string."""
+    """Return the contents of a short file as one line, or an empty string if it is unreadable."""
     try:
         with file.open(encoding="utf-8", errors="replace") as opened:
             return line_of(opened.read(REPORT_BYTES_MAX))
@@ -194,8 +194,9 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
 def network_change_of(places: Places) -> dict[str, object]:
     """Return the last change of the network: `state`, `sentence` and `until_s`.
 
-    `until_s` is the time since the start of the kernel, in seconds, at which a change on trial is
-    undone, otherwise None. Without a change, or with a damaged file, the result is empty.
+    If the change is on trial, `until_s` is the time at which it is undone, in seconds since the
+    start of the kernel; otherwise `until_s` is None. The result is empty if there was no change, or
+    if the file is damaged.
     """
     try:
         with places.network_change.open("rb") as file:
@@ -206,13 +207,13 @@ def network_change_of(places: Places) -> dict[str, object]:
 
 
 def provisioning_lines_of(places: Places) -> list[str]:
-    """Return the lines of the provisioning report, as they are now."""
+    """Return the current lines of the provisioning report."""
     provisioning = _provisioning_of(places)
     return _conflict_of_names(places) if provisioning is None else list(provisioning["lines"])
 
 
 def _conflict_of_names(places: Places) -> list[str]:
-    """Return one line if another machine on the network has this card's host name.
+    """Return a list with one line if another machine on the network has this card's host name.
 
     Otherwise return an empty list.
     """

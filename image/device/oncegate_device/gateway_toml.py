@@ -1,6 +1,7 @@
-"""Changes of the name and the network in the text of gateway.toml, on the boot partition.
+"""Changes to the name and the network in the text of gateway.toml, on the boot partition.
 
-The file remains the only one with a card's settings, so a change from the page is written to it.
+A change from the page is written to this file, so that it remains the only file with a card's
+settings.
 """
 
 import tomllib
@@ -14,12 +15,12 @@ _NAME = "hostname"
 
 
 def changed(text: str, settings: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    """Return the text with the settings that differ from those of before. Comments are kept.
+    """Return the text with the settings that differ from `before`. Comments are kept if possible.
 
     Args:
         text: a gateway.toml, which may have other values than `before`.
         settings: `hostname`, and `wifi` and `ethernet` or None, without secrets.
-        before: the same, before the change.
+        before: the same settings before the change.
 
     Raises:
         tomllib.TOMLDecodeError: if the text is not TOML.
@@ -53,7 +54,10 @@ def _table_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines_with(text: str, tables: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the text without the old tables and keys, and the new ones at the end."""
+    """Yield the lines of the text with changed settings replaced.
+
+    A new host name is added below the header `[device]`, and new tables are added at the end.
+    """
     gone = {name for name in ("wifi", "ethernet") if tables.get(name) != wanted.get(name)}
     name = wanted.get("device", {}).get(_NAME)
     is_renamed = tables.get("device", {}).get(_NAME) != name

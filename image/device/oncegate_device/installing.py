@@ -32,7 +32,7 @@ class RefusedError(Exception):
 
 
 class FailedError(Exception):
-    """Raised if the update failed, after the failure was recorded. The message gives the reason."""
+    """Raised if the update has failed and the failure is recorded. The message gives the reason."""
 
 
 def install(
@@ -60,7 +60,8 @@ def install(
 def go_back(places: Places, *, writable: Writable = remounted) -> str:
     """Select the version in the other slot for the next start, and return the next step.
 
-    It is tried like an update: kept once the gateway is healthy, given up otherwise.
+    That version is then on trial, as after an update: it is kept once the gateway is healthy, and
+    given up otherwise.
 
     Raises:
         RefusedError: if the other slot has no version that could read the data.
@@ -127,7 +128,7 @@ class _Installation:
         return "\n".join(card.sentences_of(self.record, self.start))
 
     def _show_progress(self, percent: int) -> None:
-        """Publish how much of the update is installed, for the web page."""
+        """Publish the percentage of the update that is installed, for the web page."""
         write(self.places.progress, f"{percent}\n", 0o644)
         card.publish(self.places, self.start)
 
@@ -222,8 +223,8 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    In this case the operator must have accepted it (`is_accepted`); otherwise RefusedError is
-    raised. RefusedError is also raised if the new version could not read the present data.
+    Raises RefusedError if this is so and the operator has not accepted it (`is_accepted`), or if
+    the new version could not read the present data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

@@ -1,12 +1,13 @@
-"""Changes of the card's name and network from the page, each on trial until it is kept.
+"""Changes to the card's name and network, made on the page and on trial until they are kept.
 
 ::
 
     trial ──> kept       an administrator has reached the page, and keeps the change
       └────> undone      by an administrator, after TRIAL_SECONDS, or at the next start
 
-A wrong address therefore locks no operator out: the former settings return by themselves. They are
-stored in the directory `network-before` until then, so that a power cut undoes the change too.
+A wrong address therefore locks no operator out, because the former settings are restored. During
+the trial they are stored in the directory `network-before`, so that a power cut undoes the change
+too.
 """
 
 import hashlib
@@ -51,7 +52,7 @@ def begin(change: NetworkChange, places: Places, run: Systemctl = systemctl) -> 
     """Apply a change on trial.
 
     Raises:
-        ChangeError: if it cannot be tried. Nothing has changed then.
+        ChangeError: if the change cannot be tried. In this case nothing has changed.
     """
     device = places.device
     if places.network_before.exists():
@@ -82,7 +83,7 @@ def begin(change: NetworkChange, places: Places, run: Systemctl = systemctl) -> 
 
 
 def undo(places: Places, reason: str, run: Systemctl = systemctl) -> None:
-    """Restore the former settings, and apply them. Without a change on trial do nothing."""
+    """Restore the former settings, and apply them. Do nothing if no change is on trial."""
     if not places.network_before.exists():
         return
     is_wifi_changed = restore(places, reason)
@@ -90,9 +91,9 @@ def undo(places: Places, reason: str, run: Systemctl = systemctl) -> None:
 
 
 def restore(places: Places, reason: str) -> bool:
-    """Restore the former settings. At a start nothing else is needed.
+    """Restore the former settings without applying them, which is enough when the system starts.
 
-    Return True if those of Wi-Fi have changed.
+    Return True if the Wi-Fi settings have changed.
     """
     before, device = places.network_before, places.device
     is_wifi_changed = _content(before / network_files.WIFI) != _content(device / network_files.WIFI)
@@ -110,7 +111,7 @@ def restore(places: Places, reason: str) -> bool:
 
 
 def expire(places: Places, run: Systemctl = systemctl) -> None:
-    """Undo a change whose time is over."""
+    """Undo the change on trial if its time is over."""
     until_s = card.network_change_of(places).get("until_s")
     now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     if not isinstance(until_s, float) or now_s >= until_s or until_s > now_s + TRIAL_SECONDS:
@@ -120,7 +121,7 @@ def expire(places: Places, run: Systemctl = systemctl) -> None:
 def keep(places: Places, writable: Writable = remounted) -> None:
     """Keep the change on trial, and write it to gateway.toml on the boot partition.
 
-    Without a change on trial do nothing.
+    Do nothing if no change is on trial.
     """
     before = places.network_before
     if not before.exists():
@@ -161,7 +162,8 @@ def _store_before(places: Places) -> None:
 def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, object]) -> str:
     """Write the new settings to gateway.toml. Return a note for the record if that is impossible.
 
-    A file that was applied stays applied: the next start does not read it again.
+    If the file had been applied already, the new file counts as applied too, so that the next start
+    does not read it again.
     """
     wiping.finish(places.file)
     # A card may have no gateway.toml: it runs with the settings that it comes with.
@@ -186,7 +188,7 @@ def _digest_line(content: bytes, file: Path) -> str:
 
 
 def _report_lines(places: Places, old: dict[str, object], new: dict[str, object]) -> list[str]:
-    """Return the lines of the provisioning report with the new settings, and store them."""
+    """Update the provisioning report with the new settings, and return its lines."""
     page, now = f"//{old['hostname']}.local", f"//{new['hostname']}.local"
     known = [each.replace(page, now) for each in card.provisioning_lines_of(places)]
     together = [*network_lines(new), *(each for each in known if not each.startswith(_REPLACED))]
@@ -198,7 +200,8 @@ def _report_lines(places: Places, old: dict[str, object], new: dict[str, object]
 def network_lines(settings: dict[str, object]) -> list[str]:
     """Return the lines of the provisioning report about name and network.
 
-    Visitors of the page read them, so they name neither networks nor addresses.
+    The lines contain no network names and no addresses, because every visitor of the page can read
+    them.
     """
     return [
         f"The gateway is called {settings['hostname']}",
@@ -208,7 +211,7 @@ def network_lines(settings: dict[str, object]) -> list[str]:
 
 
 def _differences(old: dict[str, object], new: dict[str, object]) -> str:
-    """Return which settings differ, for the journal: names of settings without their values."""
+    """Return the names of the settings that differ, as text for the journal, without values."""
     return ", ".join(key for key in new if old[key] != new[key]) or "a password"
 
 

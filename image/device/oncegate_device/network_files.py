@@ -1,6 +1,7 @@
-"""The files on the data partition that have the card's name and network.
+"""The files on the data partition that contain the card's name and network.
 
-This module does not import the gateway, because the card's status is written at every boot.
+This module does not import the gateway, because it is used at every boot, when the import would
+take too long.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ PSK_ROUNDS = 4096
 
 
 class Wireless(Protocol):
-    """A wireless network. An empty password means the stored one of the same network."""
+    """A wireless network. If the password is empty, the stored password of this network is used."""
 
     @property
     def ssid(self) -> str: ...
@@ -37,7 +38,7 @@ class Wireless(Protocol):
 
 
 class Wired(Protocol):
-    """A fixed address of Ethernet: 192.0.2.10/24, the router, and name servers."""
+    """A fixed address for Ethernet, such as 192.0.2.10/24, with the router and the name servers."""
 
     @property
     def address(self) -> str: ...
@@ -53,9 +54,9 @@ def write_hostname(hostname: str, device: Path) -> None:
 
 
 def write_wifi(wifi: Wireless | None, device: Path) -> None:
-    """Write wpa_supplicant's configuration, or remove it.
+    """Write wpa_supplicant's configuration, or remove it if `wifi` is None.
 
-    The network of an empty password must be the stored one: see `stored_psk_of`.
+    If the password is empty, the network's key must be stored already (see `stored_psk_of`).
     """
     file = device / WIFI
     if wifi is None:
@@ -74,7 +75,7 @@ def write_wifi(wifi: Wireless | None, device: Path) -> None:
 
 
 def write_ethernet(ethernet: Wired | None, device: Path) -> None:
-    """Write systemd-networkd's file for a fixed address, or remove it."""
+    """Write systemd-networkd's file for a fixed address, or remove it if `ethernet` is None."""
     file = device / ETHERNET
     if ethernet is None:
         file.unlink(missing_ok=True)
@@ -96,7 +97,7 @@ def stored_psk_of(ssid: str, device: Path) -> str | None:
 
 
 def settings_of(device: Path) -> dict[str, object]:
-    """Return the name and the network in these files, without secrets.
+    """Return the name and the network in the files of this module, without secrets.
 
     The keys are those of gateway.toml: `hostname`, and `wifi` and `ethernet` or None.
     """
@@ -126,7 +127,10 @@ def _ethernet_of(device: Path, values: dict[str, str]) -> dict[str, object] | No
 
 
 def _values_of(file: Path) -> dict[str, str]:
-    """Return the lines KEY=VALUE of a file that this module wrote, the first of each key."""
+    """Return the values by key in a file that this module wrote, from lines of the form KEY=VALUE.
+
+    If a key occurs twice, the first value is returned.
+    """
     values: dict[str, str] = {}
     with contextlib.suppress(FileNotFoundError):
         for line in file.read_text().splitlines():

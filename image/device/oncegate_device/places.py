@@ -54,12 +54,12 @@ class Places:
 
     @property
     def progress(self) -> Path:
-        """The file with the percentage of an update that is installed, while it is installed."""
+        """The file with the percentage of the update that is installed, during an installation."""
         return self.run / "update-percent"
 
     @property
     def asked_update(self) -> Path:
-        """The file with an update that was requested on the page, checked by `update_requests`."""
+        """The file with an update request from the page, after `update_requests` has checked it."""
         return self.run / "asked-update.json"
 
     @property

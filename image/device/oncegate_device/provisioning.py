@@ -88,7 +88,7 @@ def _refuse_conflicts_with_added_sensors(wanted: Wanted, places: Places) -> None
 
 
 def _with_imager_s(text: str, places: Places) -> tuple[str, list[str]]:
-    """Add Imager's settings to the text of gateway.toml, and return it with lines for the report.
+    """Return the text of gateway.toml with Imager's settings added, and lines for the report.
 
     Raises:
         WantedError: if one of the files is not valid.

@@ -28,7 +28,7 @@ _REASONS = (
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The manifest of a bundle whose signature was verified.
+    """The manifest of a bundle whose signature has been verified.
 
     `store_format` is the number of the data format that this version writes, or None if unknown.
     """

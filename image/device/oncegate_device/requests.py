@@ -1,7 +1,7 @@
 """Requests that the broker has left for the card's system, in /run/oncegate/card-requests.
 
-An attacker who controls the broker controls these files. They are read with limits, not through
-links, and checked again.
+An attacker who controls the broker controls these files. They are therefore read with limits and
+without following links, and their contents are checked again.
 """
 
 import json
@@ -21,7 +21,7 @@ CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
 
 
 def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> None:
-    """Carry out the requests about the network, and undo a change whose time is over."""
+    """Carry out the requests about the network, and undo a change on trial whose time is over."""
     if take(places.requests / UNDO) is not None:
         network.undo(places, "an administrator did not keep it", run)
     if take(places.requests / KEEP) is not None:
@@ -64,7 +64,7 @@ def object_in(request: bytes) -> dict[str, object] | None:
 def take(file: Path) -> bytes | None:
     """Remove a request and return its contents, or None if there is none.
 
-    What is not a regular file, or is too long, is removed and counts as an empty request.
+    A file that is too long, or not a regular file, is removed and counts as an empty request.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:

@@ -21,7 +21,7 @@ Own = Callable[[Path, str, str], None]
 
 
 def store(wanted: Wanted, places: Places, own: Own) -> None:
-    """Write all settings to the data partition. An empty secret keeps its stored value.
+    """Write all settings to the data partition. If a secret is empty, its stored value is kept.
 
     Raises:
         WantedError: if an empty secret has no stored value. Nothing is written in this case.

@@ -1,7 +1,7 @@
 """Requests for updates that the broker has left for the card's system.
 
-`check` runs without capabilities. It reads a request as `requests` does, and writes it to a file of
-root when its address is valid. `carry_out` runs as root, and reads only that file.
+`check` runs without capabilities. It reads a request in the same way as `requests`, and writes it
+to a file of root if the request is valid. `carry_out` runs as root, and reads only that file.
 """
 
 import json
@@ -21,7 +21,7 @@ UNIT = "device-update.service"
 
 
 def check(places: Places, run: Systemctl = systemctl) -> None:
-    """Check the request for an update or a way back, and start the unit that carries it out."""
+    """Check a request to install an update or to go back, and start the unit that executes it."""
     asked: dict[str, str] = {}
     if take(places.requests / BACK) is not None:
         asked = {"do": BACK}

@@ -78,7 +78,7 @@ class Record:
 def begun(record: Record, now: Moment, update: Update) -> Record:
     """Return the record with the state `installing`, before the update overwrites its slot.
 
-    From now on, the record has no release in this slot.
+    The returned record has no release in this slot, because the slot is about to change.
     """
     last = _at(replace(update, state=State.INSTALLING), now)
     return replace(record.with_slot(update.slot, None), last=last, note="")
@@ -190,9 +190,10 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 
 
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """Return the new state of the last update, and the reason, if its slot is not the running one.
+    """Return the new state of the last update and the reason, or None if the state stays the same.
 
-    Returns None if the state stays the same.
+    The state changes if the installation was interrupted, or if another slot than the update's is
+    running.
     """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"

@@ -110,7 +110,7 @@ class Wifi(Section):
 
 
 class Ethernet(Section):
-    """The section `[ethernet]`: a fixed address. Without it Ethernet uses DHCP."""
+    """The section `[ethernet]`: a fixed address. Without this section, Ethernet uses DHCP."""
 
     address: str
     """An IPv4 address with its prefix length, like 192.0.2.10/24."""

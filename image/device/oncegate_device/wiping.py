@@ -1,4 +1,4 @@
-"""Removes secrets from the provisioning file after they are stored on the data partition.
+"""Removes secrets from the provisioning file after they have been stored on the data partition.
 
 The card's controller may keep old copies of overwritten sectors. Mounting the card does not show
 these copies, but reading its chips directly may.
