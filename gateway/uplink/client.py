@@ -96,7 +96,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         return self.replayed()
 
     async def wait_empty(self) -> None:
-        """Return immediately, because new exchanges start while others complete."""
+        """Return immediately. New exchanges start all the time, so waiting might never end."""
 
     def clear(self) -> None:
         """Do nothing. gmqtt calls this if the broker lost the session, which the link handles."""
@@ -186,11 +186,9 @@ class UplinkClient(SessionClient):
         return connection
 
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
-        """Pass received data to gmqtt.
+        """Pass received data to gmqtt, unless a packet declares a length above the limit.
 
-        Close the connection if a packet declares a length above the limit.
-
-        The connection is closed before gmqtt buffers the whole packet.
+        The connection is closed in this case, before gmqtt has buffered the whole packet.
         """
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:

@@ -64,9 +64,9 @@ class Committer(QueueCommitter[Signal]):
 
     @property
     def now(self) -> float:
-        """The time of the uplink's own clock in seconds. After a restart, the clock continues.
+        """The time of the uplink's own clock in seconds.
 
-        It does not run while the uplink is stopped.
+        The clock stops while the uplink is stopped, and continues after a restart.
         """
         return self._clock_base + time.monotonic()
 
@@ -153,7 +153,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _apply_signals(self, settlement: Settlement) -> None:
-        """Update the state in memory after signals were processed, and log refused messages."""
+        """Update the state in memory from the processed signals, and log refused messages."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()

@@ -105,7 +105,7 @@ class Lane(BrokerQueue[Message]):
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
         """Apply the effects of the broker's responses.
 
-        The counts of refusals are deleted for messages that are complete.
+        For each completed message, the count of refusals is deleted.
         """
         super().settle(settlement)
         for each in settlement.completed:
@@ -150,7 +150,7 @@ class Lane(BrokerQueue[Message]):
         self.table.remove(number for number, _, _ in self.given_up)
 
     def undo_start(self) -> None:
-        """Undo `store` and `start_sending` after their transaction was rolled back."""
+        """Undo `store` and `start_sending` after their transaction has been rolled back."""
         super().undo_start()
         self.add(-len(self._stored), -sum(each.bytes_count for each in self._stored))
         self.waiting += len(self.given_up)

@@ -177,8 +177,8 @@ class Link:
         """Abandon a session whose state at the broker is not as expected.
 
         If the broker lost the session, it has created an empty session with the same name, which
-        the next connection deletes. Return a sentence about the fault if the broker already had a
-        session with a new name, otherwise None.
+        the next connection deletes. If the name was new, but the broker already had a session with
+        this name, return a sentence about the fault, otherwise None.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -248,7 +248,8 @@ class Link:
     def receive_publish(self, publish: Publish) -> None:
         """Forward a message, or drop it if no route matches or the message would loop.
 
-        There is no response to packets from another session, or from a connection that has ended.
+        Packets from another session, or from a connection that has ended, are ignored without a
+        response.
         """
         if self._client is None:
             return
@@ -274,7 +275,7 @@ class Link:
     def _end(self, fault: str) -> None:
         """Close the connection because of a fault.
 
-        Packets that were received before are still processed.
+        Packets that have already been received are still processed.
         """
         if self._client is not None:
             self._client.fault = fault

@@ -72,7 +72,7 @@ class Routes:
     def topic_from(self, side: Side, topic: str) -> str | None:
         """Return the topic on the other side for a topic on this side.
 
-        Return None if no route matches or the new topic is invalid.
+        The result is None if no route matches, or if the new topic would be invalid.
         """
         for route in self._from[side]:
             if matches(route.filter_at(side), topic):

@@ -46,7 +46,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """Signal that a broker has resumed a session or created a new one. `session` is its name."""
+    """Signal that a broker has resumed a session or created a new one.
+
+    `session` is the session's name.
+    """
 
     side: Side
     outlet: Outlet

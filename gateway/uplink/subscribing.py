@@ -44,7 +44,7 @@ class SubscriptionSync:
         retained messages.
 
         Raises:
-            OSError, TimeoutError: the connection ended, or there was no valid response.
+            OSError, TimeoutError: if the connection ended or there was no valid response.
         """
         if gone := [each for each in have if each not in wanted]:
             self._client.send_packet(

@@ -1,6 +1,6 @@
 """Current failures for the status report.
 
-One log line is written when a failure begins, and one when it ends.
+One log line is written when a failure begins, and one when the operation works again.
 """
 
 from __future__ import annotations

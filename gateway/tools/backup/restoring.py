@@ -80,7 +80,7 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
 
 
 def _set_data_aside(data_dir: Path, ending: str) -> None:
-    """Move the present data into one folder, whose name is `ending`.
+    """Move the present data into a new folder with the name `ending`.
 
     If the move is interrupted, the restore must be repeated.
     """

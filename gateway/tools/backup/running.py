@@ -1,4 +1,7 @@
-"""Locks of a data directory, which keep all programs of the gateway from using the directory."""
+"""Locks of a data directory.
+
+While they are held, no program of the gateway can use the directory.
+"""
 
 import contextlib
 from collections.abc import Iterator

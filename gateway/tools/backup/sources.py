@@ -1,4 +1,4 @@
-"""Files of a gateway that go into a backup. They are read so that their contents are consistent."""
+"""Files of a gateway that go into a backup, and functions that read them consistently."""
 
 import grp
 import hashlib
@@ -130,8 +130,8 @@ class Sources:
         """Return the place of a file, and its path within this place.
 
         The place is `data` for a file in the data directory, `configuration` for a file in the
-        folder of the configuration file, and otherwise `elsewhere`. If one folder contains the
-        other, the inner folder that contains the file decides.
+        folder of the configuration file, and otherwise `elsewhere`. If both folders contain the
+        file, the inner one of the two is the place.
         """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:

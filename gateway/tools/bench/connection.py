@@ -81,7 +81,7 @@ class Client:
         return self._socket
 
     def use(self, connection: socket.socket) -> None:
-        """Close the current connection, and use `connection` from now on."""
+        """Use `connection` from now on. The previous connection is closed."""
         self.close()
         self._socket = connection
         self.partial = bytearray()

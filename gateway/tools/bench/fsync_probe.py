@@ -27,7 +27,10 @@ COMMITS: Final = 500
 
 
 def fsync_percentiles_ms(directory: Path, commits: int = COMMITS) -> dict[str, float]:
-    """Return the milliseconds per commit on the file system of `directory`, by percentile."""
+    """Measure commits on the file system of `directory`.
+
+    Return the milliseconds per commit, by percentile.
+    """
     samples = Samples()
     data = os.urandom(PAGE_FRAME_BYTES * FRAMES_A_COMMIT)
     with NamedTemporaryFile(prefix="oncegate-bench-", dir=directory) as file:

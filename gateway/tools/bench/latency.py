@@ -1,10 +1,10 @@
-"""Latencies from the time at which a message should be sent until the message arrives.
+"""Latencies from the sending of a message, or its planned sending, until its arrival.
 
-With a message rate, the latency counts from the *planned* time of sending. If a broker stalls for a
-second, the delay thus counts for all messages of that second, and not only for the message that was
-in transit (coordinated omission). Without a rate there is no plan. The latency then counts from
-just before the write that passes the message to the kernel. The arrival time is taken once per
-read. Only every `step`-th message is timed.
+If a message rate is set, the latency counts from the *planned* time of sending. If a broker stalls
+for a second, the delay thus counts for all messages of that second, and not only for the message
+that was in transit (coordinated omission). Without a rate, the latency counts from just before the
+write that passes the message to the kernel. The arrival time is taken once per read. Only every
+`step`-th message is timed.
 """
 
 from array import array
@@ -43,7 +43,10 @@ class Plan:
 
 
 class Departures:
-    """Times at which one publisher's messages in transit were sent, or were due."""
+    """Send times of one publisher's messages in transit.
+
+    With a plan, the planned times are used instead of the actual times.
+    """
 
     def __init__(self, *, step: int, under_way_max: int) -> None:
         self.plan: Plan | None = None
@@ -75,7 +78,7 @@ class Departures:
     def _timed(self, sequence: int, count: int) -> range:
         """Return the indexes of the timed messages among `count` messages.
 
-        Only every n-th message is timed, where n is the step. Index i is the message with the
+        Only every n-th message is timed, where n is the step. The message with the index i has the
         sequence number i * step.
         """
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
@@ -106,7 +109,10 @@ class Samples:
             self._keep_every *= 2
 
     def percentiles_ms(self) -> dict[str, float]:
-        """Return p50, p90, p99, p99.9 and max in milliseconds. Empty if there are no samples."""
+        """Return p50, p90, p99, p99.9 and max in milliseconds.
+
+        The dictionary is empty if there are no samples.
+        """
         if not self._seconds:
             return {}
         milliseconds = self.milliseconds_of(list(PERCENTILES.values()))
@@ -115,10 +121,10 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return the latency curve as pairs: a fraction of the samples, and a latency in ms.
+        """Return the latency curve as pairs (share, milliseconds).
 
-        This fraction of the samples arrived faster than the latency. If there are no samples, the
-        list is empty.
+        In each pair, `share` is the fraction of the samples that were not slower than this latency.
+        The list is empty if there are no samples.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))

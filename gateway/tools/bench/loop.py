@@ -34,7 +34,8 @@ _PR_SET_TIMERSLACK: Final = 29
 class Loop:
     """Event loop for all clients of a run.
 
-    Create the loop before the clients connect, because select(2) needs a low file descriptor.
+    Create the loop before the clients connect, so that its own file descriptor is low: select(2)
+    does not accept high ones.
     """
 
     def __init__(self, *, spin: bool = False) -> None:
@@ -90,8 +91,8 @@ class Loop:
     def _wait(self) -> float:
         """Sleep until the next message is due or a socket is readable.
 
-        Return the timeout for the following epoll call in seconds. It is 0 if this method may sleep
-        itself, or if the loop never sleeps. If no messages are planned, epoll waits instead.
+        Return the timeout of the following epoll call in seconds. It is 0, unless no messages are
+        planned. In this case this method does not sleep, because epoll waits instead.
         """
         if self._spin:
             return 0

@@ -32,9 +32,10 @@ RUN_BYTES: Final = 4 * 4_096
 
 
 class Step:
-    """Counts the received acknowledgements of one packet type, in the order of the messages.
+    """Counter of the received acknowledgements of one packet type.
 
-    In an exchange, the acknowledgement of each packet type is one step.
+    For example, a QoS 2 exchange has two steps for a publisher: PUBREC and PUBCOMP.
+    Acknowledgements are counted in the order of the messages.
     """
 
     def __init__(self, kind: int) -> None:
@@ -87,13 +88,13 @@ class Step:
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Return True if the message with this number has an acknowledgement of this type."""
+        """Return True if the message `sequence` has an acknowledgement of this type."""
         return sequence < self.done or sequence in self._early
 
 
 @dataclass(frozen=True)
 class Pace:
-    """QoS of a publisher, and the number of messages that it may send in advance.
+    """QoS of a publisher, and how many messages it may send before earlier ones are complete.
 
     At QoS 1 and 2, at most `window` messages are unacknowledged. Without a schedule, at most
     `outstanding` messages are on their way to a receiver.
@@ -144,7 +145,7 @@ class Publisher(Client):
 
     @property
     def completed(self) -> int:
-        """The number of messages whose exchange is complete, or that were sent if the QoS is 0."""
+        """The number of messages whose exchange is complete, or of sent messages at QoS 0."""
         return self._ended.done if self.qos else self.sent
 
     @property
@@ -164,7 +165,7 @@ class Publisher(Client):
         self.departures.plan = plan
 
     def give_up(self) -> bool:
-        """Count missing messages as lost. Return True if messages were missing."""
+        """Count all missing messages as lost. Return True if any messages were missing."""
         missing = self.delivered < self.sent
         self._given_up = self.sent
         return missing

@@ -28,9 +28,9 @@ class Reading:
 
 
 def rate_of(before: Reading, now: Reading) -> float:
-    """Return the messages/s between two readings.
+    """Return the message rate (messages/s) between two readings of the counters.
 
-    Received messages are counted, or sent messages if none were received.
+    The rate is that of received messages, or of sent messages if none were received.
     """
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
@@ -94,7 +94,7 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """The number of messages that resource usage per message refers to.
+        """The number of messages by which the run's resource usage is divided.
 
         It is the number of received messages, or of sent messages if the run has no receivers.
         """

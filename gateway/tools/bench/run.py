@@ -117,7 +117,7 @@ class _Run:
     def _run_for(self, phase: str, seconds: float) -> None:
         """Run the event loop for `seconds`.
 
-        It stops earlier if the run is complete, or if no progress was made for too long.
+        The loop stops earlier if the run is complete, or if no progress was made for too long.
         """
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now

@@ -56,13 +56,14 @@ class Scenario:
     With `shape` "pairs", publisher i sends to subscriber i. With "all", every subscriber gets every
     message. The run ends after `duration_seconds` (following `warm_up_seconds`), or after `count`
     messages per publisher. If `authorities` is set, the clients use TLS and trust the certificates
-    in this file. `rate` is the number of messages/s from all publishers together, or None for as
-    fast as possible. After `patience_seconds` without progress, missing messages count as lost.
+    in this file. `rate` is the number of messages/s from all publishers together, or None to
+    publish as fast as possible. After `patience_seconds` without progress, missing messages count
+    as lost.
 
     `outstanding` is the maximum number of messages of one publisher that have not reached all of
-    its subscribers. If it is None, a number is chosen for which brokers do not drop messages. With
-    `spin` the load generator never sleeps. Latencies then do not include wake-up times, but one
-    core is always busy.
+    its subscribers. If it is None, a number is chosen that is small enough for brokers not to drop
+    messages. With `spin` the load generator never sleeps. Latencies then do not include wake-up
+    times, but one core is always busy.
 
     With `away`, subscribers disconnect after subscribing, so that messages are queued for their
     persistent sessions. If `count` is set, they reconnect when all messages are acknowledged, and

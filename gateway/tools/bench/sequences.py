@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 
 class Sequences:
-    """Received sequence numbers. `next` is the highest received number plus one."""
+    """Record of the received sequence numbers. `next` is the highest received number plus one."""
 
     def __init__(self) -> None:
         self.next = 0

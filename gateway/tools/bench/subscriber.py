@@ -1,8 +1,9 @@
 """Subscriber: verifies, counts and acknowledges every received message, in bursts.
 
-A read usually returns rows of equal length and of one packet type: PUBLISH, or PUBREL at QoS 2. One
-slice with a stride finds the first row of another type. The rows before it are compared with the
-matrix for the expected sequence numbers. If they differ, they are processed row by row.
+A read usually returns packets of equal length and of one type: PUBLISH, or PUBREL at QoS 2. They
+are treated as rows of a matrix. One slice with a stride finds the first row of another type. The
+rows before this row are compared with the matrix for the expected sequence numbers. If they differ,
+they are processed row by row.
 """
 
 from typing import Final

@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 class Exporter:
     """Exports the journal of one data directory.
 
-    Start it with `run`. The attributes are for the status report.
+    Start it with `run`. The public attributes are read for the status report.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Return True if the events of this batch can be appended to the unfinished segment."""
+        """Return True if the events of this batch may be appended to the unfinished segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)

@@ -1,8 +1,9 @@
 """A file that reserves disk space, so that the session log can continue when the disk is full.
 
 When an operation fails on a full disk, one step of the reserve is freed. The operation is retried
-immediately, before other programs use the space. If the upload target is on another disk, a small
-segment is enough, because its upload allows the broker to shorten the journal.
+immediately, before other programs use the space. If the upload target is on another disk, the space
+for a small segment is enough: once this segment is uploaded, the broker can remove its events from
+the journal, which frees more space.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Reserve:
             logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
-        """Free a part of the reserve. Return False if the reserve was already empty."""
+        """Free one step of the reserve. Return False if the reserve was already empty."""
         size_bytes = self._size()
         with suppress(OSError):
             os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))
