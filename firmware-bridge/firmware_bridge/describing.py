@@ -65,7 +65,7 @@ class _Descriptions:
     ) -> dict[str, SeenDevice]:
         """Describe only devices on `ports` from now on.
 
-        Return the entries of `devices` that remain.
+        Return the entries of `devices` whose devices are still configured.
         """
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
@@ -99,7 +99,7 @@ class _Descriptions:
 def _gateway_description(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
     """Return the gateway's own description by topic.
 
-    Return an empty dictionary if the gateway does not publish its problems.
+    The dictionary is empty if the gateway does not publish its problems.
     """
     if settings.problem_topic is None:
         return {}
@@ -119,7 +119,7 @@ def still_there(
 ) -> dict[str, SeenDevice]:
     """Return the devices that are still configured, by name.
 
-    Values that are no longer configured are marked with `is_gone`.
+    Among their values, those that are no longer configured are marked with `is_gone`.
     """
     by_name = {port.name: port for port in ports}
     return {

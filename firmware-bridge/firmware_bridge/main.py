@@ -135,7 +135,7 @@ async def _serve(
 def _home_assistant_of(
     settings: BridgeSettings, announcer: Announcer[PortSettings]
 ) -> dict[str, object] | None:
-    """Return the state of the descriptions for Home Assistant, or None without a prefix."""
+    """Return the state of the descriptions for Home Assistant, or None if they are off."""
     if settings.home_assistant_prefix is None:
         return None
     return {
@@ -166,9 +166,9 @@ def _for_operators(
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return the two coroutine functions that detect protocols and process requests about ports.
+    """Return two coroutine functions: one detects protocols, one processes requests about ports.
 
-    The requests come from operators at the web page.
+    Both serve operators who use the web page.
     """
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:

@@ -1,6 +1,7 @@
 """gmqtt as the bridge's MQTT client, changed where exactly-once delivery needs it.
 
-Without these changes, gmqtt would lose or duplicate readings. tests/bridge has a test for each.
+Without these changes, gmqtt would lose or duplicate readings. tests/bridge has a test for each
+change.
 
 1. gmqtt's own `publish` sends a message before storing it. The bridge never calls it. The outbox
    stores a reading with its packet identifier, and `send_packet` sends the encoded packet after the

@@ -138,8 +138,8 @@ def _component_of(
 ) -> dict[str, object] | None:
     """Return the description of one value of a device.
 
-    Return None if Home Assistant could not extract the value. `owner` has the names of the gateway
-    and of the device.
+    The result is None if Home Assistant could not extract the value. `owner` has the names of the
+    gateway and of the device.
     """
     gateway, device = owner
     if value.is_gone:
@@ -182,8 +182,8 @@ def _platform_of(value: SeenValue) -> str:
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
     """Return the template with which Home Assistant extracts a value from a payload.
 
-    `readings` has the configured format of the payloads. Return None if payloads in this format do
-    not contain the value.
+    `readings` has the configured format of the payloads. The result is None if payloads in this
+    format do not contain the value.
     """
     if readings.payload == "senml":
         # A pack that a board kept for some time has several records of a value, the latest last.

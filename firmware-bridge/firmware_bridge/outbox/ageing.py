@@ -1,9 +1,9 @@
 """Age of readings in the outbox, measured independently of the wall clock.
 
 The outbox has a clock of its own, which counts the seconds while the bridge runs. When the bridge
-starts, the clock continues from the arrival of the newest reading in the previous run. Readings
-therefore do not age while the gateway is off, and a wrong wall clock does not make them seem too
-old.
+starts, the clock continues from the time at which the newest reading of the previous run arrived.
+Readings therefore do not age while the gateway is off, and a wrong wall clock does not make them
+seem too old.
 """
 
 import time
@@ -12,8 +12,8 @@ import time
 class Ageing:
     """The outbox's clock, and the maximum age of readings.
 
-    `last_arrived` is the arrival of the newest reading on disk, in seconds of the outbox's clock.
-    If `age_max_seconds` is None, the age is unlimited.
+    `last_arrived` is the arrival time of the newest reading on disk, in seconds of the outbox's
+    clock. If `age_max_seconds` is None, the age is unlimited.
     """
 
     def __init__(self, last_arrived: int, age_max_seconds: float | None) -> None:

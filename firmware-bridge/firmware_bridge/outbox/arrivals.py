@@ -81,8 +81,8 @@ class Arrivals:
     def has_room_for(self, device: int) -> bool:
         """Return False if frames of the board `device` must be refused.
 
-        They are refused if the board is unknown and the outbox already stores the maximum of
-        boards.
+        Its frames are refused if the board is unknown and the outbox already stores the maximum
+        number of boards.
         """
         return self._boards.has_room_for(device)
 
@@ -129,8 +129,8 @@ class Arrivals:
     def durable_without_commit(self) -> asyncio.Future[None] | None:
         """Return a future for a repeated frame, which is done when the original frame is durable.
 
-        Return None if another commit must begin first, because the original frame may be among the
-        collected readings.
+        The result is None if the original frame may be among the collected readings, because their
+        commit must begin first.
         """
         if self._gathered:
             return None

@@ -1,4 +1,4 @@
-"""Record of the accepted frames that a board has sent since one of its starts.
+"""Record of the accepted frames that a board has sent after one particular start.
 
 The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row of the outbox,
 so that a new frame only changes one small row::
@@ -66,8 +66,8 @@ class BoardStart:
     def is_resent(self, sequence: int, digest: bytes) -> bool:
         """Return True if a frame is a repeat: its number was accepted with the same contents.
 
-        A board cannot have more than `RESENDS_MAX` unacknowledged frames. After this many different
-        repeats without a new frame, another frame does not count as a repeat.
+        A board cannot have more than `RESENDS_MAX` unacknowledged frames. Once this many different
+        frames have been repeated without a new frame, no further frame counts as a repeat.
         """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False
@@ -102,7 +102,7 @@ class BoardStart:
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:
-        """Record that this frame was received again after the latest new frame."""
+        """Record that the frame `sequence` was received again after the latest new frame."""
         self._resent.add(sequence)
 
     def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:

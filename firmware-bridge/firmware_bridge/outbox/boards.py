@@ -39,7 +39,7 @@ BootKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Classification of a frame. `start` is the start of the board after which the frame was sent.
+    """Classification of a frame. `start` is the board's start after which the frame was sent.
 
     `is_new` is True if the frame must be stored. `begins` is True if the frame is the first one
     that was received after this start.
@@ -189,8 +189,8 @@ class Boards:
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
         """Return the recorded starts of a board with the frame's boot number.
 
-        Starts on the port `source` come first. The most recently used starts come before the
-        others.
+        Starts that were received on the port `source` come first. Within both groups, the most
+        recently used start comes first.
         """
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot

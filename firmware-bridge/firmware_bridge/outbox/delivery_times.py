@@ -52,7 +52,7 @@ class DeliveryTimes:
     def mean_seconds(self) -> float | None:
         """Return the mean delivery time, in seconds, over the latest complete 5-second interval.
 
-        Return None if there was no delivery recently.
+        The result is None if there was no delivery recently.
         """
         mean = self._steps.latest_mean(time.time())
         return None if mean is None else round(mean, 6)

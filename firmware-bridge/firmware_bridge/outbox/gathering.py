@@ -69,7 +69,7 @@ class Gathering:
     def _forget_the_answered(self) -> None:
         """Forget the boards without unacknowledged frames.
 
-        The outbox limits the number of the other boards. The next frame of a forgotten board is
-        treated like a board's first frame.
+        The number of boards with unacknowledged frames is limited by the outbox. The next frame of
+        a forgotten board is treated like a board's first frame.
         """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

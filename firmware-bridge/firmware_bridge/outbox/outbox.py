@@ -141,8 +141,8 @@ class Outbox:
     def has_room_for(self, device: int) -> bool:
         """Return False if frames of the board `device` must be refused.
 
-        They are refused if the board is unknown and the outbox already stores the maximum of
-        boards.
+        Its frames are refused if the board is unknown and the outbox already stores the maximum
+        number of boards.
         """
         return self._arrivals.has_room_for(device)
 
@@ -221,10 +221,10 @@ class Outbox:
         await self._committer.settle()
 
     def choose_session(self, client_id: str, machine: str) -> None:
-        """Continue the previous run's session if client id and machine are the same as before.
+        """Continue the session of the previous run, or begin a new session.
 
-        Otherwise begin a new session. However, while exchanges are open, the previous session is
-        continued in any case.
+        A new session is needed if the client id or the machine has changed. Even then the old
+        session is continued while exchanges are open.
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 
@@ -255,7 +255,7 @@ class Outbox:
     def commits(self) -> CommitThread:
         """The thread that commits transactions.
 
-        It also measures for how long the current commit has been running.
+        It also measures how long the current commit has been running.
         """
         return self._committer.commits
 

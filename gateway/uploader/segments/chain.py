@@ -1,11 +1,11 @@
 """The head of the chain of segments: the newest sealed segment, to which the next one refers.
 
-While the newest segment file is on the device, it shows the head. After the file was uploaded and
-removed, the head is only known from `log/chain.json`. This file is written after each sealing, so
-after a crash at most the newest segment is missing from it. At every start, it is compared with the
-segment files. In case of doubt, events are exported again, because an event that is in no segment
-would be lost. An event in two segments has the same identity `(gateway, boot, sequence)` in both,
-so readers can drop the duplicate.
+While the newest segment file is on the device, it shows the head. After the file has been uploaded
+and removed, the head is only known from `log/chain.json`. This file is written after each sealing,
+so after a crash at most the newest segment is missing from it. At every start, it is compared with
+the segment files. In case of doubt, events are exported again, because an event that is in no
+segment would be lost. An event in two segments has the same identity `(gateway, boot, sequence)` in
+both, so readers can drop the duplicate.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Head:
 class Chain:
     """The state of the chain of segments.
 
-    It has the properties of the newest segments, the newest last, and the boots whose events were
-    exported.
+    It consists of the properties of the newest segments, ordered so that the newest is last, and of
+    the boots whose events have been exported.
     """
 
     def __init__(self, log_dir: Path, gateway: str) -> None:
@@ -136,8 +136,8 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. Move a damaged one to log/damaged.
 
-        If the uploader has moved the segment out of log/sealed in the meantime, return True if the
-        segment was complete.
+        If the segment is no longer in log/sealed, the result is True unless the segment is in
+        log/damaged.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:

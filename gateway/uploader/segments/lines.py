@@ -57,7 +57,7 @@ class LineEncoder:
     def _line_with(self, record: dict[str, Value], name: str, form: str | None) -> bytes | None:
         """Return an event's line in which the member `name` has the encoded payload `form`.
 
-        Return None if the line is too long, or if `form` is None.
+        The result is None if the line would be too long, or if `form` is None.
         """
         if form is None:
             return None

@@ -36,7 +36,7 @@ class SegmentName:
 
 
 def segment_name_of(text: str) -> SegmentName | None:
-    """Parse the name of a segment file. Return None for any other file name."""
+    """Parse the name of a segment file. The result is None for any other file name."""
     match = _NAME.fullmatch(text)
     if match is None:
         return None
@@ -73,7 +73,7 @@ def segments_in(directory: Path) -> list[SegmentName]:
 def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[SegmentName]:
     """Yield all segments in a directory, or none if the directory does not exist.
 
-    The names of only one subfolder at a time are in memory.
+    To limit memory, only the names in one subfolder are loaded at a time.
     """
     try:
         paths = subfolders_in(directory, newest_first=newest_first)
@@ -87,7 +87,7 @@ def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[
 def segments_of(path: Path) -> list[SegmentName]:
     """Return the segments in one subfolder in the order of the chain.
 
-    Return an empty list if the subfolder does not exist.
+    The list is empty if the subfolder does not exist.
     """
     try:
         found = os.listdir(path)

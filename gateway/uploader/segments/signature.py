@@ -58,7 +58,7 @@ class SignedPart:
 
 
 class Signer:
-    """A private key, which never leaves the process."""
+    """Signs segments with a private key. The key never leaves the process."""
 
     def __init__(self, seed: bytes) -> None:
         """Derive the private key from a seed of SEED_BYTES random bytes."""

@@ -103,7 +103,7 @@ class SigningKey:
 def public_keys_in(log_dir: Path) -> list[str]:
     """Return the public keys listed in a log folder, the newest last.
 
-    Return an empty list if the file does not exist, or if a disk error makes it unreadable.
+    The list is empty if the file does not exist, or if a disk error makes it unreadable.
 
     Raises:
         OSError: the file exists but cannot be opened for another reason.

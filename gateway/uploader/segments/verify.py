@@ -3,8 +3,8 @@
 A signature in the footer is verified too. The caller decides which key is expected, and whether a
 signature is required.
 
-A segment with any fault raises `DamagedSegment` with the reason. Memory is limited for any input,
-because a zstd frame is never decompressed beyond the format's limit.
+If a segment has any fault, `DamagedSegment` is raised with the reason. Memory is limited for any
+input, because a zstd frame is never decompressed beyond the format's limit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DamagedSegment(ValueError):
 
 
 class UnknownVersion(DamagedSegment):
-    """Raised if a file has the right checksum, but was written in a later version of the format."""
+    """Raised if a file has the right checksum, but has a later version of the format."""
 
 
 @dataclass(frozen=True, slots=True)

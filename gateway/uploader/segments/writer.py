@@ -104,7 +104,7 @@ class SegmentWriter:
         self.count += count
 
     def seal(self, sealed_dir: Path) -> SegmentName:
-        """Finish the file and move it to ``sealed_dir``. When this returns, the file is durable.
+        """Finish the file and move it to ``sealed_dir``. The file is then durable.
 
         After an `OSError` the file may be in ``sealed_dir``, in log/open, or in neither. The next
         `Chain.load` restores a consistent state.

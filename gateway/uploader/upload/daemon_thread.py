@@ -1,4 +1,4 @@
-"""Runs work in a thread that may hang. A hanging thread does not delay the exit of the process."""
+"""Runs work in a thread that may hang, without delaying the exit of the process."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class ObjectStoreTarget:
     def _size(self, name: str) -> int | None:
         """Return the size of an object at the target.
 
-        Return None if the object does not exist or reading is not permitted.
+        The result is None if the object does not exist, or if reading it is not permitted.
         """
         try:
             meta = obstore.head(self._store, name)

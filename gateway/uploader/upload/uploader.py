@@ -1,8 +1,8 @@
 """Uploads sealed segments to their target, oldest first. Uploaded segments are kept for some time.
 
-Every segment is uploaded with its name and bytes, even if the upload is interrupted and repeated.
-Old segments are removed from log/sent, but none is removed from log/sealed before its upload. An
-unreadable segment is moved to log/damaged, retried later, and does not delay other segments.
+A segment keeps its name and bytes, even if its upload is interrupted and repeated. Old
+segments are removed from log/sent, but none is removed from log/sealed before its upload. An
+unreadable segment is moved to log/damaged and retried later. It does not delay other segments.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Uploader:
         self._is_counted = True
 
     def prune_all(self) -> None:
-        """Delete all uploaded segments, because the disk is full and their target has them."""
+        """Delete all uploaded segments to free disk space. Their target already has them."""
         try:
             _prune(SegmentFolder(self._sent_dir), bytes_keep=0, files_keep=0)
         except OSError as problem:
