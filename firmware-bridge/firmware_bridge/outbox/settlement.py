@@ -62,7 +62,7 @@ Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 class Settlement(ExchangeSettlement[Publication]):
     """The changes and packets that follow from the MQTT client's events since the last batch.
 
-    `send` sends a packet over the current connection, or is None without a connection.
+    `send` sends a packet over the current connection. It is None if there is no connection.
     """
 
     def __init__(self, exchanges: Exchanges[Publication], send: Send | None) -> None:

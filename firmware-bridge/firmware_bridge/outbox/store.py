@@ -45,7 +45,7 @@ class Readings(QueueTable[Publication]):
     def last_arrived(self) -> int:
         """Return when the newest reading arrived, in seconds of the outbox's clock.
 
-        Return 0 if the outbox has no readings.
+        The result is 0 if the outbox has no readings.
         """
         row = self._connection.execute(
             "SELECT arrived FROM readings ORDER BY number DESC LIMIT 1"
@@ -55,8 +55,8 @@ class Readings(QueueTable[Publication]):
     def arrival_after(self, number: int) -> int | None:
         """Return when the first unpublished reading after row `number` arrived.
 
-        The time is in seconds of the outbox's clock (`ageing.py`). Return None if there is no such
-        reading.
+        The time is in seconds of the outbox's clock (`ageing.py`). The result is None if there is
+        no such reading.
         """
         row = self._connection.execute(
             "SELECT arrived FROM readings WHERE number > ? AND packet_id IS NULL "
@@ -101,7 +101,7 @@ class Readings(QueueTable[Publication]):
 class OutboxStore(TableDatabase):
     """The database of the outbox in the file `path`.
 
-    Its base class `QueueDatabase` describes the exceptions.
+    The base class `QueueDatabase` describes the exceptions of the methods.
     """
 
     migration_set = MIGRATION_SET

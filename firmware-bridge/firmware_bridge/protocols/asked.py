@@ -62,7 +62,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def request_bytes(self) -> bytes:
-        """The bytes of the request, which are empty if the device sends unprompted."""
+        """The bytes of the request, or empty bytes if the device sends unprompted."""
         if self.poll_text is not None:
             return self.poll_text.encode("ascii")
         return bytes.fromhex(self.poll or "")
@@ -125,7 +125,7 @@ class AskingPoller(Poller):
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return a frame completed by silence on the line, or the reason why there is none."""
+        """Return a frame completed by silence on the line, or the reason why there is no frame."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame

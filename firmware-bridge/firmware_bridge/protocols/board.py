@@ -21,7 +21,7 @@ _DELIMITER = re.compile(rb"\x00")
 
 @dataclass(frozen=True, kw_only=True)
 class Board(DecoderSettings):
-    """Settings for serial lines with Oncegate's boards, which number their frames."""
+    """Settings for serial lines with Oncegate's sensor boards."""
 
     device_prefix: ClassVar = BOARD_DEVICE_PREFIX
     data_bits: ClassVar = (8,)

@@ -31,7 +31,10 @@ def command_of(name: str) -> BoardCommand | None:
 
 
 def argument_of(payload: bytes) -> int | None:
-    """Parse a command's argument, an integer from 1 to `ARGUMENT_MS_MAX`, or return None."""
+    """Return a command's argument: an integer from 1 to `ARGUMENT_MS_MAX`.
+
+    The result is None if the payload is not a valid argument.
+    """
     if not 1 <= len(payload) <= len(str(ARGUMENT_MS_MAX)) or not payload.isdigit():
         return None
     argument = int(payload)

@@ -3,9 +3,9 @@
     21.5,40,1013.2
     21,5;40;1013,2
 
-Values are separated by semicolons or tabs if these fit the number of columns, else by commas. A
-line contains neither a checksum nor names. If any value is invalid, the whole line therefore counts
-as damaged, so that boot messages and headings do not become readings.
+Values are separated by semicolons or tabs if this results in the right number of columns, otherwise
+by commas. A line has no checksum and no names. The whole line therefore counts as damaged if any
+value is invalid, so that boot messages and headings do not become readings.
 """
 
 import csv
@@ -98,7 +98,10 @@ class CellReader:
         return values.finish()
 
     def _cells_of(self, line: str) -> list[str]:
-        """Split a line. Sketches print a separator after each value, so an empty cell may follow.
+        """Split a line into cells.
+
+        An empty cell after the last separator is ignored, because some sketches print a separator
+        after each value.
 
         Raises:
             Damaged: with reason "columns" or "syntax".

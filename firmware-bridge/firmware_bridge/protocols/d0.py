@@ -143,7 +143,7 @@ class D0Poller(Poller):
         return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's identification from the response, and then the meter's telegram."""
+        """Read the meter's identification, and then the telegram that follows it."""
         if self._identification is not None:
             return self._telegram_of(self._identification, answer)
         found = _IDENTIFICATION.search(answer)

@@ -101,7 +101,7 @@ def read_number(
 
 
 def _shortest_of(number: float) -> float:
-    """Return the shortest decimal with the same 32-bit float value: 0.1, not 0.100000001."""
+    """Return the shortest decimal with the same 32-bit float value: 0.1 instead of 0.100000001."""
     if abs(number) > _FLOAT_32_MAX:
         return number  # If rounded up, it would not fit in a 32-bit float.
     bits = struct.pack(">f", number)

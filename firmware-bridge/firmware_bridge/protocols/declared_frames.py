@@ -108,7 +108,7 @@ class DeclaredFrames(AskedSettings):
 
     @property
     def end_bytes(self) -> bytes:
-        """The end bytes of each frame, decoded from hexadecimal digits. May be empty."""
+        """The end bytes of each frame, decoded from hexadecimal digits, or empty bytes."""
         return bytes.fromhex(self.end or "")
 
     @property

@@ -43,7 +43,7 @@ class DelimitedDecoder(Decoder):
     def read_frame(self, data: bytes) -> Frame | None:
         """Decode the bytes between two delimiters.
 
-        Return None if the bytes are valid without a reading.
+        The result is None if the bytes are valid but contain no reading.
 
         Raises:
             Damaged: the bytes are not a frame of this protocol.

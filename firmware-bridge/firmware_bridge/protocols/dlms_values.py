@@ -68,8 +68,8 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
     """Return True if `data` may be a list of values from a Kaifa meter.
 
-    A list of this kind contains no OBIS codes. At the position of 1.7 (the power) in `codes`, it
-    has an integer.
+    A list of this kind contains no OBIS codes. It has an integer at the position that 1.7 (the
+    power) has in `codes`.
     """
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
@@ -91,7 +91,7 @@ def code_of(data: Data) -> Code | None:
 
 
 def _with_codes(data: list[Data]) -> Iterator[_Object]:
-    """Yield each value with the OBIS code before it, also from nested structures."""
+    """Yield each value with the OBIS code before it, including values in nested structures."""
     at = 0
     while at < len(data):
         each = data[at]
@@ -109,7 +109,7 @@ def _with_codes(data: list[Data]) -> Iterator[_Object]:
 def _scale_of(data: Data) -> tuple[int | None, int | None]:
     """Parse a structure with a power of ten and a unit.
 
-    Return both, or (None, None) if it is invalid.
+    Return the power of ten and the unit, or (None, None) if the structure is invalid.
     """
     if isinstance(data, list) and len(data) == 2:
         power, unit = data
@@ -193,7 +193,7 @@ def _is_list_of_objects(data: Data) -> bool:
 def _landis_values(data: list[Data]) -> Iterator[_Object]:
     """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
-    The first entry of the list may describe the list itself, and then has no value.
+    The first entry of the list may describe the list itself, and has no value in this case.
     """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"

@@ -152,9 +152,9 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram, with ETX and BCC if it has them.
+    """Return the end of a telegram, including ETX and BCC if the telegram has them.
 
-    Return None if more bytes are needed.
+    The result is None if more bytes are needed.
     """
     if _STX not in buffer[position:end]:
         return end

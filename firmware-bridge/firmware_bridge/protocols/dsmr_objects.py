@@ -50,10 +50,11 @@ class TelegramObject:
 
 
 def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
-    """Return the objects of a telegram, whose first line is the identification of the meter.
+    """Return the objects of a telegram. Its first line, the meter's identification, is skipped.
 
     If two objects would have the same name, the second is named by its OBIS code. `skipped` counts
-    lines that are not objects: "text" if a line has other characters than ASCII, else "syntax".
+    lines that are not objects: "text" if a line has characters that are not ASCII, otherwise
+    "syntax".
     """
     codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
     found = [(code, tuple(_parts_of(groups))) for code, groups in codes_and_groups]
@@ -95,8 +96,8 @@ def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Cod
 def _is_continued(code: Code, groups: list[str], line: str) -> bool:
     """Return True if `line` may continue the object that has this code and these groups.
 
-    If the object is already a complete number, the line belongs to another object. The beginning of
-    that other object was lost.
+    If the object is already a complete number, the line belongs to another object, and the
+    beginning of the other object was lost.
     """
     return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 

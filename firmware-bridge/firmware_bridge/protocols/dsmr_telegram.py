@@ -58,7 +58,8 @@ def is_mixture(quantities: Quantities) -> bool:
     """Return True if a numeric quantity occurs twice with different values.
 
     If the bytes between two telegrams are lost, the telegrams look like one. If the telegrams have
-    no checksum, only such a contradiction reveals the loss. The entries of a log are not compared.
+    no checksum, only such a contradiction reveals the loss. A meter's log contains several values
+    of one quantity, so its entries are not compared.
     """
     for measurements in quantities.values():
         values: dict[str, Value] = {}

@@ -1,10 +1,10 @@
 """Meter times: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S for summer time and W for winter time.
 
 VDEW meters put a digit before the date instead: 0 for winter time, 1 for summer time, 2 for UTC.
-Meters older than DSMR 4 omit both. The letter is then derived from the rules of the European Union:
-summer time lasts from the last Sunday in March to the last Sunday in October, at 01:00 UTC. A time
-that occurs twice in October is read as winter time. Years from 70 on belong to the 20th century,
-because a clock that was never set shows 1970.
+Meters older than DSMR 4 send neither a letter nor a digit. Summer time is then determined by the
+rules of the European Union: it lasts from the last Sunday in March to the last Sunday in October,
+at 01:00 UTC. A time that occurs twice in October is read as winter time. Years from 70 on belong to
+the 20th century, because a clock that was never set shows 1970.
 """
 
 import datetime

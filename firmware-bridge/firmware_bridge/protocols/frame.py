@@ -99,7 +99,7 @@ class Frame:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
     def contents_digest(self) -> bytes:
-        """Return an 8-byte digest of the measurements, which is equal for each repeat of the frame.
+        """Return an 8-byte digest of the measurements. All repeats of a frame have the same digest.
 
         Times relative to the arrival are excluded, because they change while the frame waits.
         """

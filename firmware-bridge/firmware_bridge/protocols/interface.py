@@ -33,7 +33,7 @@ class Decoder(ABC):
 
     @abstractmethod
     def begin(self, *, mid_line: bool) -> None:
-        """Prepare to decode after the port was opened.
+        """Prepare to decode after the port has been opened.
 
         If `mid_line` is True, the first bytes may be the rest of a line whose beginning was missed.
         """
@@ -111,7 +111,7 @@ class Poller(ABC):
 
     @abstractmethod
     def begin(self, now_seconds: float) -> None:
-        """Prepare to poll after the port was opened. Any unfinished request is forgotten."""
+        """Prepare to poll after the port has been opened. Any unfinished request is forgotten."""
 
     @abstractmethod
     def next_step(self, now_seconds: float) -> Request | Pause:
@@ -119,9 +119,11 @@ class Poller(ABC):
 
     @abstractmethod
     def read(self, answer: bytes) -> "Outcome | Request | None":
-        """Decode the bytes received since the last request. Return None if more bytes are needed.
+        """Decode the bytes received since the last request.
 
-        If a line has several devices, the frame's `device` names the device that responded.
+        Return the outcome of the request, or another request that must follow, or None if more
+        bytes are needed. If a line has several devices, the frame's `device` names the device that
+        responded.
         """
 
     def time_out(self, answer: bytes) -> "Outcome | Request":
@@ -147,7 +149,7 @@ class Poller(ABC):
     def kinds(self) -> Kinds:
         """The data type (number, text or Boolean) of each quantity received so far.
 
-        Empty if the configuration declares all quantities.
+        No types are returned if the configuration declares all quantities.
         """
         return Kinds()
 

@@ -27,10 +27,10 @@ _HEXADECIMAL: Final = frozenset("ABCDEF")
 
 
 def parted(text: str) -> tuple[str, str | None]:
-    """Split text such as `21.5C` into number and unit. Return other text with None as the unit.
+    """Split text such as `21.5C` into number and unit. For other text, the unit is None.
 
-    A letter that is also a hexadecimal digit is only a unit after a decimal point, because `12A`
-    may be an identifier.
+    A letter that is also a hexadecimal digit is only a unit if the number has a decimal point,
+    because `12A` may be an identifier.
     """
     found = _GLUED.fullmatch(text.strip())
     unit = None if found is None else unit_of(found[2])

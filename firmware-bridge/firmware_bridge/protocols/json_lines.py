@@ -97,7 +97,7 @@ def _loaded(line: str) -> object:
 
 
 def _loaded_as_printed(line: str) -> object:
-    """Parse JSON with the errors that firmware makes when it prints the values one by one.
+    """Parse JSON with errors that are typical of firmware that prints values one by one.
 
     An example is `{"t":nan,"h":+21.5,"p":,}`. A dict that MicroPython printed is read too:
     `{'t': 21.5, 'ok': True, 'p': None}`.

@@ -12,9 +12,10 @@ _KEY = re.compile(r"[0-9A-Fa-f]{32}", re.ASCII)
 
 
 def key_from(path: str, name: str, first_line_of: Callable[[str, str], str]) -> bytes:
-    """Return the key of 16 bytes in a file that the configuration key `name` names.
+    """Return the 16-byte key from the file `path`.
 
-    Spaces, colons and dashes between the digits are ignored.
+    `name` is the configuration key that names the file. Spaces, colons and dashes between the
+    digits are ignored.
 
     Raises:
         ValueError: the file does not contain a key.

@@ -65,7 +65,7 @@ class KeyValueLines(TextLineSettings):
 class PairReader:
     """Reader of lines of pairs. If a pair cannot be read, only this pair is skipped.
 
-    A line is rejected as prose, such as the boot messages of a board, if at least half of its words
+    A line is rejected as prose (for example a board's boot message) if at least half of its words
     are not pairs. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line
     is also rejected if a quantity does not have its declared type. With `takes_colons`, a pair may
     also be written as `T:21.5`.
@@ -86,8 +86,8 @@ class PairReader:
         """Return the measurements of one line.
 
         Raises:
-            Damaged: with reason "syntax" if the line is prose, "type" if a quantity does not have
-                its declared type.
+            Damaged: with reason "syntax" if the line is prose, or "type" if a quantity does not
+                have its declared type.
         """
         values = LineValues(self._kinds, skipped)
         words = units = 0

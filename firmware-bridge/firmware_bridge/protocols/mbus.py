@@ -252,7 +252,7 @@ class MBusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """End the reading of this meter.
 
-        Return "", because its outcome needs no message in the log.
+        Return "", because the outcome of a reading needs no message in the log.
         """
         self._now = None
         return ""

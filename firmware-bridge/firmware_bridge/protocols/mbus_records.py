@@ -80,8 +80,8 @@ class Header:
 def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Quantities, bool]:
     """Parse the values after a header.
 
-    Return the quantities, and True if the meter has more telegrams. `skipped` counts unreadable
-    values by reason.
+    Return the quantities, and whether the meter has more telegrams (True or False). `skipped`
+    counts unreadable values by reason.
 
     Raises:
         Damaged: with reason "length" if a value is truncated.
@@ -132,7 +132,10 @@ class _Reader:
         return taken
 
     def extensions(self, first: int) -> list[int]:
-        """Read the extension bytes after `first`, as long as the highest bit of a byte is set."""
+        """Read the extension bytes that follow the byte `first`.
+
+        An extension byte follows each byte whose highest bit is set.
+        """
         found: list[int] = []
         while first & 0x80:
             if len(found) == EXTENSIONS_MAX:

@@ -2,8 +2,9 @@
 
 The last two bytes of the header, a little-endian word, have the mode in bits 8 to 12 and the number
 of encrypted blocks of 16 bytes in bits 4 to 7. Bytes after these blocks are not encrypted. The
-initialisation vector consists of the header's maker, number, version and medium, and eight times
-its access number. An encrypted text begins with two fillers, which show that the key is right.
+initialisation vector consists of the header's maker, number, version and medium, and its access
+number, repeated eight times. Decrypted text begins with two filler bytes, which show that the key
+is right.
 """
 
 from typing import Final
@@ -16,11 +17,12 @@ _VERIFICATION: Final = b"\x2f\x2f"
 
 
 def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
-    """Return the values after a header of 12 bytes, decrypted if the header has a mode.
+    """Return the values after a header of 12 bytes, decrypted if the header specifies a mode.
 
     Raises:
-        Damaged: with reason "encrypted" if there is no key or the mode is another, "key" if the key
-            is not this meter's, or "length" if the telegram is shorter than its encrypted blocks.
+        Damaged: with reason "encrypted" if there is no key or the mode is not supported, "key" if
+            the key does not belong to this meter, or "length" if the telegram is shorter than its
+            encrypted blocks.
     """
     word = int.from_bytes(header[10:12], "little")
     mode, size = word >> 8 & 0x1F, (word >> 4 & 0x0F) * _BLOCK_BYTES

@@ -102,7 +102,7 @@ def number_of(data: bytes, form: int) -> float:
 
 
 def bcd_of(data: bytes) -> int:
-    """Decode a little-endian BCD number. An F as the first digit is a minus sign.
+    """Decode a little-endian BCD number. An F as the most significant digit is a minus sign.
 
     Raises:
         Damaged: with reason "value" if a digit is invalid.
