@@ -68,7 +68,7 @@ class Modbus(PollerSettings):
     def resolved_devices(self) -> tuple[Device, ...]:
         """The devices, with all settings of their registers filled in.
 
-        A setting that is missing in a register is taken from its device or from the port.
+        A setting that a register lacks is taken from its device, or else from the port.
         """
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
@@ -85,7 +85,7 @@ class Modbus(PollerSettings):
         )
 
     def check(self) -> None:
-        """Reject two devices with one name, and two quantities of one device with one name.
+        """Reject two devices with the same name, or two quantities of a device with the same name.
 
         Device tables with the same name and the same address are accepted, because they describe
         one device.
@@ -193,7 +193,7 @@ class ModbusPoller(Poller):
         return Request(data, most, timeout + on_line, timeout, block.device, block.text)
 
     def read(self, answer: bytes) -> Outcome | None:
-        """Decode a response. Return None if more bytes are needed."""
+        """Decode a response. Return the request's outcome, or None if more bytes are needed."""
         assert self._asked is not None
         found = self._messages.read(answer, self._asked)
         return read_answer(found, self._asked) if isinstance(found, bytes) else found

@@ -53,7 +53,7 @@ class Device(Section):
         return completed_device(written)
 
     def check(self) -> None:
-        """Reject two quantities with one name, and a quantity too large for one request."""
+        """Reject two quantities with the same name, and a quantity too large for one request."""
         if self.quantities is not None and self.device is None:
             raise refusal("device with quantities: they are chosen from its description")
         if not self.registers:

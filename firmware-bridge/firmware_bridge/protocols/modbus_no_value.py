@@ -89,7 +89,10 @@ def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
 
 
 def is_infinite_or_nan(raw: bytes, form: str) -> bool:
-    """Return True if a float is infinite or NaN, which devices use for a missing value."""
+    """Return True if a number in a register is an infinite or NaN float.
+
+    Some devices use such floats for a missing value.
+    """
     return form[0] == "f" and not math.isfinite(_float_of(raw))
 
 

@@ -1,7 +1,8 @@
 """Requests for one Modbus device, and what its refusals reveal about its registers.
 
-If a device refuses a block of registers, one of them may not exist, or the device may not return
-that many together. The block is halved until each part gets a response or has only one quantity:
+If a device refuses a block of registers, one of the registers may not exist, or the device may not
+return so many registers together. The block is halved until each part gets a response or has only
+one quantity:
 
 ::
 
@@ -154,7 +155,7 @@ class Plan:
         return now_seconds - since >= FAILING_SECONDS_MAX
 
     def _is_silent_to(self, block: Block, now_seconds: float) -> bool:
-        """Return True if the device does not respond to this block, but responds to others."""
+        """Return True if the device responds to other blocks, but not to this one."""
         search = self._searches.get(block)
         if search is not None:
             self._silent_count += 1
@@ -164,9 +165,9 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block to request, or one of its quantities if the device has long been silent.
+        """Return the block to request, or a part of it with one quantity after a long silence.
 
-        A device with one block may be silent only because of one quantity in this block.
+        If there is only one block, one of its quantities may be the cause of the silence.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -219,7 +220,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record why a part failed, or None if it did not. Return a sentence for the log, or ""."""
+        """Record a part's failure reason, if any. Return a sentence for the log, or ""."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""

@@ -19,8 +19,9 @@ silence. Finding one of 64 registers takes 7."""
 class Search:
     """A search for the registers that a device refuses in a block. The block is requested in parts.
 
-    If this is a retry, `wait_seconds` is the waiting time before it, otherwise 0. `is_for_silence`
-    is True if the device did not respond to the whole block, instead of refusing the block.
+    `wait_seconds` is the waiting time before this search if the search is a retry, otherwise 0.
+    `is_for_silence` is True if the device did not respond to the whole block, instead of refusing
+    the block.
     """
 
     whole: Block

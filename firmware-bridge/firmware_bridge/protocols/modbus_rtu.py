@@ -79,7 +79,7 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _other_answer_in(received: bytes) -> bytes | None:
-    """Return a valid response with another address, function or length, or None."""
+    """Return a valid response with another address, function or length, or None if none exists."""
     if len(received) < _REFUSAL_BYTES:
         return None
     is_refusal = bool(received[1] & EXCEPTION)

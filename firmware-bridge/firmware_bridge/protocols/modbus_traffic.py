@@ -9,7 +9,7 @@
 (Modbus application protocol 1.1b3.) Silence separates messages on the line, but adapters and
 networks do not preserve the silence. A message is therefore recognised by its CRC and the length
 that its function implies. The previous message determines whether a message is a request or a
-response. Other functions count as noise.
+response. Messages with other functions count as noise.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _COUNT_AT = 6
 class Message:
     """A request or a response on the line. `content` has the bytes between function and CRC.
 
-    If the request of a response was also received, the response has it in `request`.
+    `request` is the request that a response belongs to, or None if the request was not received.
     """
 
     address: int
@@ -67,7 +67,7 @@ class Message:
 
     @property
     def values(self) -> bytes:
-        """The bytes of the values that are read or written. Empty if the message has no values."""
+        """The bytes of the values that are read or written, or empty bytes if there are none."""
         if self.function in _READS:
             return self.content[1:] if self.is_answer else b""
         return self.content[2:] if self.function in _WRITES_ONE else self.content[5:]
@@ -124,9 +124,9 @@ class ModbusTraffic:
         return found
 
     def _noise_scanned(self) -> tuple[int, _Form | None]:
-        """Return the position and form of the message that ends first.
+        """Return the position and the form of the message that ends first.
 
-        If no message is complete, return the position where one may begin, and None as the form.
+        If no message is complete, the position is where a message may begin, and the form is None.
         The result does not depend on how the bytes were split into pieces.
         """
         best: tuple[int, int, _Form] | None = None
@@ -156,7 +156,7 @@ class ModbusTraffic:
     def _forms_at(self, position: int) -> list[_Form] | None:
         """Return the possible forms of a message that begins at this position.
 
-        Return None if more bytes are needed. Shorter and likelier forms come first.
+        Shorter and likelier forms come first. The result is None if more bytes are needed.
         """
         data = self._buffer[position : position + _COUNT_AT + 1]
         if len(data) < _REFUSAL_BYTES:

@@ -68,7 +68,7 @@ class MySensorsDecoder(LineDecoder):
         super().__init__(lambda line, skipped: {}, can_mistake_part_of_line=True)
 
     def frame_of(self, text: str) -> Frame | None:
-        """Decode one message. Return None if the message has no reading."""
+        """Decode one message and return its reading, or None if it has no reading."""
         skipped: Counter[str] = Counter()
         frame = read_message(text, self.kinds, skipped)
         self.tally.skipped.update(skipped)
@@ -76,7 +76,7 @@ class MySensorsDecoder(LineDecoder):
 
 
 def read_message(line: str, kinds: Kinds, skipped: Counter[str]) -> Frame | None:
-    """Decode one message. Return None if the message has no reading.
+    """Decode one message and return its reading, or None if it has no reading.
 
     `skipped` counts messages in which the node reports that it has no measured value.
 
@@ -113,9 +113,9 @@ def read_message(line: str, kinds: Kinds, skipped: Counter[str]) -> Frame | None
 
 
 def _kind_of_type(kind: int) -> Kind | None:
-    """Return the data type of the values with this MySensors type code: "text" or "number".
+    """Return "text" or "number", the data type of values with this MySensors type code.
 
-    Return None if each node may use its own data type.
+    The result is None if each node may use its own data type.
     """
     if kind in _TEXTS:
         return "text"

@@ -61,8 +61,8 @@ class NmeaDecoder(Decoder):
     """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
 
     If `checksum_required` is False, a complete line without a checksum is also accepted. However,
-    if earlier sentences with the same address had a checksum, the end of the line was lost, and the
-    line counts as damaged.
+    if earlier sentences with the same address had a checksum, the end of the line must have been
+    lost. The line counts as damaged in this case.
     """
 
     def __init__(self, *, checksum_required: bool = True) -> None:
@@ -95,7 +95,7 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Search the buffered bytes for sentences after a pause on the line.
+        """After a pause on the line, search the buffered bytes for sentences.
 
         A UBX frame that was incomplete before the pause will not be completed, but its bytes may
         contain sentences.
@@ -206,7 +206,7 @@ class NmeaDecoder(Decoder):
 
 
 def _checked_body_of(segment: bytes) -> bytes | None:
-    """Return the bytes between '$' and '*' if the checksum matches, or None."""
+    """Return the bytes between '$' and '*', or None if the checksum does not match."""
     # A '*' within the fields is not allowed, but may occur: the last '*' begins the checksum.
     for match in reversed(list(_CHECKSUM.finditer(segment))):
         body = segment[1 : match.start()]

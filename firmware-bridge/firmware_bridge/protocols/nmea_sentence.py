@@ -62,10 +62,10 @@ logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 
 
 def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> Frame:
-    """Return the frame of a sentence. `body` is the bytes between `start` ('$' or '!') and '*'.
+    """Return the frame of a sentence. `body` has the bytes between `start` and '*'.
 
-    `skipped` counts fields that contain `nan`, `--.-` or the like instead of a number, and
-    positions that do not exist.
+    `start` is '$' or '!'. `skipped` counts fields that contain `nan`, `--.-` or the like instead of
+    a number, and positions that do not exist.
     """
     try:
         text = body.decode("utf-8")
@@ -91,8 +91,8 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
 def _without_impossible_positions(text: str) -> tuple[str, int]:
     """Remove latitude and longitude of each position that does not exist, and count the positions.
 
-    One of the two is not kept, because a consumer would combine it with an earlier value of the
-    other.
+    Both are removed even if only one is impossible, because a consumer would combine the other one
+    with an earlier value.
     """
     count = 0
 
@@ -125,8 +125,8 @@ def _unit_of(name: str, value: Value) -> str | None:
 def _quantity_of(text: str) -> str:
     """Return the quantity for a sentence: its type in lower case, such as `gga` for `GPGGA`.
 
-    For a proprietary sentence, return the whole address. If the result is not a valid name, return
-    "unknown".
+    For a proprietary sentence, it is the whole address in lower case. If the result would not be a
+    valid name, it is "unknown".
     """
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")
@@ -152,9 +152,10 @@ def _fields_of(text: str) -> dict[str, Value]:
 
 
 def _value_of(found: object) -> Value | None:
-    """Convert a field that pynmeagps decoded. Return None if the field is empty or out of range.
+    """Convert a field that pynmeagps has decoded.
 
-    The measurement of the whole sentence still contains the original field.
+    The result is None if the field is empty or out of range. The measurement of the whole sentence
+    still contains the original field.
     """
     if found == "" or found is None:
         return None

@@ -175,7 +175,7 @@ class Code:
 
 
 def name_of(code: Code) -> str:
-    """Return the name of the quantity that a code identifies, or the code if it has no name."""
+    """Return the name of the quantity that a code identifies, or the code itself if unknown."""
     if code.a == "0" and code.b != "0" and code.quantity in _MBUS_NAMES:
         return f"mbus_{code.b}_{_MBUS_NAMES[code.quantity]}"
     # IEC 62056-21 meters may omit a tariff of 0: `32.7`.
@@ -191,7 +191,7 @@ def is_of_heat(code: Code, groups: Sequence[str]) -> bool:
 
 
 def heat_name_of(code: Code) -> str:
-    """Return the name of a heat meter's value, or the code if it has no name."""
+    """Return the name of a heat meter's value, or the code itself if no name is known."""
     name = _OF_HEAT.get(f"{code.c}.{code.d}") if code.is_short else None
     if name is None:
         return str(code) if code.is_short else name_of(code)

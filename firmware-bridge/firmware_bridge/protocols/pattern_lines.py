@@ -86,8 +86,9 @@ class MatchReader:
         """Return the measurements of one line. Groups that did not match have no measurement.
 
         Raises:
-            Damaged: with reason "pattern" if the line does not match, "type" if a value does not
-                have its group's type, or "overlong", "value" or "text".
+            Damaged: with reason "pattern" if the line does not match, "overlong" if it is too
+                long, or "type", "value" or "text" if a value does not have its group's type or is
+                invalid.
         """
         if len(line) > MATCHED_CHARACTERS_MAX:
             raise Damaged("overlong")

@@ -13,7 +13,7 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 class ScanningDecoder(Decoder):
-    """Searches for `start`, and buffers at most the bytes of one frame and one read."""
+    """Searches for frames that begin with `start`. Buffers at most one frame and one read."""
 
     fillers: ClassVar[bytes] = b""
     """Bytes that may occur between frames and do not count as noise."""
@@ -44,7 +44,7 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Search the buffered bytes for frames after a pause on the line.
+        """After a pause on the line, search the buffered bytes for frames.
 
         A frame that was incomplete before the pause will not be completed, but its bytes may
         contain shorter frames.

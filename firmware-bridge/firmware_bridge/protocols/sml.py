@@ -46,7 +46,8 @@ class Sml(DecoderSettings):
 class SmlDecoder(ScanningDecoder):
     """Decoder of SML files.
 
-    If another file begins before a file has ended, only the first file counts as damaged.
+    If a new file begins before the previous file has ended, only the previous file counts as
+    damaged.
     """
 
     frame_bytes_max = FILE_BYTES_MAX

@@ -1,4 +1,4 @@
-"""Decoder for the messages of an SML file, which returns the values of its lists (SML_GetList.Res).
+"""Decodes the messages of an SML file, and returns the values in their lists (SML_GetList.Res).
 
 Each element begins with a byte for its type and length. If the first bit is set, another byte with
 4 more bits of the length follows::
@@ -88,11 +88,10 @@ def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
 
 
 def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
-    """Yield the status word.
+    """Yield the status word, and the signed power if the meter sends its power without a sign.
 
-    If the meter sends its power without a sign, also yield the signed power. Two-way meters such as
-    EMH's ED300L, Honeywell's AS2020 and older ones of Holley send the amount of power and its
-    direction separately. A power that is already negative is not changed.
+    Two-way meters such as EMH's ED300L, Honeywell's AS2020 and older Holley meters send the amount
+    of power and its direction separately. A power that is already negative is not changed.
     """
     if status is None:
         return
@@ -109,9 +108,10 @@ def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measu
 
 
 def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
-    """Return the direction in a status word, or None if the word does not have one.
+    """Return True if a status word means export, False for import, or None if it means neither.
 
-    Basic meters have a quantity `power`, and EDL meters `power_absolute`.
+    Basic meters (with a quantity `power`) and EDL meters (with `power_absolute`) use different bits
+    for the direction.
     """
     if status & 0xFF == _BASIC_METER and status > 0xFF:
         return bool(status & _BASIC_METER_EXPORTS)

@@ -77,7 +77,7 @@ _NUMBERS: Final = {
 def _numbers_of_series() -> dict[str, tuple[str, str]]:
     """Return the labels that contain the number of a tariff, quadrant or phase.
 
-    The result maps each label to the name and the unit of its quantity.
+    The dictionary maps each label to the name and the unit of the label's quantity.
     """
     found: dict[str, tuple[str, str]] = {}
     for number in range(1, 11):
@@ -218,7 +218,7 @@ def _measurement_of(
 def _seconds_of(text: str, utc_offset_hours: int) -> float | None:
     """Convert a time to seconds since 1970. E means summer time, H winter time.
 
-    Return None for a lower-case letter, which marks an unreliable clock.
+    The result is None for a lower-case letter, which marks an unreliable clock.
     """
     if _TIME.fullmatch(text) is None or text[0] not in "EH":
         return None

@@ -83,7 +83,10 @@ class LineValues:
         self._damage: str | None = None
 
     def add_with_unit(self, name: str, written: str) -> None:
-        """Add a value that may have a unit joined to its number, like `21.5C`. Raises as `add`."""
+        """Add a value that may have a unit joined to its number, like `21.5C`.
+
+        Can raise the same exceptions as `add`.
+        """
         is_text = self._kinds.of(name) in ("text", "boolean")
         text, unit = (written, None) if is_text else parted(written)
         self.add(name, text)

@@ -194,7 +194,7 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Return a block without HEX messages, and True if the block begins inside `data`.
+    """Return a block without HEX messages, and whether it begins inside `data` (True or False).
 
     The block is None if its checksum is wrong. It begins inside `data` if the checksum of the
     previous block was lost. A label that occurs twice also shows that `data` contains two blocks,

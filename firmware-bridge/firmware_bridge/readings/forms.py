@@ -1,7 +1,7 @@
 """Topics, and payloads other than SenML: plain values, and JSON objects made from a template.
 
-There is one payload per value. If a quantity has several values, as a sentence of NMEA 0183 does,
-the name of each value (`gga/alt`) is used as the quantity.
+There is one payload per value. A quantity may have several values, for example the fields of an
+NMEA 0183 sentence. In this case the name of each value (`gga/alt`) is used as the quantity.
 """
 
 import base64

@@ -1,8 +1,8 @@
 """Data types (kinds) of quantities: number, text or Boolean.
 
-The type is declared, or is that of the first value. It never changes, because Home Assistant and
-other programs that store readings keep the type of the first value. The outbox stores the types for
-the next start of the bridge.
+The type of a quantity is declared, or else is the type of its first value. It never changes,
+because Home Assistant and other programs that store readings keep the type of the first value. The
+outbox stores the types for the next start of the bridge.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Kinds:
         return self._kinds.get(name)
 
     def note(self, name: str, value: Value) -> None:
-        """Record the data type of `value` for the quantity `name`, unless it is already known."""
+        """Record the data type of `value` for the quantity `name`, unless it has a type already."""
         if name not in self._kinds and len(self._kinds) < KINDS_KEPT_MAX:
             self._kinds[name] = self._new[name] = kind_of(value)
 

@@ -26,9 +26,10 @@ class Rules:
         self._published: OrderedDict[tuple[str, str], tuple[list[Value], float]] = OrderedDict()
 
     def scaled(self, quantities: Quantities) -> tuple[Quantities, int]:
-        """Return the quantities in their configured units.
+        """Convert the quantities to their configured units.
 
-        Also count the values that are out of range.
+        Return the converted quantities, and the number of values that were out of range and
+        omitted.
         """
         if not self._rules:
             return quantities, 0
@@ -61,7 +62,7 @@ class Rules:
     def note_published(self, device: str, quantities: Quantities, now_seconds: float) -> None:
         """Record that these quantities were published at `now_seconds`.
 
-        The next values are compared with them.
+        The next values are compared with these values.
         """
         for name, measurements in quantities.items():
             for key, group in {name: measurements, **_parts_of(name, measurements)}.items():

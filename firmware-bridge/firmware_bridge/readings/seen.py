@@ -1,4 +1,4 @@
-"""Records which values and units each device has sent, for descriptions to other programs.
+"""Records which values and units each device has sent, to describe the devices to other programs.
 
 The number of devices and values is limited, so endless new names from a line do no harm.
 """
@@ -31,8 +31,7 @@ _FACTS: Final = frozenset(
 class SeenValue:
     """One value of a device. `quantity` is the quantity whose SenML topic carries the value.
 
-    `is_gone` is True if the value was removed from the configuration and has not been sent after
-    that.
+    `is_gone` is True if the value was removed from the configuration and has not been sent since.
     """
 
     quantity: str
@@ -55,9 +54,9 @@ class SeenDevice:
 class Seen:
     """The values seen since the start of the bridge, and the values stored in an earlier run.
 
-    A value is recorded when it is first sent after the start. Later changes are recorded only from
-    text to number, and from no unit to a unit. A sensor that alternates therefore does not cause
-    endless changes.
+    A value is recorded when it is first sent after the start. Later, only a change from text to
+    number, or from no unit to a unit, is recorded. A sensor that alternates between two types
+    therefore does not cause endless changes.
     """
 
     def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:
@@ -135,10 +134,7 @@ def is_fact(name: str) -> bool:
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:
-    """Make room by forgetting one value that is no longer configured.
-
-    Return False if all are configured.
-    """
+    """Forget one value that is no longer configured. Return False if all values are configured."""
     gone = next((name for name, value in device.values.items() if value.is_gone), None)
     if gone is not None:
         del device.values[gone]

@@ -69,7 +69,7 @@ class Steps:
     def latest_mean(self, seconds: float) -> float | None:
         """Return the mean of the latest complete 5-second interval.
 
-        Return None if no value has arrived for some time.
+        The result is None if no value has arrived for some time.
         """
         self.whole(seconds)
         if not self._whole or seconds - self._latest > OFTEN_SECONDS:

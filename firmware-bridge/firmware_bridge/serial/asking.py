@@ -1,4 +1,4 @@
-"""Search for a meter that must be polled (D0, M-Bus), on a port where nothing is received.
+"""Search for a meter that must be polled (D0, M-Bus), if nothing is received on a port.
 
 The requests are written to the line of an unknown device. They are harmless to devices that use
 another protocol. Nevertheless, this search is only done if a person starts it.
@@ -61,7 +61,7 @@ class _Answered(Exception):
 
 
 class _FirstOutcome:
-    """Observer of the polling loop that keeps the first outcome, and then stops the loop."""
+    """Observer of the polling loop. It stores the first outcome and then stops the loop."""
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
