@@ -41,7 +41,7 @@ class Alarm:
 
     @property
     def key(self) -> Key:
-        """Return the alarm's identity: the identifier of its kind, and its subject."""
+        """Return the alarm's identity: its kind's identifier and its subject."""
         return Key(self.id, self.subject)
 
     @property

@@ -11,7 +11,7 @@ from typing import Final
 class Kind:
     """A kind of alarm.
 
-    If `is_loss` is True, readings or messages were lost. Such an alarm stays active until an
+    If `is_loss` is True, the alarm reports lost readings or messages. It stays active until an
     operator acknowledges it.
     """
 
@@ -77,5 +77,5 @@ UNKNOWN: Final = Kind("Condition of another version")
 
 
 def kind_of(id: str) -> Kind:
-    """Return the kind of alarm with the identifier `id`, or `UNKNOWN` if it does not exist."""
+    """Return the kind of alarm with the identifier `id`, or `UNKNOWN` if there is no such kind."""
     return KINDS.get(id, UNKNOWN)

@@ -21,7 +21,7 @@ BYTES_MAX: Final = 60 * 1024
 
 
 def payloads_of(alarms: Sequence[Alarm], kinds: Iterable[str]) -> dict[str, object]:
-    """Return an MQTT payload for each kind of alarm, or None for a kind without an active alarm.
+    """Return the MQTT payload for each kind of alarm. It is None for a kind without active alarms.
 
     Args:
         alarms: the active alarms, the most important first.

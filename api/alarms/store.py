@@ -35,7 +35,8 @@ class AlarmStore:
 
     If no path is given, or if the file cannot be used, nothing is stored on disk. Methods may be
     called from different threads, because a lock admits one thread at a time. The lock also makes
-    `close` wait for a running write: closing the file during a write would crash the process.
+    `close` wait for a running write, because closing the file during a write would crash the
+    process.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -48,7 +49,7 @@ class AlarmStore:
     def open(self) -> list[Alarm]:
         """Open the SQLite file, and return the active alarms that are stored in it.
 
-        Return an empty list if the file cannot be used.
+        The list is empty if the file cannot be used.
         """
         with self._lock:
             return [] if self._path is None else self._opened_or_new(self._path)

@@ -45,8 +45,8 @@ class AlarmTable:
     def active(self) -> list[Alarm]:
         """Return the active alarms, the most important first.
 
-        Alarms whose condition is still true come first, then the others. Both groups are sorted by
-        severity, and alarms of equal severity from newest to oldest.
+        Alarms whose condition is still true come before the other alarms. Both groups are sorted by
+        severity. Alarms of equal severity are sorted from newest to oldest.
         """
         return sorted(
             self._alarms.values(),

@@ -48,7 +48,7 @@ _DAY_SECONDS = 86400.0
 
 
 class LinkTaken(RuntimeError):
-    """Raised if the path for the link is used by another simulator, or by anything else."""
+    """Raised if the path for the link is already used, by another simulator or by anything else."""
 
 
 @dataclass(slots=True)
@@ -164,7 +164,7 @@ class SimulatedBoard:
     def _weather(self) -> tuple[Measurement, ...]:
         """Return simulated measurements in a cabinet: temperature, humidity and pressure.
 
-        The air is warmest after noon, and drier when it is warm, with slow random changes.
+        The air is warmest after noon, and drier when it is warm. All values also drift slowly.
         """
         noise = self._random.gauss
         self._drift = 0.995 * self._drift + noise(0.0, 0.02)

@@ -28,10 +28,11 @@ class Guessing:
         self._boot: str | None = None
 
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
-        """Record the number of failed logins, and return the alarm condition as a tuple.
+        """Record the number of failed logins, and return the resulting conditions.
 
-        The tuple contains one condition if at least `limit` logins failed within the last hour.
-        Otherwise it is empty. `broker` contains the broker's counters, and `now` is in seconds.
+        The tuple contains one alarm condition if at least `limit` logins failed within the last
+        hour, otherwise it is empty. `broker` contains the broker's counters, and `now` is in
+        seconds.
         """
         total = sum(broker.errors.get(name, 0) for name in _ERRORS)
         if broker.boot != self._boot:

@@ -132,10 +132,10 @@ def _clock_conditions(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _failure_conditions(port: Port, name: str) -> Iterator[Condition]:
-    """Yield one condition that names the polled devices on a port that do not respond.
+    """Yield one condition that names the polled devices on a port that do not respond, if any.
 
     Devices that another condition already reports as silent are left out. `name` is the port's
-    name. If all devices respond, yield nothing.
+    name.
     """
     failing = [
         f"{visible_of(each.device)} ({visible_of(each.failed.reason)})"

@@ -38,7 +38,7 @@ class _Sample:
 
 
 class DamageShare:
-    """The share of damaged frames on one port. A high share causes a warning.
+    """Measures the share of damaged frames on one port. A high share causes a warning.
 
     `share` is the fraction of damaged frames in the latest `seconds`, or None if there were no
     frames. `warns` is True from `SHARE_BEGINS` until the share falls below `SHARE_ENDS`.

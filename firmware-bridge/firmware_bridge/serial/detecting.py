@@ -1,10 +1,10 @@
 """Detection of a port's baud rate, line settings and protocol.
 
 Each line setting is tried with each protocol, and the frames that decode are counted. A protocol is
-only tried if its sensors send unprompted and it needs no settings. CSV is an exception: the names
-of its columns are invented. The confidence in a guess is the share of good frames among all frames.
-It is lower if there are only a few frames, because noise sometimes looks like a frame of a protocol
-with weak checks.
+only tried if its sensors send unprompted and it needs no settings. CSV is tried although it needs
+column names, because names can be invented. The confidence in a guess is the share of good frames
+among all frames. It is lower if there are only a few frames, because noise sometimes looks like a
+frame of a protocol with weak checks.
 """
 
 import asyncio
@@ -121,7 +121,7 @@ def _settings_tried(
 ) -> Iterator[tuple[DecoderSettings, str]]:
     """Yield the settings to try for a protocol.
 
-    Each comes with the lines of TOML that configure the same settings, or with "".
+    Each setting comes with the lines of TOML that configure it, or with "" if it is the default.
     """
     if protocol is CsvLines:
         if columns := columns_of(b"".join(pieces)):

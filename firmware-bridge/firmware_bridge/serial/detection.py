@@ -42,7 +42,7 @@ _PATH: Final = re.compile(r"/[^\x00]{1,4095}")
 
 
 def selection_of(port: str) -> dict[str, str]:
-    """Return the key of `[[serial]]` that selects a port: `path` or `usb`, with its value.
+    """Return the key of `[[serial]]` that selects a port (`path` or `usb`), and its value.
 
     Raises Refused if `port` is neither a path nor a USB identity.
     """

@@ -1,6 +1,6 @@
 """Runs detections of devices, at most one per port.
 
-A detection is stopped when no web page requests its progress any longer.
+A detection is stopped when web pages no longer request its progress.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ PORT_CHARACTERS_MAX: Final = 200
 
 
 class Detections:
-    """The running detections by port. Must be used from a single event loop."""
+    """The running detections by port. All methods must be called from a single event loop."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class Detections:
     async def begin(self, port: str, *, asks: bool = False) -> dict[str, Any]:
         """Start a detection on a port, or continue a running one. Return its progress.
 
-        If `asks` is True, the detection also polls for a meter. A detection that is already running
-        on the port is then replaced.
+        If `asks` is True, the detection also polls for a meter. In this case, a detection that is
+        already running on the port is replaced.
 
         Raises:
             Refused: if the bridge already reads the port, too many detections run, or `port` is
@@ -92,7 +92,7 @@ class Detections:
         return {port: detection.state for port, (detection, _) in self._running.items()}
 
     async def run(self) -> None:
-        """Stop unwatched detections periodically. Runs until cancelled, then stops all of them."""
+        """Stop unwatched detections periodically, until cancelled. Then stop all detections."""
         try:
             while True:
                 await asyncio.sleep(UNASKED_SECONDS_MAX / 4)
@@ -115,7 +115,7 @@ class Detections:
                 await self.end(port)
 
     def _is_of_use(self, port: str, *, asks: bool) -> bool:
-        """Return True if the port's existing detection can be continued, so none must start."""
+        """Return True if the port's running detection can be continued, so no other must start."""
         return self._running[port][0].state not in ("nothing", "failed") and not asks
 
     def _forget_unasked(self, except_for: str | None = None) -> None:
@@ -129,7 +129,7 @@ class Detections:
 def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
     """Return the names of configured ports by device file.
 
-    A port's device file is looked up from its settings now, because it may have changed.
+    The device files are looked up at each call, because they may have changed.
     """
     found = {_device_of(each): each.name for each in configured if each.address is None}
     return {device: name for device, name in found.items() if device is not None}

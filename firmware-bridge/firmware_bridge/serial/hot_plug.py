@@ -44,7 +44,7 @@ _PREFIX, _MAGIC = b"libudev\0", bytes.fromhex("feedcafe")
 
 
 class HotPlug:
-    """Context manager that counts new serial devices and wakes the ports that wait for one."""
+    """Context manager that counts new serial devices and wakes the ports that wait for a device."""
 
     def __init__(self, events: socket.socket | None) -> None:
         """Read events from udev's socket `events`.
@@ -73,7 +73,7 @@ class HotPlug:
     async def wait(self, backoff: Backoff, *, since: int) -> None:
         """Wait until the back-off is over or a new serial device is found.
 
-        `since` is an earlier count of new devices. A new device resets the back-off.
+        `since` is the count of new devices before the wait. A new device resets the back-off.
         """
         if self.arrivals == since:
             await self._wait_for_one(backoff)
@@ -127,7 +127,7 @@ class HotPlug:
 def open_udev_events() -> socket.socket | None:
     """Open the socket for udev's events.
 
-    If there is no udev or the socket cannot be opened, log the reason and return None.
+    The result is None if udev is not running or the socket cannot be opened. The reason is logged.
     """
     if not UDEV_CONTROL.exists():
         logger.info("no udev here (%s): a lost serial port is looked for by polling", UDEV_CONTROL)
@@ -160,9 +160,9 @@ def open_netlink() -> socket.socket:
 
 
 def is_serial_device(datagram: bytes) -> bool:
-    """Return True if a datagram from udev reports a serial device that is present.
+    """Return True if a datagram from udev reports that a serial device is present.
 
-    Return False if it reports another event or is malformed.
+    The result is False if the datagram reports another event or is malformed.
     """
     if len(datagram) < _HEADER.size:
         return False

@@ -1,9 +1,9 @@
 """Lookup of the device file that a port's settings currently refer to.
 
-A serial device that was unplugged may return under another path. Its USB identity and its link in
-/dev/serial/by-id stay the same, so they are looked up at each opening. Adapters without a serial
-number (most CH340) all have the same identity. The links in /dev/serial/by-path distinguish them
-by the USB socket that they are plugged into.
+A serial device that was unplugged may have another path when it is plugged in again. Its USB
+identity and its link in /dev/serial/by-id stay the same, so they are looked up at each opening.
+Adapters without a serial number (most CH340) all have the same identity. The links in
+/dev/serial/by-path distinguish them by the USB socket that they are plugged into.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The intake of one port: it passes the readings of decoded frames to the outbox.
+"""The intake of one port, which passes the readings of decoded frames to the outbox.
 
 A board's frame is acknowledged when the outbox reports that the frame is durable. While the outbox
 is full, the port's setting `when_full` decides. Either the port is not read, or the outbox drops
@@ -40,7 +40,7 @@ _REASONS: Final = {"bytes": FULL_BY_BYTES, "age": FULL_BY_AGE}
 
 
 class Intake:
-    """The intake of one port.
+    """Passes the readings from one port to the outbox.
 
     `next_sequence` returns the next sequence number for a device that does not number its frames.
     If `commands` is None, no commands are sent to boards. `seen` records what devices have sent.
@@ -87,8 +87,8 @@ class Intake:
     async def wait_until_accepted(self) -> None:
         """Wait until the port may be read again.
 
-        The port must wait while too many readings are not committed yet. It must also wait while
-        the outbox is full, if `when_full` of the port requires this.
+        The port must wait while too many readings are not committed yet. If the port's setting
+        `when_full` requires it, the port must also wait while the outbox is full.
         """
         if self._outbox.is_overloaded:
             await self._outbox.wait_for_commit()
@@ -140,10 +140,9 @@ class Intake:
             self._take_other_frame(frame, quantities, arrival_seconds)
 
     def _checked(self, device: str, quantities: Quantities, arrival_seconds: float) -> Quantities:
-        """Return the quantities.
+        """Return the quantities, with the time of arrival if the device's clock is wrong.
 
-        If the device's clock is wrong, they get the time of arrival instead. A wrong clock is
-        logged and shown in the status. The quantities are recorded in `seen`.
+        A wrong clock is logged and shown in the status. The quantities are recorded in `seen`.
         """
         checked, not_used = checked_times(quantities, arrival_seconds)
         self.status.note_clock(device, not_used)

@@ -1,8 +1,8 @@
 """Reads and writes the bytes of an open serial port. If the port is lost, `PortLost` is raised.
 
 `Link` waits for bytes on any file descriptor. `SerialLink` is a device file or a pseudo-terminal
-that pyserial opens exclusively, because two readers would each get only a part of the bytes. Ports
-at a TCP address are in `network.py`.
+that pyserial opens exclusively, because each of two readers would get only a part of the bytes.
+Ports at a TCP address are in `network.py`.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class Link(ABC):
                 raise PortLost(f"{self.path} was disconnected")
 
     def read_pending(self) -> bytes:
-        """Return the bytes received so far, without waiting. If there are none, return empty bytes.
+        """Return the bytes received so far, without waiting. The result may be empty.
 
         Raises:
             PortLost: if the port was lost.
@@ -176,9 +176,9 @@ class SerialLink(Link):
             self._port.set_low_latency_mode(True)
 
     def _refuse_others(self) -> None:
-        """Make the kernel refuse to open the port again, as some programs ignore pyserial's lock.
+        """Make the kernel refuse other programs, because some of them ignore pyserial's lock.
 
-        Must not be called for a pseudo-terminal, which stays locked until its other end closes.
+        Do not call this for a pseudo-terminal: it would stay locked until its other end closes.
         """
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)

@@ -38,7 +38,7 @@ class Listening:
         return ()
 
     def begin_again(self) -> None:
-        """Replace the decoder after an internal error. Counters and value types are kept."""
+        """Replace the decoder after an internal error. Keep the counters and the value types."""
         before = self._decoder
         self._decoder = self._settings.decoder()
         self._decoder.tally = before.tally
@@ -84,7 +84,7 @@ class Listening:
 
 
 async def _next_data(link: Link) -> bytes:
-    """Return the next bytes, or no bytes after IDLE_SECONDS of silence."""
+    """Return the next bytes, or empty bytes after IDLE_SECONDS of silence."""
     try:
         async with asyncio.timeout(IDLE_SECONDS):
             return await link.read()

@@ -46,7 +46,7 @@ class Losses:
         self._summarised: Counter[tuple[str, str]] = Counter()
 
     def check_damage(self, damaged: Mapping[str, int]) -> None:
-        """Log the reasons for damaged frames whose count has doubled since they were last logged.
+        """Log each reason for damaged frames if its count has doubled since it was last logged.
 
         `damaged` has the total count for each reason.
         """
@@ -61,7 +61,7 @@ class Losses:
                 )
 
     def check_skipped(self, skipped: Mapping[str, int]) -> None:
-        """Log the reasons for omitted values in good frames whose count has doubled.
+        """Log each reason for omitted values in good frames if its count has doubled.
 
         `skipped` has the total count for each reason.
         """
@@ -79,8 +79,8 @@ class Losses:
     def note_clock(self, device: str, given_seconds: float) -> None:
         """Count a frame with a wrong time.
 
-        Log it if the device's count of these frames has doubled. `given_seconds` is the wrong time
-        that the device sent, in Unix seconds.
+        The time is logged if the device's count of these frames has doubled. `given_seconds` is the
+        wrong time that the device sent, in Unix seconds.
         """
         self._clocks[device] += 1
         if self._has_doubled("clock", device, self._clocks[device]):

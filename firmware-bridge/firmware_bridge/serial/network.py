@@ -1,7 +1,7 @@
 """A serial port at a TCP address, with raw bytes, RFC 2217 or Modbus TCP.
 
 The kernel detects a server that no longer responds. On a silent line it sends `KEEP_ALIVE` probes.
-After something was written, it waits at most `UNACKNOWLEDGED_SECONDS_MAX` for the acknowledgement.
+After data has been sent, it waits at most `UNACKNOWLEDGED_SECONDS_MAX` for the acknowledgement.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class TcpLink(Link):
 class ModbusTcpLink(TcpLink):
     """A Modbus TCP connection. Each read returns only complete messages.
 
-    Discarding received bytes therefore never leaves half a message.
+    If a caller discards the bytes of a read, it therefore never discards a part of a message.
     """
 
     def __init__(self, path: str, connection: socket.socket) -> None:
@@ -87,9 +87,9 @@ class ModbusTcpLink(TcpLink):
 
 
 class Rfc2217Link(TcpLink):
-    """A connection with RFC 2217.
+    """A TCP connection to a serial port server that supports RFC 2217.
 
-    The server configures the serial line and reports the line's errors.
+    The server configures its serial line and reports errors on this line.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
 async def _connect(host: str, port: int) -> socket.socket:
     """Connect to the first address of the host that accepts a connection.
 
-    If no address accepts, raise the OSError of the last one.
+    Raises OSError if no address accepts a connection.
     """
     loop = asyncio.get_running_loop()
     fault = OSError("the name has no address")

@@ -13,8 +13,9 @@ from firmware_bridge.serial.identity import links_by
 def ports_found() -> Iterator[dict[str, Any]]:
     """Yield each serial port of this machine as JSON, with the gateway.toml line that selects it.
 
-    The line has the port's USB identity if no other port has the same one. Otherwise it adds the
-    serial number, or has the path of the USB socket if the serial number is missing or not unique.
+    The line names the port's USB identity if no other port has the same identity. Otherwise the
+    line also names the serial number. If the serial number is missing or not unique, the line names
+    the path of the USB socket instead.
     """
     by_id, by_path = links_by("by-id"), links_by("by-path")
     ports = sorted(list_ports.comports())

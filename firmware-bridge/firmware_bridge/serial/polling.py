@@ -5,8 +5,9 @@
     discard unsolicited bytes -> write the request -> read until the response is complete or times
     out -> a frame: to the intake | refused: counted | damaged: counted, then discard late bytes
 
-Bytes that were on the line before a request are therefore never read as its response. A response
-that arrives after its timeout is discarded. The request specifies how long this continues.
+Bytes that were on the line before a request are therefore never read as the response to this
+request. A response that arrives after its timeout is discarded. The request specifies for how long
+late bytes are discarded.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ class Audience(Protocol):
     """Observer of the requests and responses on a line: a port's intake, or a person's display."""
 
     def asked(self, request: Request) -> None:
-        """Handle a request that was just written to the line."""
+        """Handle a request that has just been written to the line."""
 
     def received(self, data: bytes) -> None:
         """Handle bytes that were read, whether or not they are part of a response.
@@ -49,10 +50,10 @@ class Audience(Protocol):
         """
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Handle the outcome of a request, which is already counted in the tally."""
+        """Handle the outcome of a request. The tally already includes this outcome."""
 
     def learnt(self, text: str) -> None:
-        """Handle a sentence about a device, which states what the poller has found out about it."""
+        """Handle a sentence about what the poller has found out about a device."""
 
     async def wait_until_accepted(self) -> None:
         """Wait until the next request may be sent."""
@@ -86,7 +87,7 @@ class ToIntake:
             self._intake.take(outcome, link)
 
     def learnt(self, text: str) -> None:
-        """Log a sentence about a device, which states what the poller has found out about it."""
+        """Log a sentence about what the poller has found out about a device."""
         logger.warning("serial port %s: %s", self._intake.status.name, text)
 
     async def wait_until_accepted(self) -> None:
@@ -97,9 +98,9 @@ class ToIntake:
 class Polling:
     """The reader of one port whose devices are polled. It owns the port's poller.
 
-    `tally.damaged` counts requests without a valid response by reason, and `tally.refused` requests
-    that a device refused. `tally.foreign` counts reads of bytes outside of a response: `unasked`
-    or `late`. `line` is None on a connection without a serial line.
+    `tally.damaged` counts requests without a valid response by reason. `tally.refused` counts
+    requests that a device refused. `tally.foreign` counts reads of bytes outside of a response:
+    `unasked` or `late`. `line` is None on a connection without a serial line.
     """
 
     def __init__(self, settings: PollerSettings, line: Line | None, audience: Audience) -> None:
@@ -110,7 +111,7 @@ class Polling:
         self.tally = Tally()
 
     def begin_again(self) -> None:
-        """Replace the poller after an internal error. Counters and value types are kept."""
+        """Replace the poller after an internal error. Keep the counters and the value types."""
         kinds, self._poller = self.kinds, self._settings.poller(self._line)
         self.kinds.remember(kinds.known())
 
@@ -215,9 +216,10 @@ class Polling:
     async def _discard(
         self, link: Link, what: str, *, seconds: float, at_most_seconds: float
     ) -> None:
-        """Discard bytes for `seconds`. If bytes arrive, continue until the line is silent.
+        """Discard bytes for `seconds`, and longer if the line is not silent by then.
 
-        This takes at most `at_most_seconds`. Each read is counted in `tally.foreign[what]`.
+        Discarding ends after at most `at_most_seconds`. Each read is counted in
+        `tally.foreign[what]`.
         """
         begun = _now()
         deadline = begun + seconds

@@ -197,7 +197,7 @@ class Port:
                 await backoff.wait()
 
     async def _read(self, link: Link) -> None:
-        """Read the port. Return when it has been silent for so long that it must be reopened.
+        """Read the port. Return if it has been silent for so long that it must be reopened.
 
         Raises PortLost if the port is lost.
         """
@@ -269,7 +269,7 @@ class Port:
 
 
 def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
-    """Return those stored value types of the port's quantities that still apply.
+    """Return the stored value types that still apply to the port's quantities.
 
     If the protocol has no setting `types`, the type `text` does not apply, because no setting could
     change the quantity back to a numeric type.

@@ -9,7 +9,7 @@ from gateway.process.files.queue_process import end_all
 
 
 class Ports:
-    """Runs a task for each configured port. Must be used from a single event loop."""
+    """Runs a task for each configured port. All methods must be called from one event loop."""
 
     def __init__(self, make: Callable[[PortSettings], Port], tasks: asyncio.TaskGroup) -> None:
         """Set the function that creates a port, and the task group for the tasks of the ports."""
@@ -28,7 +28,7 @@ class Ports:
         return ", ".join(each.name for each in self.settings) or "none"
 
     def find(self, name: str) -> Port | None:
-        """Return the port with this name, or None."""
+        """Return the port with this name, or None if there is none."""
         return next((each for each in self if each.name == name), None)
 
     async def replace(self, settings: Sequence[PortSettings]) -> None:

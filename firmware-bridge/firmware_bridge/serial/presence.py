@@ -1,4 +1,4 @@
-"""Tracks which devices on a port are still sending, because several may share one line."""
+"""Tracks which devices on a port are still sending. Several devices may share one line."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,8 @@
 """The latest frames of a port for operators: the bytes on the line, the values and the errors.
 
 A decoder does not report which bytes belong to a frame. Therefore each entry has all bytes since
-the previous entry. It ends with the read that completed a frame or detected a damaged one. Two
-frames that arrive together share an entry. On a polled port, each request and each response is an
-entry.
+the previous entry, up to the read that completed a frame or detected a damaged frame. Two frames
+that arrive together share an entry. On a polled port, each request and each response is an entry.
 """
 
 import time
@@ -69,9 +68,9 @@ class _Entry:
 
 
 def _shortened(frame: Frame) -> Frame:
-    """Return a copy of a frame with only the first quantities, and one measurement of each.
+    """Return a copy of a frame with only the first quantities.
 
-    The measurement is the latest one.
+    Each quantity has only its latest measurement.
     """
     first = islice(frame.quantities.items(), VALUES_KEPT)
     quantities = {name: measurements[-1:] for name, measurements in first}

@@ -28,7 +28,7 @@ def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int
     """Create a pseudo-terminal, wait for a reader, and write the recording to the terminal.
 
     `link` becomes a symbolic link to the terminal. If `fast` is True, the recorded delays are
-    skipped. Returns the number of bytes written.
+    skipped. The result is the number of bytes written.
 
     Raises:
         UnreadableRecording: if a line is invalid. The chunks before it were written.

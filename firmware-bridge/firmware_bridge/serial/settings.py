@@ -47,7 +47,7 @@ class PortSettings:
 
     @property
     def polled_line(self) -> Line | None:
-        """Settings of the line on which devices are polled, or None for a Modbus TCP connection."""
+        """Settings of the line on which devices are polled, or None with Modbus TCP."""
         is_connection = self.address is not None and self.address.startswith("modbus+tcp:")
         return None if is_connection else self.line
 

@@ -34,7 +34,7 @@ class Silence:
         self._check(reset)
 
     def end(self) -> None:
-        """Stop watching, because the port was closed."""
+        """Stop watching the port for silence, before the port is closed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -65,7 +65,7 @@ class DeviceStatus:
     def _quantities_with_steps(self) -> list[dict[str, object]]:
         """Return the quantities as JSON.
 
-        If a quantity arrives often, include its 5-second statistics.
+        Quantities that arrive often include their 5-second statistics.
         """
         now = time.time()
         shown = []
@@ -80,7 +80,7 @@ class DeviceStatus:
         self.failed_reason = reason
 
     def note_answer(self) -> None:
-        """Reset the failures after a valid response, either values or a refusal."""
+        """Reset the count of failures after a valid response, which has values or is a refusal."""
         self.failed_count = 0
         self.failed_reason = None
 
@@ -202,9 +202,9 @@ class PortStatus:
         return self.line_errors["overrun"] + self.line_errors["buffer_overrun"]
 
     def note_clock(self, device: str, given_seconds: float | None) -> None:
-        """Record that a device's clock is wrong. `given_seconds` is the Unix time that it shows.
+        """Record that a device's clock is wrong, or right again.
 
-        None means that the clock is right.
+        `given_seconds` is the Unix time that the wrong clock shows, or None if the clock is right.
         """
         if given_seconds is None:
             self._wrong_clocks.pop(device, None)
@@ -268,7 +268,7 @@ class PortStatus:
         }
 
     def _devices_shown(self, silent: Mapping[str, float]) -> dict[str, DeviceStatus]:
-        """Return the devices that have sent a frame, followed by silent devices that never have.
+        """Return the devices that have sent a frame, then silent devices that have never sent one.
 
         The total is limited to `DEVICES_SHOWN_MAX`.
         """

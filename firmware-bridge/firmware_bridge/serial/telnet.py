@@ -77,7 +77,7 @@ class Telnet:
     def change_baud_rate(self, baud_rate: int) -> None:
         """Request another baud rate from the server.
 
-        Data that was written earlier is not affected.
+        The request does not affect data that was written earlier.
         """
         if self.wanted[_SET_BAUD] != baud_rate:
             self.wanted[_SET_BAUD] = baud_rate

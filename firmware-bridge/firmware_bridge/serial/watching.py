@@ -15,8 +15,8 @@ async def chunks_of_port(
 ) -> AsyncGenerator[Chunk, None]:
     """Read a port, and yield the bytes that arrived together as one chunk.
 
-    Stop after `seconds_max` seconds, or never if `seconds_max` is None. When no byte has arrived
-    for `silence_seconds`, one empty chunk is yielded.
+    Stop after `seconds_max` seconds, or never if `seconds_max` is None. After `silence_seconds`
+    without a byte, one empty chunk is yielded.
 
     Raises:
         PortLost: if the port was lost.
@@ -119,7 +119,7 @@ def text_of(frame: Frame, units: Mapping[str, str]) -> str:
 def values_text(frame: Frame, units: Mapping[str, str]) -> str:
     """Return the values of a frame as text, without the device.
 
-    For an omitted value, the text has the reason.
+    For an omitted value, the text states the reason for the omission.
     """
     found = [
         f"{each.name}={each.value!r}{f' {unit}' if unit else ''}"
