@@ -99,7 +99,7 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         """Return immediately. New exchanges start all the time, so waiting might never end."""
 
     def clear(self) -> None:
-        """Do nothing. gmqtt calls this if the broker lost the session, which the link handles."""
+        """Do nothing, because the link handles the loss of a session."""
 
     def _pass_answer(self) -> None:
         assert self.answer is not None, "gmqtt reached its storage without a packet"

@@ -51,7 +51,7 @@ class Reception:
     def is_repeat(self, packet_id: int) -> bool:
         """Return True if a QoS 2 message is already stored or waiting for a commit.
 
-        The message is then counted as a repeat.
+        In this case, the message is counted as a repeat.
         """
         if packet_id not in self.held and packet_id not in self._open_arrivals:
             return False

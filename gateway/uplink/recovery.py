@@ -17,8 +17,8 @@ NAMES: Final = QueueNames("the uplink's queue", "uplink", "messages")
 def open_uplink_store(path: Path) -> UplinkStore:
     """Open the database.
 
-    A damaged or missing file is replaced with a new one, into which the readable contents are
-    copied.
+    If the file is damaged or missing, a new file is created. The readable contents of a damaged
+    file are copied into the new file.
 
     Raises:
         NoRoom: the disk is full.

@@ -52,7 +52,7 @@ class ControlLink:
     async def run(self, stop: asyncio.Event) -> None:
         """Connect to the broker and send reports until `stop` is set.
 
-        Then send one final report.
+        After that, send one final report.
         """
         while not stop.is_set():
             try:

@@ -127,7 +127,7 @@ class Arrivals:
         return publications, placement
 
     def durable_without_commit(self) -> asyncio.Future[None] | None:
-        """Return a future for a repeated frame, which is done when the original frame is durable.
+        """Return a future that is done when the original of a repeated frame is durable.
 
         The result is None if the original frame may be among the collected readings, because their
         commit must begin first.

@@ -197,9 +197,9 @@ class Outbox:
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
         """Send packets with `send` from now on, and first repeat the unacknowledged packets.
 
-        If `session_present` is False, the broker has just created the session. The session's name
-        is then stored before the first PUBLISH is sent, and readings that were in flight are
-        published again.
+        If `session_present` is False, the broker has just created the session. In this case, the
+        session's name is stored before the first PUBLISH is sent, and readings that were in flight
+        are published again.
         """
         self._session.begin(session)
         self._committer.hurry()

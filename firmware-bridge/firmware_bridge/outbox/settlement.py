@@ -35,7 +35,7 @@ class Pubcomp:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The event that a connection was established. `send` sends packets over the connection.
+    """The event that a connection has been established. `send` sends packets over the connection.
 
     If `session_present` is False, the broker has just created the session.
     """

@@ -139,8 +139,8 @@ def _timed_values_of(
 def _was_never_read(code: Code, reading: Measurement) -> bool:
     """Return True if a gas or water meter on an M-Bus channel has not sent a reading yet.
 
-    Electricity meters then report 0 with the date of an unset clock. A published 0 would look like
-    an exchanged meter.
+    In this case, electricity meters report 0 with the date of an unset clock. A published 0 would
+    look like an exchanged meter.
     """
     time = reading.time_seconds
     return (

@@ -84,7 +84,7 @@ class MemberReader:
 def _loaded(line: str) -> object:
     """Parse a line of JSON.
 
-    NaN and Infinity, which are not valid JSON but which Python and C++ may print, become None.
+    NaN and Infinity become None. They are not valid JSON, but Python and C++ may print them.
 
     Raises:
         Damaged: with reason "syntax" if the nesting is too deep.

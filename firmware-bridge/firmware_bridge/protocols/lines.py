@@ -65,7 +65,7 @@ class LineDecoder(DelimitedDecoder):
 
         Raises:
             Damaged: the line is invalid. The reason is "utf8", "text" if there are control
-                characters inside, or one of `parse`.
+                characters inside, or a reason from `parse`.
         """
         try:
             text = _OF_TERMINAL.sub(b"", data).decode("utf-8", self._errors)

@@ -192,7 +192,7 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the acknowledgement from the first response, and telegrams from later ones."""
+        """Read the acknowledgement from the first response, and telegrams from later responses."""
         if not self._conversation.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
         try:

@@ -72,7 +72,7 @@ class ScanningDecoder(Decoder):
 
     @abstractmethod
     def read_frame(self, data: bytes) -> Frame | None:
-        """Decode a complete frame. Return None if a valid frame contains no reading.
+        """Decode a complete frame. The result is None if a valid frame contains no reading.
 
         Raises:
             Damaged: the bytes are not a frame of this protocol.

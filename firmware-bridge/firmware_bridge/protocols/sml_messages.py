@@ -197,7 +197,7 @@ def _value_of(kind: int, content: bytes) -> Element:
 class _Shortened(int):
     """A negative integer of fewer than 4 bytes.
 
-    Some meters omit the leading zero bytes of a positive number, which then looks negative.
+    Some meters omit the leading zero bytes of a positive number, so that it looks negative.
     """
 
     def __new__(cls, number: int, bytes_count: int) -> Self:

@@ -187,8 +187,8 @@ class TeleinfoDecoder(DelimitedDecoder):
 def has_repeated_label(groups: list[list[str]]) -> bool:
     """Return True if a label occurs twice in a frame with different contents.
 
-    This happens if the end of one frame and the beginning of the next were lost. The values of one
-    frame would then get the time of the other, so the joined frame is discarded.
+    This happens if the end of one frame and the beginning of the next were lost. The joined frame
+    is discarded, because values of one frame would get the time of the other.
     """
     values: dict[str, list[str]] = {}
     return any(values.setdefault(group[0], group) != group for group in groups)

@@ -1,7 +1,7 @@
 """Check of times from devices whose clock may be wrong, for example after a power failure.
 
-A reading with an implausible time gets the time of its arrival instead. The device's time is then
-published as a value of its own. Times are compared with the gateway's clock. If the gateway's own
+A reading with an implausible time gets the time of its arrival instead. The device's own time is
+published as a separate value. Times are compared with the gateway's clock. If the gateway's own
 clock has not been set, all times are accepted.
 """
 

@@ -21,7 +21,7 @@ class Measurement:
 
     `time_seconds` is as in RFC 8428: values below 2**28 are relative to the moment of arrival,
     larger values count from 1970-01-01 UTC. None means the moment of arrival. `is_past` marks an
-    entry from a log of the device, which may be years old. If the device's clock is wrong,
+    entry from the device's log. Log entries may be years old. If the device's clock is wrong,
     `device_time_seconds` is the time that the device reported.
     """
 

@@ -1,7 +1,7 @@
 """Hints about USB serial devices: the likely product, and the process that has the port open.
 
-The product names are from usb.ids (linux-usb.org, 2024). In some hints, a colon follows the
-product, and then the devices that often contain it.
+The product names are from usb.ids (linux-usb.org, 2024). In some hints, the product is followed by
+a colon and by the devices that often contain it.
 
 No port is opened, because many boards restart when their port is opened.
 """

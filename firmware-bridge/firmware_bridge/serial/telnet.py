@@ -7,8 +7,8 @@
     IAC(255) SB(250) 44 command value ... IAC(255) SE(240)
 
 The code of a server's command is the client's code plus 100. pyserial's own client is not used,
-because it reads into an unbounded queue in a thread, which would exhaust the memory while a port is
-not read (docs/decisions/0108-rfc-2217-is-read-in-the-event-loop.md).
+because it reads into an unbounded queue in a thread. This queue would exhaust the memory while a
+port is not read (docs/decisions/0108-rfc-2217-is-read-in-the-event-loop.md).
 """
 
 from collections import Counter, deque

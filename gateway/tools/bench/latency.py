@@ -91,7 +91,7 @@ class Samples:
         self.clear()
 
     def clear(self) -> None:
-        """Discard all samples, for example those from before the measurement."""
+        """Discard all samples, for example after the warm-up."""
         self._seconds = array("d")
         self._maximum = 0.0
         self._keep_every = 1

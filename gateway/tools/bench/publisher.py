@@ -82,8 +82,8 @@ class Step:
     def sequence_of(self, packet_id: int) -> int:
         """Return the sequence number of the message that this acknowledgement completes.
 
-        Packet identifiers repeat. The next unacknowledged message with this identifier is the right
-        one.
+        Packet identifiers repeat. The message is the next unacknowledged message with this
+        identifier.
         """
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 

@@ -62,8 +62,8 @@ class Scenario:
 
     `outstanding` is the maximum number of messages of one publisher that have not reached all of
     its subscribers. If it is None, a number is chosen that is small enough for brokers not to drop
-    messages. With `spin` the load generator never sleeps. Latencies then do not include wake-up
-    times, but one core is always busy.
+    messages. With `spin` the load generator never sleeps. Latencies do not include wake-up times in
+    this case, but one core is always busy.
 
     With `away`, subscribers disconnect after subscribing, so that messages are queued for their
     persistent sessions. If `count` is set, they reconnect when all messages are acknowledged, and

@@ -1,9 +1,9 @@
 """The exporter writes all events of the journal to sealed segment files, in order.
 
-It calls `on_sealed` when a segment is durable. The events of this segment may then be removed from
-the journal. All events of a segment have the same boot, store and clock quality, and consecutive
-sequence numbers. At startup and after any failure, the unfinished segment is discarded, and the
-journal is read again from the end of the last sealed segment.
+It calls `on_sealed` when a segment is durable. From then on, the events of this segment may be
+removed from the journal. All events of a segment have the same boot, store and clock quality, and
+consecutive sequence numbers. At startup and after any failure, the unfinished segment is discarded,
+and the journal is read again from the end of the last sealed segment.
 """
 
 from __future__ import annotations

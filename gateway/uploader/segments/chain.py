@@ -134,7 +134,7 @@ class Chain:
         return list(islice(names, SEGMENTS_RECALLED_MAX))
 
     def _is_whole(self, name: SegmentName) -> bool:
-        """Return True if a sealed segment is complete. Move a damaged one to log/damaged.
+        """Return True if a sealed segment is complete. A damaged segment is moved to log/damaged.
 
         If the segment is no longer in log/sealed, the result is True unless the segment is in
         log/damaged.
