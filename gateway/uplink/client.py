@@ -186,9 +186,10 @@ class UplinkClient(SessionClient):
         return connection
 
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
-        """Pass received data to gmqtt, unless a packet declares a length above the limit.
+        """Pass received data to gmqtt.
 
-        The connection is closed in this case, before gmqtt has buffered the whole packet.
+        If an incomplete packet exceeds the limit, the connection is closed before gmqtt buffers the
+        whole packet.
         """
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:

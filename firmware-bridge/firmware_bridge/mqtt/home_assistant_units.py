@@ -14,7 +14,7 @@ from gateway.process.declarations.units import UNITS, unit_meant_by
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Home Assistant's keys for a numeric value, which follow from its unit.
+    """Home Assistant's keys for a numeric value, derived from the value's unit.
 
     A key that is None is omitted.
     """

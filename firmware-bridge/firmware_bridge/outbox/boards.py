@@ -116,7 +116,7 @@ class Boards:
             self._used = max(self._used, used)
 
     def has_room_for(self, device: int) -> bool:
-        """Return False if frames of `device` are refused, because too many devices are known."""
+        """Return False if the board `device` is refused because too many boards are known."""
         return device in self._by_device or len(self._by_device) < DEVICES_MAX
 
     def place(self, identity: BoardIdentity, digest: bytes, source: str) -> Placement:

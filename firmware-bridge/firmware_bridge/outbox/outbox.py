@@ -141,8 +141,8 @@ class Outbox:
     def has_room_for(self, device: int) -> bool:
         """Return False if frames of the board `device` must be refused.
 
-        Its frames are refused if the board is unknown and the outbox already stores the maximum
-        number of boards.
+        A board's frames are refused if the board is unknown and the outbox already stores the
+        maximum number of boards.
         """
         return self._arrivals.has_room_for(device)
 

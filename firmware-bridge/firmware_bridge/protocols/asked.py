@@ -1,6 +1,7 @@
 """Polls devices that respond to one fixed request with a declared frame or a text line.
 
-The protocol's own decoder reads the response, so noise or an echo of the request may come first.
+The protocol's own decoder reads the response. It skips noise, or an echo of the request, before the
+response.
 """
 
 from abc import ABC

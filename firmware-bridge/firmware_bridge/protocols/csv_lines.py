@@ -1,4 +1,4 @@
-"""Protocol for lines of separated values, whose columns the configuration names::
+"""Protocol for lines of separated values. The configuration names the columns::
 
     21.5,40,1013.2
     21,5;40;1013,2
@@ -83,8 +83,8 @@ class CellReader:
 
         Raises:
             Damaged: the line is invalid. The reason is "columns" for a wrong number of columns,
-                "type" if a value does not have its column's type, or if all values are strings in
-                columns without a type, and otherwise "syntax", "value" or "text".
+                "type" if a value does not have its column's type or if all values are strings in
+                columns without a type, and "syntax", "value" or "text" in all other cases.
         """
         cells = self._cells_of(line)
         if cells == self._columns:

@@ -100,7 +100,7 @@ class Block:
         return _HEAD_BYTES + self.value_bytes
 
     def halves(self) -> tuple["Block", "Block"]:
-        """Split the block into two of about the same size, without splitting a quantity."""
+        """Split the block into two blocks of about the same size, without splitting a quantity."""
         assert len(self.registers) > 1, "a quantity is not cut"
         middle = self.first + self.count // 2
         at = sum(each.at < middle for each in self.registers)

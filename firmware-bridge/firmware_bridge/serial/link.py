@@ -176,7 +176,7 @@ class SerialLink(Link):
             self._port.set_low_latency_mode(True)
 
     def _refuse_others(self) -> None:
-        """Make the kernel refuse other programs, because some of them ignore pyserial's lock.
+        """Make the kernel refuse the port to other programs, because some ignore pyserial's lock.
 
         Do not call this for a pseudo-terminal: it would stay locked until its other end closes.
         """

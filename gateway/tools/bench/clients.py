@@ -92,7 +92,8 @@ class Clients:
     def connect(self) -> None:
         """Connect all clients, and subscribe.
 
-        Raises BenchFailed if the broker refuses a client, and OSError if it cannot be reached.
+        Raises BenchFailed if the broker refuses a client, and OSError if the broker cannot be
+        reached.
         """
         _allow_files(self._scenario.publishers + self._scenario.subscribers + OTHER_FILES)
         for client in self:
@@ -118,7 +119,8 @@ class Clients:
     def reconnect_subscribers(self) -> None:
         """Connect the subscribers again.
 
-        Raises BenchFailed if the broker refuses a subscriber, and OSError if it cannot be reached.
+        Raises BenchFailed if the broker refuses a subscriber, and OSError if the broker cannot be
+        reached.
         """
         for subscriber in self.subscribers:
             for number, source in subscriber.sources.items():

@@ -105,7 +105,8 @@ class Client:
     ) -> None:
         """Connect, optionally with TLS, and wait for CONNACK.
 
-        Raises BenchFailed if the broker refuses the client, and OSError if it cannot be reached.
+        Raises BenchFailed if the broker refuses the client, and OSError if the broker cannot be
+        reached.
         """
         self.close()
         connection = socket.create_connection((host, port), HANDSHAKE_SECONDS)

@@ -34,8 +34,8 @@ _PR_SET_TIMERSLACK: Final = 29
 class Loop:
     """Event loop for all clients of a run.
 
-    Create the loop before the clients connect, so that its own file descriptor is low: select(2)
-    does not accept high ones.
+    Create the loop before the clients connect, so that the loop's file descriptor is low. select(2)
+    does not accept high descriptors.
     """
 
     def __init__(self, *, spin: bool = False) -> None:

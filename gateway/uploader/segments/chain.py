@@ -169,7 +169,7 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Correct the state from a segment file, which proves that the segment was sealed."""
+        """Correct the state from a segment file. The file proves that the segment was sealed."""
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
