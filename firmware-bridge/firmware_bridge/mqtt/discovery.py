@@ -1,7 +1,7 @@
 """Device descriptions for Home Assistant's MQTT discovery: one retained JSON object per device.
 
 This module does no input or output. The JSON keys are Home Assistant's abbreviations (`avty_t` and
-so on), because meters have many values.
+so on), which keep the descriptions of meters with many values short.
 """
 
 import json

@@ -118,8 +118,8 @@ class ReadingDropper:
     def committed(self, dropped: Dropped, held_bytes: int) -> None:
         """Report dropped readings to their ports after the commit.
 
-        If no readings were dropped and the outbox has room again, the ports are told that dropping
-        has ended. `held_bytes` is the size of all stored readings.
+        If no readings were dropped and the outbox has room again, this calls `over` of the ports
+        that were dropping readings. `held_bytes` is the size of all stored readings.
         """
         self.due = False
         self.removable_bytes -= sum(row.bytes_count for row in dropped.rows)

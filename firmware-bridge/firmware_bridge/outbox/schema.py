@@ -15,9 +15,9 @@
 | properties | `starts` (of the bridge with this database), `session` (the name of its session at
   the broker), `machine` (where the session began) |
 
-A released migration is never changed. A new version of the tables appends a migration, adds a
-database to tests/bridge/golden, and adds the migration's name to `formats.py`. This module is only
-loaded if a database must be migrated, because sqlite-utils takes three MB of memory.
+A released migration is never changed. For a new version of the tables, a migration is appended, a
+database is added to tests/bridge/golden, and the migration's name is added to `formats.py`. This
+module is only loaded if a database must be migrated, because sqlite-utils takes three MB of memory.
 """
 
 import sqlite3

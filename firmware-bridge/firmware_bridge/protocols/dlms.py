@@ -1,4 +1,4 @@
-"""Protocol DLMS/COSEM of Nordic, Austrian and Swiss meters, which send unprompted at a HAN port.
+"""Protocol DLMS/COSEM, which Nordic, Austrian and Swiss meters send unprompted at a HAN port.
 
 HDLC or M-Bus frames (`dlms_link`) carry parts of a message. A message may also be split into blocks
 (general-block-transfer). The complete message is a notification, which may be encrypted::

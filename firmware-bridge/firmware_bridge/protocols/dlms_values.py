@@ -2,8 +2,8 @@
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa add scaler and unit after the value; Kamstrup does not. The
-Norwegian Kaifa sends lists without codes, which differ in their number of values. Landis+Gyr sends
-a list of the objects first, and then their values.
+Norwegian Kaifa sends lists of different lengths, without codes. Landis+Gyr sends a list of the
+objects first, and then their values.
 """
 
 from collections import Counter

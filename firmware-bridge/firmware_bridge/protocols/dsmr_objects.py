@@ -1,4 +1,4 @@
-"""Splits a DSMR telegram, or one of IEC 62056-21, into objects: `1-0:1.8.1(000004.426*kWh)`.
+"""Splits a DSMR or IEC 62056-21 telegram into objects: `1-0:1.8.1(000004.426*kWh)`.
 
 An object is usually a line. A meter may continue an object in the next line, or break a line within
 parentheses. Heat meters put several objects in a line.

@@ -86,8 +86,9 @@ class Frame:
     `device` names the sensor if several share the line. None means the port's own device. `part`,
     such as the number of a node, is appended to the name of the port's own device. A sensor repeats
     a frame with an `identity` until the sensor receives `acknowledgement`. A frame with an
-    `answer_code` is a board's answer to a command. Its identity's `sequence` is the number of the
-    request. `skipped` has the quantities without a value in this frame, with the reason for each.
+    `answer_code` is a board's answer to a command. In this case, `identity.sequence` is the number
+    of the request. `skipped` has the quantities without a value in this frame, with the reason for
+    each.
     """
 
     quantities: Quantities

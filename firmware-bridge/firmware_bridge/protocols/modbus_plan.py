@@ -1,8 +1,8 @@
 """Requests for one Modbus device, and what its refusals reveal about its registers.
 
 If a device refuses a block of registers, one of the registers may not exist, or the device may not
-return so many registers together. The block is halved until each part gets a response or has only
-one quantity:
+return a block of this size. The block is halved until each part gets a response or has only one
+quantity:
 
 ::
 

@@ -1,4 +1,4 @@
-"""The head of the chain of segments: the newest sealed segment, to which the next one refers.
+"""The head of the chain of segments: the newest sealed segment. The next segment refers to it.
 
 While the newest segment file is on the device, it shows the head. After the file has been uploaded
 and removed, the head is only known from `log/chain.json`. This file is written after each sealing,

@@ -1,4 +1,4 @@
-"""The names of segment files, which describe their contents (docs/formats/session-log.md)::
+"""The names of segment files. A name describes the contents (docs/formats/session-log.md)::
 
 <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
 """
