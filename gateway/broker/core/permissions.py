@@ -82,7 +82,7 @@ class Client:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AccessRules:
-    """Access rules that allow everything. All other access rules are subclasses.
+    """Access rules that allow everything. All other classes of access rules are subclasses.
 
     Callers may cache the results, since the results change only when the rules are replaced.
     """

@@ -97,7 +97,7 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return a function from client identifiers to `WhenFull` policies.
+    """Return a function that maps client identifiers to `WhenFull` policies.
 
     The result is None if `[[queues]]` configures no policies.
     """

@@ -1,9 +1,10 @@
 """Default access rules, for a gateway with users and a network listener but without a rules file.
 
-Each user may publish and subscribe to `users/NAME/...`, and subscribe to the sensors' topics, but
-may not publish anywhere else. From the status page, an operator may publish to every topic except
-the topics for commands and for sensor readings. Listeners without authentication (on loopback, or
-where the operator allows this) are unrestricted.
+Each user may subscribe to `users/NAME/...` and to the topics of sensors, states and device
+discovery. Users other than the bridge's may publish only to `users/NAME/...` and, if device
+discovery is on, to Home Assistant's status topic. From the status page, an operator may publish to
+every topic except the topics for commands and for sensor readings. Listeners without authentication
+(on loopback, or where the operator allows this) are unrestricted.
 """
 
 from collections.abc import Sequence

@@ -90,7 +90,10 @@ class FileUsers:
         """Do nothing, because no file or connection is open."""
 
     def scram_keys_of(self, username: str) -> ScramKeys:
-        """Return the SCRAM keys of a user, or keys that no password matches for an unknown user."""
+        """Return the SCRAM keys of a user, or decoy keys if the user is unknown.
+
+        No password matches decoy keys.
+        """
         # Decoy keys are computed for every name, so timing does not reveal which names exist.
         decoy = decoy_keys_of(
             username, key=self._decoy_key, iterations=self.file.usual_scram_iterations

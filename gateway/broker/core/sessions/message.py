@@ -152,7 +152,7 @@ class Will:
 
 @mypyc_attr(acyclic=True)
 class Held(Exchange):
-    """A QoS 2 message that the broker has acknowledged with PUBREC. It waits for its PUBREL."""
+    """A QoS 2 message that has been acknowledged with PUBREC and waits for its PUBREL."""
 
     def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
         self.session = session

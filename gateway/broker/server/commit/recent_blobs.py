@@ -36,7 +36,7 @@ class RecentBlobs:
             self._size_bytes -= len(self._blobs.popleft())
 
     def load(self, data_dir: Path) -> None:
-        """Add the newest events of earlier runs that the journal still contains.
+        """Add the newest events from earlier runs, if the journal still contains them.
 
         Raises OSError if the journal cannot be read.
         """

@@ -35,7 +35,7 @@ _TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
 
 
 def quality() -> ClockQuality:
-    """Return how reliable the wall clock is: whether the kernel considers it synchronised."""
+    """Return the quality of the wall clock: whether it is synchronised, as the kernel reports."""
     adjtimex = _adjtimex()
     state = -1 if adjtimex is None else adjtimex()
     if state < 0:

@@ -16,9 +16,10 @@ from gateway.broker.core.sessions.subscription import Subscription
 
 
 def begin(core: Core, session: Session, now: float) -> None:
-    """When a session ends, pass its messages in memory to other members of its groups.
+    """Pass the messages of an ending session to other members of the session's groups.
 
-    Messages that are only on disk are requested from the store.
+    This applies to the messages in memory. Messages that are only on disk are requested from the
+    store.
     """
     if not session.keys:
         return
