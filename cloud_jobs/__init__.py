@@ -1,4 +1,4 @@
-"""Load uploaded session logs into tables. Each event is stored once, and each loss is visible.
+"""Jobs that load uploaded session logs into tables, each event once, and make losses visible.
 
 This package runs in the cloud (or on a laptop), not on the gateway. It shares two file formats with
 the gateway (docs/formats/session-log.md and docs/formats/readings.md), but no code, so that a bug

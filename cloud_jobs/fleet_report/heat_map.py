@@ -189,7 +189,7 @@ class _Grid:
         )
 
     def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield runs of adjacent cells with the same level: first cell, number of cells, and level.
+        """Yield runs of adjacent cells with the same level: (first cell, number of cells, level).
 
         If the rows are high enough to have names, each run has only one cell. Cells without a value
         have the level _NONE.

@@ -159,9 +159,9 @@ def outlined(
 
 
 def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
-    """Return the ranges of consecutive frame numbers of each board.
+    """Return the ranges of consecutive frame numbers of each board, and the count of all frames.
 
-    The second result is the number of distinct frames of all boards.
+    A frame that occurs several times is counted once.
     """
     *board, sequence = _FRAME
     found = _grouped(numbered, board, (sequence, "distinct"), (sequence, "min_max"))

@@ -77,7 +77,8 @@ class StagedFiles:
 def files_of(rows: Sequence[Mapping[str, Any]]) -> StagedFiles:
     """Return a summary of a batch's staged files.
 
-    `rows` are the rows of the staging table, sorted by path: at most SEGMENTS_PER_BATCH_MAX.
+    `rows` are the rows of the staging table, sorted by path. There are at most
+    SEGMENTS_PER_BATCH_MAX rows.
     """
     names = ("path", "folder", "name", "gateway", "segment", "first_sequence", "last_sequence",
              "public_key", "boot", "file_sha256", "previous_sha256")  # fmt: skip

@@ -98,7 +98,7 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 
 
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
-    """Yield the number of records and the ranges of their numbers, for each gateway.
+    """Yield the counts of records and the ranges of their frame and message numbers, by gateway.
 
     The values come from the outlines (summaries) of the staged files. `_counted` gets the same
     values with a query.
@@ -125,7 +125,7 @@ def _ranges_of(plain: Split) -> Iterator[Numbers]:
 
 
 def _counted(records: DataFrame) -> list[Numbers]:
-    """Query the number of records and the ranges of their numbers, for each gateway."""
+    """Query the counts of records and the ranges of their frame and message numbers, by gateway."""
     numbers = ("senml_boot", "senml_sequence", "message")
     is_good = F.col("wrong").isNull()
     rows = (

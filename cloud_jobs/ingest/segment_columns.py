@@ -1,9 +1,10 @@
 """Parser that converts all lines of a trusted segment to Arrow columns together.
 
-Arrow's JSON parser creates no Python object per line. It is used if the lines are as a gateway
-writes them: one object per line, fields with the types of the format, and sequences without a gap.
-Otherwise the lines are parsed one by one (`cloud_jobs.ingest.segment_file`), for example if one is
-malformed or has a field of a later version. Both parsers return the same result for a valid line.
+Arrow's JSON parser creates no Python object per line. This parser is used if the lines have the
+form in which a gateway writes them: one object per line, fields with the types of the format, and
+sequences without a gap. Otherwise the lines are parsed one by one
+(`cloud_jobs.ingest.segment_file`), for example if a line is malformed or has a field of a later
+version. Both parsers return the same result for a valid line.
 """
 
 from __future__ import annotations
