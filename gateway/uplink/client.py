@@ -51,7 +51,7 @@ WRITE_BUFFER_BYTES_MAX: Final = 1024 * 1024
 
 
 class Receiver(Protocol):
-    """Interface for the receiver of packets, which the link implements."""
+    """Interface for receiving packets. The link implements it."""
 
     def receive_publish(self, publish: Publish) -> None:
         """Process a PUBLISH."""

@@ -206,7 +206,7 @@ class Outbox:
         self._committer.signal(Connected(send, session_present))
 
     def receive_disconnected(self, send: Send) -> None:
-        """Stop sending packets with `send`, because the connection that it used has ended."""
+        """Stop sending packets with `send`, because the connection of `send` has ended."""
         self._committer.signal(Disconnected(send))
 
     async def lose_session(self) -> None:
@@ -248,7 +248,7 @@ class Outbox:
         await self._committer.wait_until_empty()
 
     async def close(self) -> None:
-        """Close the database, after any COMMIT that is still running."""
+        """Close the database. If a COMMIT is still running, wait for it first."""
         await self._committer.close()
 
     @property

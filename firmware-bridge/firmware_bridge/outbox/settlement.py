@@ -46,7 +46,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The event that the broker has lost the session, which ends all exchanges."""
+    """The event that the broker has lost the session. This ends all exchanges."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class MBusMeter(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class MBus(PollerSettings):
-    """Settings for M-Bus meters, which are polled for telegrams."""
+    """Settings for polling M-Bus meters."""
 
     data_bits: ClassVar = (8,)
     default_line: ClassVar = Line(2400, 8, "E", 1)

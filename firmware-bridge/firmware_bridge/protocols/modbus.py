@@ -28,7 +28,7 @@ _SILENT_SECONDS_MIN = 0.00175
 
 @dataclass(frozen=True, kw_only=True)
 class Modbus(PollerSettings):
-    """Settings for Modbus devices, whose registers are polled."""
+    """Settings for Modbus devices and the registers to poll."""
 
     data_bits: ClassVar = (8,)
     address_schemes: ClassVar = {

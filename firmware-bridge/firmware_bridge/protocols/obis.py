@@ -175,7 +175,7 @@ class Code:
 
 
 def name_of(code: Code) -> str:
-    """Return the name of the quantity that a code identifies, or the code itself if unknown."""
+    """Return the name of a code's quantity, or the code itself if no name is known."""
     if code.a == "0" and code.b != "0" and code.quantity in _MBUS_NAMES:
         return f"mbus_{code.b}_{_MBUS_NAMES[code.quantity]}"
     # IEC 62056-21 meters may omit a tariff of 0: `32.7`.

@@ -76,7 +76,7 @@ class Client:
 
     @property
     def connection(self) -> socket.socket:
-        """The socket of the open connection. The client must have connected before."""
+        """The socket of the open connection. It only exists after the client has connected."""
         assert self._socket is not None, f"{self.client_id} has not been connected"
         return self._socket
 

@@ -160,7 +160,7 @@ class Publisher(Client):
         return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
 
     def follow(self, plan: Plan) -> None:
-        """Send and time messages according to this plan from now on."""
+        """Send and time messages according to `plan` from now on."""
         self.plan = plan
         self.departures.plan = plan
 

@@ -165,7 +165,7 @@ class Scenario:
     def topic_of(self, run: str, publisher: int) -> str:
         """Return the topic of a publisher.
 
-        All topics have the same length, and so have all frames.
+        All topics have the same length, so that all frames have the same length too.
         """
         return f"{self.topic_prefix}/{run}/{publisher:0{len(str(self.publishers - 1))}d}"
 

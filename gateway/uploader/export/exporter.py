@@ -89,7 +89,7 @@ class Exporter:
 
     @property
     def public_keys(self) -> list[str]:
-        """The public keys with which this gateway signs or has signed, the newest last."""
+        """The current and the former public keys of this gateway, the newest last."""
         return self._signing_key.public_keys
 
     @property

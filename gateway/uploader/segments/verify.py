@@ -36,7 +36,7 @@ class DamagedSegment(ValueError):
 
 
 class UnknownVersion(DamagedSegment):
-    """Raised if a file has the right checksum, but has a later version of the format."""
+    """Raised if a file has the right checksum, but is in a later version of the format."""
 
 
 @dataclass(frozen=True, slots=True)
