@@ -1,4 +1,4 @@
-"""Validation of the configuration. Pydantic checks each value, then sections check related values.
+"""Validation of the configuration. Pydantic checks each value, then sections compare their values.
 
 The pydantic models are generated from the section classes, so each key is defined only once. No
 other module of this package imports pydantic, so a process that only uses a configuration does not

@@ -90,9 +90,9 @@ def _kept_in(directory: Path) -> str | None:
 
 
 def _begin(directory: Path, *, is_damaged: bool) -> str:
-    """Store the id found in the session log, or a new id.
+    """Store and return the id found in the session log, or a new id.
 
-    Log an error if the previous id was lost.
+    Log an error if the previous id has been lost.
     """
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"

@@ -41,7 +41,7 @@ commit."""
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration(Section):
-    """The whole configuration. It is immutable, and its values are in range and converted."""
+    """The whole configuration. It is immutable, and its values have been checked and converted."""
 
     gateway: Gateway = field(default_factory=Gateway)
     listeners: Annotated[tuple[Listener, ...], Items(1)] = (Listener(),)
@@ -137,7 +137,7 @@ class Configuration(Section):
         return self.reaches_broker and not (needs_user and self.bridge.username is None)
 
     def own_listener(self, broker: str | None) -> Listener | None:
-        """Return the listener of this gateway that a bridge or uplink for `broker` connects to.
+        """Return this gateway's listener for a bridge or uplink that connects to `broker`.
 
         If `broker` is None, this is the first listener for plain MQTT. Return None if there is no
         such listener, for example if `broker` is the address of another program.

@@ -1,8 +1,9 @@
 """TLS between a socket's transport and an asyncio protocol, for the broker and the page.
 
-OpenSSL works on two buffers in memory. Therefore connections can be counted and have timeouts from
-the beginning. asyncio's own TLS reports a connection only after the handshake. A subclass decides
-when the handshake starts, and how to handle a peer that violates TLS.
+OpenSSL works on two buffers in memory, so the protocol gets a connection before its TLS handshake.
+Connections can therefore be counted and have timeouts from the beginning. asyncio's own TLS reports
+a connection only after the handshake. A subclass decides when the handshake starts, and how to
+handle a peer that violates TLS.
 """
 
 import asyncio

@@ -29,7 +29,7 @@ class ProofEnds:
     def __init__(self, broker: Broker, ends: Ends) -> None:
         """Set the dependencies.
 
-        `ends` contains the expiry times by user name that the last run of the broker stored.
+        `ends` maps user names to the expiry times that the last run of the broker stored.
         """
         self._broker = broker
         self._time = broker.state.time
@@ -57,7 +57,7 @@ class ProofEnds:
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
             has_database: True if users may also be in a database. The database is queried
                 regularly, so its users have no expiry time.
-            gone: users known to be removed.
+            gone: users who are known to have been removed.
         """
         self._outlived_ms = None
         if listed is None:

@@ -45,7 +45,7 @@ class UnreadableDatabase(RuntimeError):
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
-    """Raise StoreUnavailable if an error is not caused by damage, but by a full or read-only disk.
+    """Raise StoreUnavailable if a full or read-only disk, not damage, is the cause of an error.
 
     A database that is locked by another program also counts as unavailable. The database must not
     be moved aside for such an error, because its contents would be lost.

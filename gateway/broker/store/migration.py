@@ -114,7 +114,7 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 
 
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield sequence number and blob from each row. Damaged blobs are not converted."""
+    """Yield the sequence number and blob of each row. Damaged blobs are not converted."""
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
     ):

@@ -108,7 +108,7 @@ def raw_publish_frame(  # noqa: PLR0917 - hot: keywords cost
 def encode(packet: Packet, version: int) -> bytes:  # noqa: PLR0911 - one for each packet
     """Encode any packet for a peer with protocol level `version`.
 
-    A Connect contains its protocol level, and `version` is ignored.
+    For a Connect, `version` is ignored, because the packet contains its own protocol level.
     """
     if isinstance(packet, Publish):
         return _publish(packet, version)

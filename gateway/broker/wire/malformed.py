@@ -69,8 +69,8 @@ REASONS: Final = (
 class Malformed(Exception):
     """Error raised if a peer's bytes violate the standard.
 
-    If the error occurs before CONNECT was accepted, `protocol_level` is the CONNECT's level if
-    known, because the response depends on it. Otherwise it is 0.
+    Before a CONNECT has been accepted, `protocol_level` is the level in the CONNECT if it is known,
+    because the response depends on the level. In all other cases it is 0.
     """
 
     def __init__(

@@ -145,8 +145,8 @@ class Connack(Packet):
 class Publish(Packet):
     """A PUBLISH packet. `packet_id` is 0 for QoS 0. `topic_field` is the encoded topic.
 
-    `frame` is the whole received packet at QoS 0, so that it can be forwarded unchanged. Otherwise
-    it is empty.
+    At QoS 0, `frame` is the whole received packet, so that the packet can be forwarded unchanged.
+    At QoS 1 and 2, `frame` is empty.
     """
 
     kind: int = PUBLISH

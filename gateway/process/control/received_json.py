@@ -19,7 +19,7 @@ _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 def value_of_json(line: bytes) -> object:
     """Parse a line of JSON. A lone surrogate becomes U+FFFD.
 
-    Raises ValueError if the line is not JSON, and RecursionError if it is nested too deeply.
+    Raises ValueError if the line is not JSON, and RecursionError if the JSON is nested too deeply.
     """
     value = json.loads(line, parse_int=_integer_of)
     # In UTF-8, half of a surrogate pair can only occur as an escape sequence.

@@ -1,7 +1,8 @@
 """Commits of a queue. All changes that arrived while the disk was busy become one transaction.
 
-The durability guarantee of the bridge and the uplink is one method, `QueueCommitter._commit_batch`.
-It makes one transaction with one fsync, and then sends the packets that depend on it:
+The durability guarantee of the bridge and the uplink is implemented in a single method,
+`QueueCommitter._commit_batch`. It makes one transaction with one fsync, and then sends the packets
+that depend on the transaction:
 
 | sent | after this is durable |
 |---|---|
@@ -86,7 +87,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _write_rows(self) -> None:
-        """Store what `_plan` has chosen, and start exchanges, in the current transaction."""
+        """Store the changes chosen by `_plan`, and start exchanges, in the current transaction."""
 
     @abstractmethod
     def _committed(self) -> bool:

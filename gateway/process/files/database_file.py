@@ -51,7 +51,9 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _frames_end_of(wal: FileIO) -> int:
-    """Return the total size of the WAL's header and current frames, which have the header's salts.
+    """Return the total size of the WAL's header and its current frames.
+
+    A frame is current if it contains the same salts as the header.
 
     Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers are big-endian::
 

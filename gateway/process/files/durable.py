@@ -12,7 +12,7 @@ from gateway.process.files.private import FILE_MODE, open_private
 
 
 def fsync_folder(folder: Path) -> None:
-    """Sync a folder, so that created, renamed and removed names in it are durable."""
+    """Sync a folder, so that creating, renaming and removing files in it is durable."""
     _fsync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
@@ -55,7 +55,7 @@ def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
 
 @dataclass(frozen=True)
 class Rights:
-    """The mode of a new file, and its user and group if they differ from the process's.
+    """The mode of a new file, and its user and group if these differ from those of the process.
 
     The umask restricts the mode, unless `is_exact` is True.
     """

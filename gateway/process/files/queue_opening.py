@@ -54,9 +54,10 @@ def open_queue(
     Args:
         path: path of the file.
         names: names for the queue in messages.
-        open_database: opens the file, or creates it.
-        fill: writes the first rows of a new file within a transaction. If there is a damaged file,
-            `fill` copies its readable contents and returns the number of copied items.
+        open_database: function that opens the file, or creates it.
+        fill: function that writes the first rows of a new file within a transaction. If there is a
+            damaged file, `fill` copies its readable contents and returns the number of copied
+            items.
 
     Raises:
         NoRoom: if the disk is full.

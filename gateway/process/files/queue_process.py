@@ -78,9 +78,9 @@ async def serve_queue(
         path: path of the queue's file. Its directory is created if necessary.
         names: names for the queue in messages.
         supervision: the stop event and the callbacks of the process.
-        open_database: opens the file. This function is called in a separate thread.
-        opened_on: creates the object that uses the open queue.
-        serve: uses the queue until the process is stopped.
+        open_database: function that opens the file. It is called in a separate thread.
+        opened_on: function that creates the object that uses the open queue.
+        serve: function that uses the queue until the process is stopped.
 
     Raises:
         QueueError: if the queue is in use, or cannot be opened or written. The message is one line

@@ -143,7 +143,7 @@ class FanOut:
     # -- the end of a run
 
     def close(self, *, is_cut: bool = False) -> None:
-        """End the current run and check its number of queue entries.
+        """End the current run, and check how many queue entries it contains.
 
         `is_cut` is True if the log lacks the end of the run.
         """

@@ -1,4 +1,4 @@
-"""Checks that each published message is accepted and released once, and repeats are suppressed."""
+"""Checks that publications are accepted and released once, and that repeats are suppressed."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut

@@ -54,7 +54,7 @@ def _outside_the_chain(
 ) -> Iterator[tuple[str, str]]:
     """Yield the file name of each segment outside the chain, with the reason for its rejection.
 
-    The chain is followed backwards from a trusted segment.
+    The chain of hashes is followed backwards from a trusted segment.
     """
     stretch = _known_end(by_number, vouching)
     while stretch is not None and stretch.previous_sha256 is not None:

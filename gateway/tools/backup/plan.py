@@ -43,8 +43,8 @@ class Step:
 class Plan:
     """The planned restore of one backup.
 
-    `steps` has the files to restore. `elsewhere` has the members that are not restored, because
-    they came from neither the data directory nor the folder of the configuration file.
+    `steps` contains the files to restore. `elsewhere` contains the members that are not restored,
+    because they came from neither the data directory nor the folder of the configuration file.
     """
 
     manifest: Manifest

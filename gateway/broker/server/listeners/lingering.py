@@ -25,7 +25,7 @@ class LingeringClose(asyncio.Protocol):
         self._remaining_bytes = LINGER_BYTES_MAX
 
     def data_received(self, data: bytes) -> None:
-        """Discard received data. Abort the connection if it exceeds `LINGER_BYTES_MAX`."""
+        """Discard received data. Abort the connection after more than `LINGER_BYTES_MAX`."""
         self._remaining_bytes -= len(data)
         if self._remaining_bytes < 0:
             self._transport.abort()

@@ -95,7 +95,7 @@ class ProxiedProtocol(asyncio.Protocol):
         self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report to the next layer that the connection was lost before its header was complete."""
+        """Report to the next layer that the connection was lost before the header was complete."""
         self._following.connection_lost(exc)
 
     def pause_writing(self) -> None:

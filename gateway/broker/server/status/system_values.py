@@ -1,6 +1,6 @@
 """The values of the topics below `$SYS/broker`, with the names that Mosquitto uses.
 
-Topics that Mosquitto does not have begin with `packets/`. They count packets by type. See
+Topics that Mosquitto lacks begin with `packets/` and count packets by type. See
 docs/system-topics.md for the list.
 """
 
