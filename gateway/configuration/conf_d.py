@@ -54,7 +54,7 @@ class PortTable:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The serial ports in all files of `conf.d/`, in order of file name, and the mistakes found.
+    """The serial ports in all files of `conf.d/`, by file name, and the mistakes in these files.
 
     Each mistake is a one-line message.
     """

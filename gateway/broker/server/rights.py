@@ -30,7 +30,7 @@ def rules_of(configuration: Configuration) -> FileRules | None:
 
 
 def rules_file_of(configuration: Configuration) -> RulesFile | None:
-    """Return the rules from `[access] rules_file` or the default rules, or None if none apply.
+    """Return the rules from `[access] rules_file` or the default rules, or None if no rules apply.
 
     The default rules apply to a broker that has users and is reachable from the network. Raises
     RulesFileError if the file is invalid.
@@ -66,8 +66,8 @@ def bridge_user_of(configuration: Configuration) -> str | None:
 def users_known(configuration: Configuration, users: PasswordFile | None) -> frozenset[str] | None:
     """Return the names of all users, or None if the users cannot be listed.
 
-    Users cannot be listed if certificates, or sources other than the password file, authenticate
-    users.
+    Users cannot be listed if they are authenticated by certificates, or by sources other than the
+    password file.
     """
     others = {*configuration.access.sources} - {"password_file"}
     return None if users is None or others or _proves_users(configuration) else users.usernames

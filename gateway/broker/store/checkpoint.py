@@ -223,7 +223,7 @@ class Checkpoint:
         yield False
 
     def _sweep(self, first: int) -> Iterator[bool]:
-        """Delete unreferenced messages that an interrupted checkpoint left, starting at `first`."""
+        """Delete unreferenced messages left by an interrupted checkpoint, from `first` on."""
         while True:
             numbers = self.connection.execute(
                 "SELECT number FROM messages WHERE number >= ? AND number < ?"

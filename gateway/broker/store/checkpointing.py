@@ -170,8 +170,8 @@ class CheckpointSchedule:
         """Process the result of `commit_rows`. If the disk was full, the rows wait for `resume`.
 
         Returns:
-            The sessions that the checkpoint changed, if its last row is committed. The caller must
-            then call `finish` to make the rows durable. None if more rows remain.
+            The sessions that the checkpoint changed, or None if more rows remain. If no rows
+            remain, the caller must call `finish` to make the rows durable.
         """
         checkpoint = self._checkpoint
         assert checkpoint is not None

@@ -32,7 +32,10 @@ def _written_outage(outage: Outage) -> list[int]:
 
 
 def load(time: GatewayTime, text: str) -> bool:
-    """Load the row's JSON text into `time`. If it is invalid, keep `time` and return False."""
+    """Load the row's JSON text into `time`.
+
+    If the text is invalid, `time` stays unchanged and the result is False.
+    """
     try:
         row: dict[str, Any] = json.loads(text)
         gateway_ms, wall_ms = int(row["gateway_ms"]), int(row["wall_ms"])

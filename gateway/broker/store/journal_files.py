@@ -84,9 +84,9 @@ class JournalFile:
 def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]:
     """Read the header of a file.
 
-    Return a pair. First: the file's salt and first sequence number, or None if the header is
-    damaged. Second: True if the disk could read the whole header. Raises OtherFormat if a later
-    version wrote the file.
+    Return two values. The first contains the file's salt and first sequence number, or is None if
+    the header is damaged. The second is True if the disk could read the whole header. Raises
+    OtherFormat if a later version wrote the file.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:

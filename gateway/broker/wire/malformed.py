@@ -1,9 +1,9 @@
 """The exception for bytes that violate the standard, raised where a rule is checked.
 
 ``Malformed`` is raised only inside this package, so that nested parsers can stop immediately. The
-Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, the names in counters
-and the session log. ``detail`` is a sentence for people, and ``reason_code`` is the MQTT 5.0 code
-to send.
+Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, which are the names
+used by counters and the session log. ``detail`` is a sentence for people, and ``reason_code`` is
+the MQTT 5.0 code to send.
 """
 
 from typing import Final

@@ -121,7 +121,7 @@ class _Reader:
     def file_of(self, name: str) -> dict[str, Any]:
         """Return the file of a port as JSON values.
 
-        Raises Refused if no file describes this port alone.
+        Raises Refused if no file contains only this port.
         """
         for each in self.files.listed():
             if each.name == name:

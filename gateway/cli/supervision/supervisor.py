@@ -57,7 +57,7 @@ class Supervisor:
         self._is_stopping = False
 
     async def start(self, child: Child) -> None:
-        """Start a child, wait until it is ready if it reports readiness, and keep it running.
+        """Start a child and keep it running. If it reports readiness, wait until it is ready.
 
         Raises ChildEnded if the child exits before it is ready, since a restart would not help.
         """

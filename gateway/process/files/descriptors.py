@@ -48,7 +48,7 @@ def _bounded(value: int) -> int:
 def for_connections() -> int:
     """Return the maximum number of client connections.
 
-    This is the limit on open files minus `RESERVED`, or three quarters of a low limit.
+    This is the limit on open files minus `RESERVED`, or three quarters of the limit if it is low.
     """
     most = limit()
     return max(1, most - min(RESERVED, most // 4))
@@ -67,7 +67,7 @@ def ran_out(error: BaseException) -> bool:
 def are_used_up() -> bool:
     """Return True if this process has no free file descriptor now.
 
-    This shows the cause if a library only reports that it cannot open a file.
+    This function finds the cause if a library only reports that it cannot open a file.
     """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

@@ -45,7 +45,7 @@ class Exchange(Generic[Message]):
 class Exchanges(Generic[Message]):
     """The exchanges in flight with one broker.
 
-    At most `window` exchanges are started, but an earlier run may have left more exchanges.
+    At most `window` exchanges are in flight, unless an earlier run has left more exchanges.
     """
 
     def __init__(self, window: int = 0, *, packet_id_max: int = PACKET_ID_MAX) -> None:

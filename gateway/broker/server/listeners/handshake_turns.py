@@ -29,7 +29,7 @@ class HandshakeTurns:
     def take(self, step: Callable[[], None]) -> bool:
         """Run a step of a TLS handshake now, or later if the time of this iteration is used up.
 
-        Return True if the step was run.
+        Return True if the step has been run.
         """
         if self._waiting or self._spent_seconds >= SLICE_SECONDS:
             self._waiting.append(step)

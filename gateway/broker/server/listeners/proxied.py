@@ -1,7 +1,8 @@
 """A connection through a proxy, which sends a PROXY header before the TLS or MQTT data.
 
-The connection counts, and its timeout for CONNECT starts, as soon as the proxy connects. After the
-header the connection is passed on to the next layer, and this module is no longer involved.
+The connection counts towards the limits, and its timeout for CONNECT starts, as soon as the proxy
+connects. After the header the connection is passed on to the next layer, and this module is no
+longer involved.
 """
 
 import asyncio
