@@ -71,7 +71,7 @@ def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> 
 
     The chart covers the time span of the curve's ring. A ring is one resolution of the history,
     such as the last hour. `name` is the quantity's name for screen readers. Neighbouring points are
-    joined until about `bins` points remain.
+    joined until the curve is short enough to be drawn.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms

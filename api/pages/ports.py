@@ -77,7 +77,7 @@ async def frames(request: Request, name: _Name) -> Response:
 
 @ports_page.post("/ports/detect", dependencies=[Depends(OPERATORS)])
 async def begin(request: Request) -> Response:
-    """Start to detect the protocol on a port, and redirect to the page with the progress."""
+    """Start detecting the protocol on a port, and redirect to the page with the progress."""
     port = ""
     try:
         fields = await form_of(request, request.app.state.hosts)

@@ -19,7 +19,7 @@ _NAMES_SHOWN_MAX: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A problem of a gateway, or of one of its sensors, as plain text."""
+    """A problem with a gateway or one of its sensors, as plain text."""
 
     gateway: str
     sensor: str | None

@@ -84,7 +84,7 @@ def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
 def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
     """Replace the rows of the table `gateway_health` for `days`.
 
-    On other days of the same gateways, only the offline time is updated if it has changed.
+    For the other days of the same gateways, the function updates only the offline time.
     """
     gateways = F.broadcast(days.select("gateway").distinct())
     boots = made.read("boots").join(gateways, "gateway", "left_semi")

@@ -129,7 +129,7 @@ def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) ->
 
 
 def _is_machine(address: object, network: ipaddress.IPv4Network) -> bool:
-    """Return True if a single machine in the network may have the address."""
+    """Return True if the address is for a single machine, not for the network or its broadcast."""
     if not isinstance(address, ipaddress.IPv4Address):
         return False
     special = address.is_loopback or address.is_multicast or address.is_unspecified

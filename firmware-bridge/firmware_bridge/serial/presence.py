@@ -11,12 +11,12 @@ class Presence:
     """The time of the latest frame from each device on one port."""
 
     def __init__(self, silent_seconds: float | None, named: Sequence[str]) -> None:
-        """Start to watch the devices on a port.
+        """Start watching the devices on a port.
 
         Args:
             silent_seconds: a device is silent after this time without a frame. If None, no device
                 is watched.
-            named: devices that the settings name. They are absent until their first frame.
+            named: devices in the port's settings. Each is absent until its first frame.
         """
         self._silent_seconds = silent_seconds
         self._begun = time.monotonic()

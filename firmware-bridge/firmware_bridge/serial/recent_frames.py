@@ -52,7 +52,7 @@ class _Entry:
         self.text = text
 
     def as_json(self, units: Mapping[str, str]) -> dict[str, Any]:
-        """Return this frame as JSON. Only frames that are shown are formatted, because few are."""
+        """Return this frame as JSON. Called only for frames that are shown."""
         texts = [] if self.frame is None else [text_of(self.frame, units)]
         texts.append(self.text)
         if self.others > 0:

@@ -26,7 +26,7 @@ class Silence:
         self._was_reset = False
 
     def begin(self, reset: Callable[[], None]) -> None:
-        """Start to watch a port that was just opened. `reset` is called to reopen the port."""
+        """Start watching a port that has just been opened. `reset` is called to reopen the port."""
         self._opened_at = time.monotonic()
         if not self._was_reset:
             self._status.quiet_since = self._opened_at

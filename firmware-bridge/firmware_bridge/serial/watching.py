@@ -41,7 +41,7 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """Decodes bytes to text: one line for each frame, and one for each reason for damage."""
+    """Decodes bytes to text: a line for each frame, and a line for each kind of damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
         """Create a decoder that may start in the middle of a frame.

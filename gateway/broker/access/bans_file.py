@@ -51,7 +51,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Ban:
-    """A ban of a client, user or address. Times are milliseconds since 1970."""
+    """A ban on a client, user or address. Times are in milliseconds since 1970."""
 
     kind: Kind
     value: str

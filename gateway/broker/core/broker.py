@@ -266,7 +266,7 @@ class Broker:
     # -- batches
 
     def waits_for_commit(self) -> bool:
-        """Return True if a client waits for the commit of the current batch."""
+        """Return True if a client is waiting for the commit of the current batch."""
         return self._output.waits()
 
     @property

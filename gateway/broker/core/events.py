@@ -90,7 +90,7 @@ class Delivered:
 
 
 class Dropped:
-    """Event that a message will not reach a client.
+    """Event for a message that will not reach a client.
 
     If the reason is `no_member` or `await_rel_timeout`, the message will not reach any client.
     """

@@ -166,7 +166,7 @@ class Output:
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close the connection when the current batch is durable. The batch records the closing."""
+        """Close the connection once the current batch, which records this, is durable."""
         self.closing_after_commit.append(connection)
 
     def waits(self) -> bool:

@@ -39,7 +39,7 @@ class TooManyBans(Exception):
 
 
 class Bans:
-    """The active bans of a broker. Enforces the bans and stores them on disk."""
+    """The active bans of a broker. Enforces them and stores them on disk."""
 
     def __init__(
         self, event_loop: EventLoop, addresses: AddressLimits, configuration: Configuration

@@ -84,7 +84,7 @@ class Housekeeping:
             logger.warning("the reserve for a full disk could not be made: %s", line_of(error))
 
     def tick(self) -> None:
-        """Check the free space. Start to remove files or to create the reserve if needed.
+        """Check the free space. Start removing files or creating the reserve if needed.
 
         Called once a second.
         """

@@ -61,7 +61,7 @@ async def serve(
         DataDirectoryInUse: another broker uses the data directory.
         AccessFileError: the users or the access rules cannot be used.
         CertificateError: a listener's certificate cannot be used.
-        StoreFailed: a commit failed. No data that is not on disk has been acknowledged.
+        StoreFailed: a commit failed. Only data on disk has been acknowledged.
         OSError: a listener's address cannot be used.
     """
     try:

@@ -40,8 +40,8 @@ def add(
 ) -> None:
     """Create a token and print it.
 
-    The token is shown only now, because the file has only a hash. The page
-    accepts it within a second, without a restart. The last line is the token.
+    The token is shown only this once, because the file has only its hash.
+    The status page accepts the token within a second, without a restart. The last line is the token.
 
     Examples:
 
@@ -80,7 +80,7 @@ def list_tokens(
     as_json: JsonOption = False,
     tenant: TenantOption = None,
 ) -> None:
-    """List the tokens with their names, roles and days of creation.
+    """List the tokens with their names, roles and creation dates.
 
     The tokens themselves cannot be shown again.
 

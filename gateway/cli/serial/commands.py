@@ -87,9 +87,9 @@ def list_ports(as_json: JsonOption = False) -> None:
 
 @application.command("devices")
 def list_devices(config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the known Modbus devices, for the key `device` of a serial port.
+    """List the known Modbus devices: the values of the key `device` of a serial port.
 
-    Descriptions of your own devices are files in devices/, next to the
+    Put descriptions of your own devices in devices/, next to the
     configuration file.
 
     Example:

@@ -91,7 +91,7 @@ class Walk:
         return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
-        """Begin to check a database: the first in the log, or one that replaced another."""
+        """Start checking a database: the first in the log, or one that replaced another."""
         before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence

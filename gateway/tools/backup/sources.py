@@ -147,7 +147,7 @@ class Sources:
 def _read_small(file: Path, *, follow: bool) -> tuple[bytes, os.stat_result]:
     """Return the contents of a small file, and its `stat` result.
 
-    A symbolic link is followed only if `follow` is True.
+    A symbolic link is followed only if the caller allows it with `follow`.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:

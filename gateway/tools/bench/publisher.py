@@ -145,7 +145,7 @@ class Publisher(Client):
 
     @property
     def completed(self) -> int:
-        """The number of messages whose exchange is complete, or of sent messages at QoS 0."""
+        """The number of messages whose exchange is complete. At QoS 0, the number of sent messages."""
         return self._ended.done if self.qos else self.sent
 
     @property

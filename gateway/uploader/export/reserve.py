@@ -42,7 +42,7 @@ class Reserve:
             logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
-        """Free one step of the reserve. Return False if the reserve was already empty."""
+        """Free one piece of the reserve. Return False if the reserve was already empty."""
         size_bytes = self._size()
         with suppress(OSError):
             os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))

@@ -103,7 +103,7 @@ class ProviderKeys:
         return next((key for key in self._keys if key.get("kid") == key_id), None)
 
     async def _renew(self) -> None:
-        """Start to fetch the keys, unless the last fetch is too recent, and wait for the fetch.
+        """Fetch the keys, unless the last fetch is too recent, and wait for the result.
 
         If a fetch is already running, wait until it ends.
         """

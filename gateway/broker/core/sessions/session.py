@@ -33,7 +33,7 @@ class Pace:
         """Queue position of the next message at the last measurement."""
 
     def begin(self, now: float, position: int) -> None:
-        """Begin to measure at `now`. `position` is the queue position of the next message."""
+        """Start measuring at `now`. `position` is the queue position of the next message."""
         self.since = now
         self.position = position
 

@@ -66,7 +66,7 @@ class Proofs:
         return None if proof is None else proof.source
 
     def tick(self, sources: Mapping[str, Source], checks: Checks) -> None:
-        """Start to query the user sources that are due. Called once a second."""
+        """Start querying the user sources that are due. Called once a second."""
         loop = asyncio.get_running_loop()
         for name, source in sources.items():
             interval = source.recheck_seconds
