@@ -41,7 +41,8 @@ def add(
     """Create a token and print it.
 
     The token is shown only this once, because the file has only its hash.
-    The status page accepts the token within a second, without a restart. The last line is the token.
+    The status page accepts the token within a second, without a restart.
+    The last line of the output is the token.
 
     Examples:
 

@@ -145,7 +145,7 @@ class Publisher(Client):
 
     @property
     def completed(self) -> int:
-        """The number of messages whose exchange is complete. At QoS 0, the number of sent messages."""
+        """The number of messages whose exchange is complete, or at QoS 0 that were sent."""
         return self._ended.done if self.qos else self.sent
 
     @property
