@@ -117,7 +117,7 @@ _KIND_TITLES: Final = {
 
 @dataclass(frozen=True)
 class EventLine:
-    """An event as text for people.
+    """An event as human-readable text.
 
     `name` is untrusted text: a topic, a topic filter or the name of a port.
     """

@@ -4,7 +4,7 @@ r"""Protocol of smart meters' P1 port (DSMR 2.2 to 5, ESMR, eMUCS): telegrams of
     CR LF
     1-0:1.8.1(000004.426*kWh) CR LF        OBIS code, value, unit
     0-1:24.2.1(170102161005W)(00000.107*m3) CR LF
-    !6EEE CR LF                            CRC-16/ARC of all from '/' to '!', from DSMR 4 on
+    !6EEE CR LF                            CRC-16/ARC of everything from '/' to '!', from DSMR 4 on
 
 If the checksum is wrong, the whole telegram counts as damaged. If the checksum is right but an
 object is unreadable, only this object is skipped. IEC 62056-21 meters that send unprompted may put

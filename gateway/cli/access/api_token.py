@@ -40,9 +40,8 @@ def add(
 ) -> None:
     """Create a token and print it.
 
-    The token is shown only this once, because the file has only its hash.
-    The status page accepts the token within a second, without a restart.
-    The last line of the output is the token.
+    The token is shown only this once, because the file stores only its hash.
+    The status page accepts it within a second. The last line is the token.
 
     Examples:
 

@@ -1,6 +1,6 @@
 """Revocation of rights, which recalculates routes and disconnects clients that lose access.
 
-A revoked right affects all later messages. Messages that are already queued are checked again
+The loss of a right affects all later messages. Messages that are already queued are checked again
 before they are sent.
 """
 

@@ -98,7 +98,7 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
     """Return the reason code with which a message is refused, or 0 if the message is accepted.
 
-    A refusal cannot be reported to a client of an older version than MQTT 5.0. The message from
+    A refusal cannot be reported to a client that uses a version older than MQTT 5.0. The message from
     such a client is acknowledged and dropped.
     """
     if is_system:
