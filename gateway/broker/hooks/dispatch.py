@@ -79,7 +79,7 @@ class Hooks:
     def start(self) -> None:
         """Start the thread that loads and runs the operator's module.
 
-        A slow or invalid module does not delay clients, because the event loop runs in another thread.
+        A slow or invalid module does not delay clients, because the event loop has its own thread.
         """
         self._statistics.observe = self.observe
         self._thread.start()

@@ -98,8 +98,8 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
     """Return the reason code with which a message is refused, or 0 if the message is accepted.
 
-    A refusal cannot be reported to a client that uses a version older than MQTT 5.0. The message from
-    such a client is acknowledged and dropped.
+    A refusal cannot be reported to a client that uses a version older than MQTT 5.0. Its message is
+    acknowledged and dropped.
     """
     if is_system:
         # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages
