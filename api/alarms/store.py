@@ -122,7 +122,7 @@ class AlarmStore:
         return [(row["number"], _alarm_of(row)) for row in rows]
 
     def close(self) -> None:
-        """Close the SQLite file if it is open. If a write is running, wait for its end first."""
+        """Close the SQLite file if it is open. Wait until a write in progress has finished."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

@@ -50,7 +50,7 @@ class _Descriptions:
     """The descriptions of all devices, as JSON.
 
     A description is cached until its device changes, because building the descriptions of hundreds
-    of devices with thousands of values takes long.
+    of devices with thousands of values takes a long time.
     """
 
     def __init__(self, settings: BridgeSettings, prefix: str) -> None:
@@ -119,7 +119,7 @@ def still_there(
 ) -> dict[str, SeenDevice]:
     """Return the devices that are still configured, by name.
 
-    Among their values, those that are no longer configured are marked with `is_gone`.
+    Values of these devices that are no longer configured are marked with `is_gone`.
     """
     by_name = {port.name: port for port in ports}
     return {

@@ -59,7 +59,7 @@ async def serve(
     Args:
         settings: settings of the whole bridge.
         stop: event that stops the bridge.
-        ready: called when the ports are being read, or when they wait because the disk is full.
+        ready: called when the ports are being read, or are waiting because the disk is full.
         alive: called every second while the event loop runs and no commit hangs.
         sensor_files: access to the configuration of ports, for operators who use the web page. If
             it is None, operators cannot change ports.
@@ -166,7 +166,7 @@ def _for_operators(
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return two coroutine functions: one detects protocols, one processes requests about ports.
+    """Return two coroutine functions: one that detects protocols, and one for requests about ports.
 
     Both serve operators who use the web page.
     """

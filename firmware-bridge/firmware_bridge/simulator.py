@@ -1,8 +1,8 @@
 """A simulated sensor board on a pseudo-terminal, with the protocol of a real board.
 
 Like a real board, it counts its starts, numbers its frames, measures even if no bridge is running,
-and repeats a frame until it is acknowledged. It is used to show and to test that a restart of the
-bridge neither loses nor duplicates a reading.
+and repeats a frame until it is acknowledged. It is used to demonstrate and test that a restart of
+the bridge neither loses nor duplicates a reading.
 """
 
 import asyncio

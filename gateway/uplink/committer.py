@@ -1,6 +1,6 @@
 """Commits of the uplink: received packets become durable before they are acknowledged.
 
-`QueueCommitter` defines the order for messages that are sent. For received messages it is:
+`QueueCommitter` defines the order for messages that are sent. For received messages, the order is:
 
 | the broker that sent the message gets | after the commit of |
 |---|---|
@@ -77,9 +77,9 @@ class Committer(QueueCommitter[Signal]):
 
     @property
     def is_flooded(self) -> bool:
-        """True if too many received packets wait for a commit.
+        """True if too many received packets are waiting for a commit.
 
-        The limit is more than a broker may send before it gets responses.
+        The limit is higher than the number of packets that a broker may send without a response.
         """
         return len(self._signals) > SIGNALS_MAX
 

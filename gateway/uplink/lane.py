@@ -38,7 +38,10 @@ class Outlet:
     may_retain: bool = True
 
     def adapted(self, message: Message) -> Message:
-        """Return the message with a lower QoS or without RETAIN, if the broker requires that."""
+        """Return the message in the form that the broker accepts.
+
+        The QoS is reduced and RETAIN is removed if the broker does not support them.
+        """
         qos = min(message.qos, self.maximum_qos)
         retain = message.retain and self.may_retain
         if (qos, retain) == (message.qos, message.retain):
@@ -125,7 +128,7 @@ class Lane(BrokerQueue[Message]):
     def store(self, messages: Sequence[Message]) -> None:
         """Store messages in the current transaction.
 
-        Their exchanges may start in the same transaction.
+        Their exchanges can start in the same transaction.
         """
         self._stored = messages
         self.table.insert(messages)

@@ -284,7 +284,7 @@ class Link:
     def _answer_dropped(self, client: UplinkClient, publish: Publish) -> None:
         """Acknowledge a message that is dropped.
 
-        It is not stored, so a repeated message is dropped again.
+        The message is not stored. If the broker sends it again, it is dropped again.
         """
         if publish.qos:
             answer = puback if publish.qos == 1 else pubrec

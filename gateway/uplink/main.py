@@ -1,7 +1,7 @@
 """Composition root of the uplink: one process with a queue on disk and a session at each broker.
 
-Stopping is safe at any time. Messages that are not durable were not acknowledged, and durable
-messages wait for the next start.
+Stopping is safe at any time. Messages that are not durable have not been acknowledged, and durable
+messages are sent after the next start.
 """
 
 import asyncio

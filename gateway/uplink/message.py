@@ -1,7 +1,7 @@
 """A message in the uplink: the stored parts of a PUBLISH, and the PUBLISH created from them.
 
 This module does no I/O. Times are seconds of the uplink's own clock, which stops while the uplink
-does not run (`committer.py`). Thus a message does not expire while a gateway is switched off.
+is not running (`committer.py`). Thus a message does not expire while a gateway is switched off.
 """
 
 import math

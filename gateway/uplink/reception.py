@@ -69,7 +69,7 @@ class Reception:
         """Return the messages at the front of the queue that fit into `room_bytes`.
 
         They stay queued until `stored` is called. If the lane has no other messages (`is_empty`),
-        the first message fits in any case.
+        the first message is always returned.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:
@@ -96,5 +96,5 @@ class Reception:
 
     @property
     def is_overfull(self) -> bool:
-        """True if more than `HELD_BACK_BYTES_MAX` bytes wait in memory."""
+        """True if more than `HELD_BACK_BYTES_MAX` bytes are waiting in memory."""
         return self.bytes_waiting + self.bytes_coming > HELD_BACK_BYTES_MAX

@@ -1,6 +1,6 @@
 """Status reports of the uplink to the broker's control socket, for the status page.
 
-Reports are skipped while the broker does not run.
+Reports are skipped while the broker is not running.
 """
 
 import asyncio

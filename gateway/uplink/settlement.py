@@ -1,7 +1,7 @@
 """Processing of the signals from both brokers since the last batch.
 
 This module does no I/O. Signals are processed in order of arrival. Effects that need a commit are
-collected: row changes for the transaction, and packets to send after it.
+collected: row changes for the transaction, and packets to send after the transaction.
 """
 
 from dataclasses import dataclass

@@ -52,7 +52,7 @@ class UplinkStore(TableDatabase):
     def received(self, source: Side) -> set[int]:
         """Return the stored packet identifiers of QoS 2 messages that a side's broker sent.
 
-        Their exchanges are open, because PUBREL has not arrived.
+        The exchanges of these messages are open, because their PUBRELs have not arrived.
         """
         rows = self._connection.execute(
             "SELECT packet_id FROM received WHERE side = ?", (int(source),)
@@ -72,8 +72,8 @@ class UplinkStore(TableDatabase):
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
         """Delete packet identifiers of received messages after their PUBREL.
 
-        If `packet_ids` is None, all identifiers of this side are deleted, because the session is
-        lost.
+        If `packet_ids` is None, all identifiers of this side are deleted, because the session has
+        been lost.
         """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))

@@ -39,12 +39,12 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Export and upload until `stop` is set. Then seal, upload and report the rest.
+    """Export and upload until `stop` is set. Then seal, upload and report the last events.
 
-    `journal` reads batches of events from the journal. It is called on this thread, and can raise
-    `OSError` and `sqlite3.Error`. `ready` is called when this process has locked the log. `alive`
-    is called after each step of the exporter, even after a failed one, because failed steps are
-    retried. Raises `LogInUse` if another process has locked the log, and `OSError` if the data
+    `journal` reads batches of events from the journal. It is called in the thread of `serve`, and
+    can raise `OSError` and `sqlite3.Error`. `ready` is called when this process has locked the log.
+    `alive` is called after each step of the exporter, even if the step failed, because failed steps
+    are retried. Raises `LogInUse` if another process has locked the log, and `OSError` if the data
     directory cannot be used at all.
     """
     make_folder(settings.data_dir)

@@ -121,7 +121,7 @@ XML."""
 
 
 class SettingsError(ValueError):
-    """Raised if a setting is out of range. The message contains its name and the allowed values."""
+    """Raised if a setting is out of range. The message states its name and the allowed values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ def _clock_conditions(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _failure_conditions(port: Port, name: str) -> Iterator[Condition]:
-    """Yield one condition that names the polled devices on a port that do not respond, if any.
+    """Yield one condition with the names of the polled devices that do not respond, if any.
 
     Devices that another condition already reports as silent are left out. `name` is the port's
     name.

@@ -1,6 +1,6 @@
 """Publishes descriptions of devices for Home Assistant, and removes outdated descriptions.
 
-It uses an MQTT connection of its own, apart from the connection for readings. The connection
+It uses an MQTT connection of its own, separate from the connection for readings. The connection
 subscribes to Home Assistant's status topic in a clean session, so that no broker queues status
 messages for a bridge that is offline. Descriptions are published at QoS 1 and retained. They are
 sent again on each connection and whenever Home Assistant starts.

@@ -1,4 +1,4 @@
-"""gmqtt as the bridge's MQTT client, changed where exactly-once delivery needs it.
+"""gmqtt as the bridge's MQTT client, modified where exactly-once delivery requires it.
 
 Without these changes, gmqtt would lose or duplicate readings. tests/bridge has a test for each
 change.

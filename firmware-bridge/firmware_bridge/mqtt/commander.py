@@ -1,9 +1,9 @@
 """Receives commands for boards from the broker, and publishes the boards' answers (MQTT 5.0).
 
-It uses an MQTT connection of its own, apart from the connection for readings. The session is clean
-and the subscription has QoS 0, so that no broker queues commands for a bridge that is offline.
-Answers are only published to topics below `answers/`. Otherwise a client could choose a response
-topic to which the bridge may publish but the client may not.
+It uses an MQTT connection of its own, separate from the connection for readings. The session is
+clean and the subscription has QoS 0, so that no broker queues commands for a bridge that is
+offline. Answers are only published to topics below `answers/`. Otherwise a client could choose a
+response topic to which the bridge may publish but the client may not.
 """
 
 import asyncio

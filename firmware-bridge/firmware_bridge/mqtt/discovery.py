@@ -118,7 +118,7 @@ def config_of_gateway(
 
 
 def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
-    """Return what is known of a device's manufacturer, model, serial number and version.
+    """Return what is known about a device's manufacturer, model, serial number and version.
 
     The keys are Home Assistant's abbreviations.
     """
@@ -180,10 +180,10 @@ def _platform_of(value: SeenValue) -> str:
 
 
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
-    """Return the template with which Home Assistant extracts a value from a payload.
+    """Return the template that Home Assistant uses to extract a value from a payload.
 
-    `readings` has the configured format of the payloads. The result is None if payloads in this
-    format do not contain the value.
+    `readings` specifies the format of the payloads. The result is None if payloads in this format
+    do not contain the value.
     """
     if readings.payload == "senml":
         # A pack that a board kept for some time has several records of a value, the latest last.

@@ -2,7 +2,7 @@
 
 The file is written before a description is published, and after the broker has acknowledged a
 removal. The bridge can thus still remove a description after a port, the topic prefix or the
-gateway's name was removed from the configuration.
+gateway's name has been removed from the configuration.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Readable names and categories of values: "Gas reading" for `mbus_1_reading` in Home Assistant."""
+"""Readable names and categories of values, such as "Gas reading" for `mbus_1_reading`."""
 
 import re
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Home Assistant's device class, unit and state class for a value with a SenML unit.
 
-Only unambiguous units get a device class: `m3` may be gas or water, `ppm` may be any gas, and `%`
-may be anything. Values in these units are shown with the unit alone. Class names and allowed
+Only unambiguous units get a device class: `m3` can be gas or water, `ppm` can be any gas, and `%`
+can be anything. Values in these units are shown with the unit alone. Class names and allowed
 combinations come from Home Assistant. A test compares them with the version of Home Assistant that
 docs/home-assistant.md names.
 """
@@ -106,7 +106,7 @@ def shown_of(
     Args:
         unit: the SenML unit, or the unit that the operator configured instead.
         is_meter: True if the device is a utility meter.
-        is_net: True for a counter of imported minus exported energy, which may decrease.
+        is_net: True for a counter of imported minus exported energy, which can decrease.
         medium: the medium that the value measures, or None if it is unknown.
     """
     if unit is None:

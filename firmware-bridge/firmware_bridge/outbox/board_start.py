@@ -94,10 +94,10 @@ class BoardStart:
         )
 
     def is_next(self, sequence: int) -> bool:
-        """Return True if a new frame may have this number.
+        """Return True if a new frame with this number can be accepted.
 
-        No frame with this number may have been accepted. The number may be at most
-        `FRAMES_AHEAD_MAX` above the latest accepted number.
+        This requires that no frame with this number has been accepted before, and that the number
+        is at most `FRAMES_AHEAD_MAX` above the latest accepted number.
         """
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
@@ -106,7 +106,7 @@ class BoardStart:
         self._resent.add(sequence)
 
     def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:
-        """Record a new frame as accepted. No frame with its number may have been accepted before.
+        """Record a new frame as accepted. Its number must not have been accepted before.
 
         Return the number of the changed block, and the numbers of the old blocks that were removed.
         """

@@ -83,7 +83,7 @@ class Boards:
     """The accepted frames of all boards.
 
     `place` classifies a frame without recording it, and `accept` records the frame. Between the two
-    calls, the caller may refuse the frame.
+    calls, the caller can refuse the frame.
     """
 
     def __init__(self, rows: BoardRows | None = None) -> None:

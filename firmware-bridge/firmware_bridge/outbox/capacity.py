@@ -29,7 +29,7 @@ class Capacity:
 
     @property
     def full(self) -> bool:
-        """True if the outbox is full: ports must wait, or drop readings."""
+        """True if the outbox is full, so that ports must wait or drop readings."""
         return not self._room.is_set()
 
     @property

@@ -81,7 +81,7 @@ class Committer(QueueCommitter[Signal]):
 
     @property
     def has_arrivals(self) -> bool:
-        """True if readings wait to be stored."""
+        """True if readings are waiting to be stored."""
         return bool(self.arrivals.sealed)
 
     @property

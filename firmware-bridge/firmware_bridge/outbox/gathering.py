@@ -3,7 +3,7 @@
 Each commit writes some ten kilobytes to the SD card, even for one frame. A board keeps its frames
 until they are acknowledged, so a commit may be delayed by up to `commit_delay`. There must be no
 delay in two cases: if the board sends its next frame only after an acknowledgement, or if it has
-nearly as many unacknowledged frames as it may have. This module does no I/O.
+nearly as many unacknowledged frames as it is allowed to have. This module does no I/O.
 """
 
 from dataclasses import dataclass

@@ -166,7 +166,7 @@ class Outbox:
 
     @property
     def is_overloaded(self) -> bool:
-        """True if too many bytes wait for a commit, so that ports should not be read now."""
+        """True if too many bytes are waiting for a commit, so that ports should not be read now."""
         return self._arrivals.bytes_count > UNCOMMITTED_BYTES_MAX
 
     async def wait_for_room(self) -> None:
@@ -210,7 +210,7 @@ class Outbox:
         self._committer.signal(Disconnected(send))
 
     async def lose_session(self) -> None:
-        """Abandon the session and all its exchanges, and wait until this is durable.
+        """Abandon the session and all its exchanges, and wait until the change is durable.
 
         The readings of abandoned exchanges will be published again in a new session.
         """
@@ -223,8 +223,8 @@ class Outbox:
     def choose_session(self, client_id: str, machine: str) -> None:
         """Continue the session of the previous run, or begin a new session.
 
-        A new session is needed if the client id or the machine has changed. Even then the old
-        session is continued while exchanges are open.
+        A new session is needed if the client id or the machine has changed. Even in this case, the
+        old session is continued while exchanges are open.
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 

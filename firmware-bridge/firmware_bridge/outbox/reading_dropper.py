@@ -92,7 +92,7 @@ class ReadingDropper:
         """Drop readings that exceed the size limit or the age limit, and return them.
 
         The deletion is part of the current transaction. `held_bytes` is the size of all stored
-        readings, and readings up to the row `last_started` are being published.
+        readings. Readings up to the row `last_started` are being published and cannot be dropped.
         """
         dropped = Dropped([], Counter())
         number = max(self._searched_to, last_started)
@@ -118,8 +118,8 @@ class ReadingDropper:
     def committed(self, dropped: Dropped, held_bytes: int) -> None:
         """Report dropped readings to their ports after the commit.
 
-        If no readings were dropped and the outbox has room again, this calls `over` of the ports
-        that were dropping readings. `held_bytes` is the size of all stored readings.
+        If no readings were dropped and the outbox has room again, call `over` for each port that
+        was dropping readings. `held_bytes` is the size of all stored readings.
         """
         self.due = False
         self.removable_bytes -= sum(row.bytes_count for row in dropped.rows)

@@ -89,7 +89,7 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 
 
 def _is_whole(topic: object, payload: object) -> bool:
-    """Return True if a reading's row is not damaged, for example by a disk page that ends in zeros.
+    """Return False if a reading's row is damaged, for example by a disk page that ends in zeros.
 
     In a SenML payload, each device must also occur in the topic.
     """

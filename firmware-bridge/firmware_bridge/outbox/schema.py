@@ -102,7 +102,7 @@ def m003_session_without_address(database: Database) -> None:
 
 @MIGRATIONS()
 def m004_readings_that_are_retained(database: Database) -> None:
-    """Add the RETAIN flag to readings. Stored readings are published without the flag."""
+    """Add the RETAIN flag to readings. Readings that are already stored do not have the flag."""
     database.table("readings").add_column("retain", int, not_null_default=0)
 
 

@@ -32,7 +32,7 @@ class Session:
     def take_unwritten(self) -> str | None:
         """Return and clear the name that the next commit must store.
 
-        "" means no session, and None means that nothing has changed.
+        The result is "" if there is no session, and None if nothing has changed.
         """
         unwritten, self._unwritten = self._unwritten, None
         return unwritten
@@ -41,8 +41,8 @@ class Session:
         """Continue the session of the previous run, or begin a new session.
 
         A new session is needed if the client id has changed, or if the outbox was copied to another
-        machine. Even then the old session is continued while exchanges are open. `in_flight` is the
-        number of open exchanges.
+        machine. Even in this case, the old session is continued while exchanges are open.
+        `in_flight` is the number of open exchanges.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

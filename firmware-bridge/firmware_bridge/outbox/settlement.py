@@ -21,21 +21,21 @@ _MQTT_3_1_1: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Pubrec:
-    """The event that the broker has sent a PUBREC."""
+    """Signals that a PUBREC from the broker has arrived."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pubcomp:
-    """The event that the broker has sent a PUBCOMP."""
+    """Signals that a PUBCOMP from the broker has arrived."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The event that a connection has been established. `send` sends packets over the connection.
+    """Signals that a connection has been established. `send` sends packets over this connection.
 
     If `session_present` is False, the broker has just created the session.
     """
@@ -46,12 +46,12 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """The event that the broker has lost the session. This ends all exchanges."""
+    """Signals that the broker has lost the session. All exchanges end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The event that a connection has ended. `send` identifies the connection."""
+    """Signals that a connection has ended. `send` identifies this connection."""
 
     send: Send
 

@@ -35,7 +35,7 @@ class Readings(QueueTable[Publication]):
     bytes_of_row = f"LENGTH(topic) + LENGTH(payload) + {ROW_OVERHEAD_BYTES}"
 
     def restore(self, number: int, publication: Publication) -> bool:
-        """Store a reading recovered from a damaged outbox. Return False if its number is in use."""
+        """Store a reading recovered from a damaged outbox. Return False if its number is taken."""
         inserted = self._connection.execute(
             "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
             (number, publication.topic, publication.payload, publication.retain),
@@ -43,7 +43,7 @@ class Readings(QueueTable[Publication]):
         return inserted.rowcount == 1
 
     def last_arrived(self) -> int:
-        """Return when the newest reading arrived, in seconds of the outbox's clock.
+        """Return the arrival time of the newest reading, in seconds of the outbox's clock.
 
         The result is 0 if the outbox has no readings.
         """
@@ -53,7 +53,7 @@ class Readings(QueueTable[Publication]):
         return 0 if row is None else int(row[0])
 
     def arrival_after(self, number: int) -> int | None:
-        """Return when the first unpublished reading after row `number` arrived.
+        """Return the arrival time of the first unpublished reading after row `number`.
 
         The time is in seconds of the outbox's clock (`ageing.py`). The result is None if there is
         no such reading.

@@ -1,4 +1,4 @@
-"""Polls devices that respond to one fixed request with a declared frame or a text line.
+"""Polls devices that respond to one fixed request with a text line or a configured frame format.
 
 The protocol's own decoder reads the response. It skips noise, or an echo of the request, before the
 response.
@@ -47,7 +47,7 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """Settings of a protocol whose devices send unprompted, or are polled if `poll` is set."""
+    """Settings of a protocol whose devices are polled if `poll` is set, or else send unprompted."""
 
     poll: Annotated[str, _BYTES] | None = None
     poll_text: Annotated[str, Text(r"[\x00-\x7f]{1,64}", "1 to 64 ASCII characters")] | None = None

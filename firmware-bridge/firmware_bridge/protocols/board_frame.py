@@ -60,7 +60,7 @@ def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement])
 
 
 def acknowledgement_of(identity: BoardIdentity) -> bytes:
-    """Return the acknowledgement of a frame, with the delimiters."""
+    """Return the acknowledgement for a frame, with the delimiters."""
     return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
 
 

@@ -104,7 +104,8 @@ class CellReader:
         after each value.
 
         Raises:
-            Damaged: with reason "columns" or "syntax".
+            Damaged: with reason "columns" if the number of cells is wrong, or "syntax" if the line
+                is not CSV.
         """
         for delimiter in (*(each for each in _OTHER_DELIMITERS if each in line), ","):
             try:

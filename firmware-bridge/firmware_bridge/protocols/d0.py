@@ -1,4 +1,4 @@
-r"""Polling of meters by IEC 62056-21 (D0), over an optical head, a current loop or RS-485::
+r"""Polls meters according to IEC 62056-21 (D0), over an optical head, a current loop or RS-485::
 
     /?12345678! CR LF                       request, at 300 baud
     /ISK5MT174-0001 CR LF                   manufacturer (3 letters), character for the baud rate

@@ -24,7 +24,7 @@ _FLOATS: Final = {"f32": "f", "f64": "d"}
 
 
 def bytes_of_form(form: str) -> int:
-    """Return the size in bytes of a number with this form: 2 for "u16", for example."""
+    """Return the size in bytes of a number in this format, for example 2 for "u16"."""
     return int(form[1:]) // 8
 
 
@@ -101,7 +101,7 @@ def read_number(
 
 
 def _shortest_of(number: float) -> float:
-    """Return the shortest decimal with the same 32-bit float value: 0.1 instead of 0.100000001."""
+    """Return the shortest decimal for a 32-bit float, such as 0.1 instead of 0.100000001."""
     if abs(number) > _FLOAT_32_MAX:
         return number  # If rounded up, it would not fit in a 32-bit float.
     bits = struct.pack(">f", number)

@@ -137,7 +137,7 @@ class DeclaredDecoder(ScanningDecoder):
         self._checksum_order = settings.checksum_order or settings.byte_order
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of a frame from its length field, or None if the field has not arrived."""
+        """Return where a frame ends, from its length field, or None if the field is incomplete."""
         settings = self._settings
         if settings.frame_bytes is not None:
             return position + settings.frame_bytes

@@ -1,4 +1,4 @@
-"""Protocol DLMS/COSEM, which Nordic, Austrian and Swiss meters send unprompted at a HAN port.
+"""The DLMS/COSEM protocol. Nordic, Austrian and Swiss meters use it to push data from a HAN port.
 
 HDLC or M-Bus frames (`dlms_link`) carry parts of a message. A message may also be split into blocks
 (general-block-transfer). The complete message is a notification, which may be encrypted::
@@ -37,7 +37,7 @@ _START = re.compile(rb"[\x7e\x68]")
 
 @dataclass(frozen=True, kw_only=True)
 class Dlms(MeterKeys):
-    """Settings for meters that push DLMS messages at their HAN port."""
+    """Settings for meters that push DLMS messages from their HAN port."""
 
     data_bits: ClassVar = (8,)
     default_line: ClassVar = Line(2400, 8, "E", 1)

@@ -3,9 +3,9 @@
     7E | A u4, segmented u1, length u11 | destination | source | 13 | HCS | part | FCS | 7E
     68 L L 68 | 53 FF | last u1 (10), number u4 | source | destination | part | checksum 16
 
-HCS and FCS are CRC-16/X-25 checksums: HCS covers the header, FCS everything between the flags. HDLC
-addresses have 1, 2 or 4 bytes. The last byte is odd, which marks the end of the address. A message
-may take several frames.
+HCS and FCS are CRC-16/X-25 checksums: HCS covers the header, and FCS covers everything between the
+flags. HDLC addresses have 1, 2 or 4 bytes. The last byte is odd, which marks the end of the
+address. A message may take several frames.
 """
 
 from typing import Final, NamedTuple

@@ -1,10 +1,10 @@
-"""Encrypted messages of meters, and their keys (DLMS general-glo-ciphering, AES-GCM)::
+"""Encrypted messages from meters, and their keys (DLMS general-glo-ciphering, AES-GCM)::
 
     DB | length, system title, 8 bytes | length | security u8 | frame counter u32 | ciphertext | tag
 
 The nonce is the system title and the frame counter. The tag has 12 bytes and covers the ciphertext,
 the security byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7. Austrian, Swiss
-and Danish meters send encrypted messages, and so do meters in Luxembourg at the P1 port.
+and Danish meters send encrypted messages, and so do meters in Luxembourg on their P1 port.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ KEY_DESCRIPTIONS: Final = {
 class MeterKeys(DecoderSettings):
     """Settings with the keys of an encrypting meter.
 
-    Keys are secret and only loaded when needed.
+    The keys are secret, and are loaded only when needed.
     """
 
     key_file: Annotated[str, KEY_PATH] | None = None
@@ -99,8 +99,8 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
 def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
     """Decrypt a ciphered message and return its content.
 
-    The tag is only checked if an authentication key is given. Otherwise a wrong key is not detected
-    here, but when the decrypted content turns out to be invalid.
+    The tag is only checked if an authentication key is given. Without it, a wrong key is not
+    detected here, but only later, when the decrypted content turns out to be invalid.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key, "key" if the tag does not match the

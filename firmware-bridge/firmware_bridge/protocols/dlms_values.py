@@ -66,10 +66,10 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 
 
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
-    """Return True if `data` may be a list of values from a Kaifa meter.
+    """Return True if `data` could be a list of values from a Kaifa meter.
 
-    A list of this kind contains no OBIS codes. It has an integer at the position that 1.7 (the
-    power) has in `codes`.
+    A list of this kind contains no OBIS codes. It has an integer at the same position as 1.7 (the
+    power) in `codes`.
     """
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(

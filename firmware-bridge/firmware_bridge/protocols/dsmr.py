@@ -51,7 +51,7 @@ _END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
 
 @dataclass(frozen=True, kw_only=True)
 class Dsmr(MeterKeys):
-    """Settings for smart meters that send telegrams at their P1 port."""
+    """Settings for smart meters that send telegrams from their P1 port."""
 
     descriptions: ClassVar = {
         "crc": "Expect a CRC at the end of each telegram. Telegrams before DSMR 4 have none.",
@@ -129,7 +129,7 @@ class EncryptedDecoder(ScanningDecoder):
         self._telegrams.tally, self._telegrams.kinds = self.tally, self.kinds
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the message from its length field, or None if more bytes are needed."""
+        """Return where the message ends, from its length field, or None if bytes are missing."""
         head = buffer[position : position + _CIPHERED_HEAD_BYTES]
         if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
             return position

@@ -52,8 +52,8 @@ class TelegramObject:
 def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
     """Return the objects of a telegram. Its first line, the meter's identification, is skipped.
 
-    If two objects would have the same name, the second is named by its OBIS code. `skipped` counts
-    lines that are not objects: "text" if a line has characters that are not ASCII, otherwise
+    If two objects would have the same name, the second is named after its OBIS code. `skipped`
+    counts lines that are not objects: "text" if a line has characters that are not ASCII, otherwise
     "syntax".
     """
     codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
@@ -72,7 +72,7 @@ def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
 
 
 def is_quantity(group: str) -> bool:
-    """Return True if a group, the content of parentheses, is a value with a unit."""
+    """Return True if a group (the content of a pair of parentheses) is a value with a unit."""
     return "*" in group
 
 

@@ -1,8 +1,8 @@
 """Converts the objects of a DSMR telegram to measurements.
 
-The checksum has already proved that the telegram arrived intact. An object that still cannot be
-read is therefore not damaged, but a peculiarity of the meter. It is counted and skipped, and the
-other objects are read.
+The checksum has already proved that the telegram arrived intact. If an object still cannot be read,
+the cause is therefore a peculiarity of the meter and not damage. The object is counted and skipped,
+and the other objects are read.
 """
 
 import re
@@ -139,8 +139,8 @@ def _timed_values_of(
 def _was_never_read(code: Code, reading: Measurement) -> bool:
     """Return True if a gas or water meter on an M-Bus channel has not sent a reading yet.
 
-    In this case, electricity meters report 0 with the date of an unset clock. A published 0 would
-    look like an exchanged meter.
+    In this case, electricity meters report 0 with the date of an unset clock. If the 0 were
+    published, it would look as if the meter had been replaced.
     """
     time = reading.time_seconds
     return (

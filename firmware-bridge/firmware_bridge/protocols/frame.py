@@ -102,7 +102,7 @@ class Frame:
     def contents_digest(self) -> bytes:
         """Return an 8-byte digest of the measurements. All repeats of a frame have the same digest.
 
-        Times relative to the arrival are excluded, because they change while the frame waits.
+        Times relative to the arrival are excluded, because they change while the frame is waiting.
         """
         contents = [
             (each.name, each.value, each.unit, each.absolute_time_seconds)

@@ -1,4 +1,4 @@
-"""Protocol for lines that are JSON objects. Nested members get names joined by a dot::
+"""Protocol for lines that are JSON objects. Names of nested members are joined by dots::
 
 {"temperature": 21.5, "door": "open", "DHT11": {"Humidity": 40}}     -> DHT11.Humidity
 """
@@ -99,7 +99,7 @@ def _loaded(line: str) -> object:
 def _loaded_as_printed(line: str) -> object:
     """Parse JSON with errors that are typical of firmware that prints values one by one.
 
-    An example is `{"t":nan,"h":+21.5,"p":,}`. A dict that MicroPython printed is read too:
+    An example is `{"t":nan,"h":+21.5,"p":,}`. A dict as printed by MicroPython is also accepted:
     `{'t': 21.5, 'ok': True, 'p': None}`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Base of protocols for text lines: UTF-8, at most `LINE_BYTES_MAX` bytes, ended by CR or LF."""
+"""Base of protocols for UTF-8 text lines of at most `LINE_BYTES_MAX` bytes that end in CR or LF."""
 
 import re
 from collections import Counter

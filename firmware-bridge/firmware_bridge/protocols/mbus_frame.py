@@ -33,8 +33,8 @@ def initialisation(address: int) -> bytes:
 def request(address: int, *, toggled: bool) -> bytes:
     """Return the frame REQ_UD2, which requests a telegram from a meter.
 
-    If `toggled` differs from the last request, the meter sends its next telegram. Otherwise it
-    repeats the last telegram.
+    If `toggled` differs from its value in the last request, the meter sends its next telegram.
+    Otherwise it repeats the last telegram.
     """
     return _short(_REQ_UD2 | (_FCB if toggled else 0), address)
 

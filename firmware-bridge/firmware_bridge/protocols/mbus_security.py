@@ -1,4 +1,4 @@
-"""Encrypted telegrams of M-Bus meters (EN 13757-7 mode 5, security profile A of OMS: AES-128-CBC).
+"""Encrypted M-Bus telegrams (EN 13757-7 mode 5, security profile A of OMS: AES-128-CBC).
 
 The last two bytes of the header, a little-endian word, have the mode in bits 8 to 12 and the number
 of encrypted blocks of 16 bytes in bits 4 to 7. Bytes after these blocks are not encrypted. The

@@ -206,7 +206,7 @@ class ModbusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """Record the outcome of a request.
 
-        If the outcome has shown something new about the device, return a sentence for the log,
+        If the outcome reveals something new about the device, return a sentence for the log,
         otherwise return "".
         """
         assert self._asked is not None

@@ -72,7 +72,7 @@ class Block:
 
     @property
     def place(self) -> str:
-        """Description of the block's location for messages: its table and registers.
+        """Description of where the block is, for use in messages: its table and registers.
 
         If the block has only one quantity, the description includes the quantity's name.
         """
@@ -158,7 +158,7 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
 def is_short(answer: bytes, block: Block) -> bool:
     """Return True if a complete response has fewer registers than were requested.
 
-    Some devices return as many registers as fit, instead of an exception.
+    Instead of an exception, some devices return as many registers as fit into a response.
     """
     return (
         len(answer) >= _HEAD_BYTES
@@ -168,7 +168,7 @@ def is_short(answer: bytes, block: Block) -> bool:
 
 
 def exception_of(code: int) -> str:
-    """Return the name under which the counters count this exception code, such as `exception_2`."""
+    """Return the name that the counters use for this exception code, such as `exception_2`."""
     return f"exception_{code}" if code in EXCEPTION_TEXTS else "exception"
 
 

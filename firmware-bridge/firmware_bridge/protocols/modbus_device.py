@@ -73,7 +73,7 @@ class Device(Section):
                 )
 
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
-        """Return a copy of the device in which no settings of registers are missing.
+        """Return a copy of the device with all settings of its registers filled in.
 
         A missing setting is taken from the device, or else from the port.
         """

@@ -1,8 +1,8 @@
 """Library of Modbus devices: `device = "eastron.sdm630"` replaces forty register tables.
 
-A description is a TOML file with `registers`, and with keys that apply to all of them. The file is
-searched for in `devices/` next to the configuration file, and then in the package. To support
-another device, add a file of the same form to `devices/`.
+A description is a TOML file with `registers`, and with keys that apply to all of them. A
+description is looked up in `devices/` next to the configuration file, and then in the package. To
+support another device, add a file of the same form to `devices/`.
 """
 
 import difflib

@@ -165,9 +165,9 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block to request, or a part of it with one quantity after a long silence.
+        """Return the block to request, or after a long silence only one of its quantities.
 
-        If there is only one block, one of its quantities may be the cause of the silence.
+        A single quantity of the block might be the cause of the silence.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -184,7 +184,7 @@ class Plan:
             self._first = self._blocks.index(block) + 1
 
     def _repeats(self, block: Block) -> bool:
-        """Queue a busy device's block again. Return False if it was repeated too often."""
+        """Queue a busy device's block again. Return False after too many repeats."""
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1
@@ -278,7 +278,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End the search of a part that got no response. Return a sentence for the log, or ""."""
+        """End a search when a part gets no response. Return a sentence for the log, or ""."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:
@@ -287,7 +287,7 @@ class Plan:
         return self._conclude(search, now_seconds)
 
     def _abandon_search_of(self, block: Block) -> list[Block]:
-        """Abandon a block's search. Return the parts of the search that had no outcome yet."""
+        """Abandon the search that includes a block. Return the parts that had no outcome yet."""
         search = self._searches.get(block)
         parts = (
             []

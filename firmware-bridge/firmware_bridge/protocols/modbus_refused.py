@@ -20,8 +20,8 @@ class Search:
     """A search for the registers that a device refuses in a block. The block is requested in parts.
 
     `wait_seconds` is the waiting time before this search if the search is a retry, otherwise 0.
-    `is_for_silence` is True if the device did not respond to the whole block, instead of refusing
-    the block.
+    `is_for_silence` is True if the search began because the device did not respond to the request
+    for the whole block, and False if the device refused this request.
     """
 
     whole: Block

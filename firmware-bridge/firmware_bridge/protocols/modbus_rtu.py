@@ -2,9 +2,9 @@
 
     address u8 | request or response | crc16 (little-endian)
 
-On RS-485, a change of the sending device may cause a few bytes of noise before a response. These
-bytes are skipped. A response is valid if its address, function, length and CRC match. A response
-with fewer registers than were requested is also passed on, if nothing comes before it.
+On RS-485, switching from one sender to another can cause a few bytes of noise before a response.
+These bytes are skipped. A response is valid if its address, function, length and CRC match. A
+response with fewer registers than were requested is also passed on, if nothing comes before it.
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ class Rtu:
         return self._sent
 
     def answer_bytes_of(self, block: Block) -> int:
-        """Return the number of bytes in a complete response. An echo is included, noise is not."""
+        """Return the number of bytes in a complete response, including an echo but not noise."""
         echo_bytes = len(self._sent) if self._echo else 0
         return echo_bytes + _ADDRESS_BYTES + block.answer_bytes + _CRC_BYTES
 

@@ -126,8 +126,8 @@ class ModbusTraffic:
     def _noise_scanned(self) -> tuple[int, _Form | None]:
         """Return the position and the form of the message that ends first.
 
-        If no message is complete, the position is where a message may begin, and the form is None.
-        The result does not depend on how the bytes were split into pieces.
+        If no message is complete, the position is where a message could begin, and the form is
+        None. The result does not depend on how the bytes were split into pieces.
         """
         best: tuple[int, int, _Form] | None = None
         open_at = len(self._buffer)
@@ -148,7 +148,7 @@ class ModbusTraffic:
         return None
 
     def _is_open(self, position: int) -> bool:
-        """Return True if more bytes may complete a message that begins at this position."""
+        """Return True if more bytes could complete a message that begins at this position."""
         forms = self._forms_at(position)
         rest = len(self._buffer) - position
         return forms is None or any(each.length > rest for each in forms)

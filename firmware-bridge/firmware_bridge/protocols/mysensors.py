@@ -1,4 +1,4 @@
-"""Protocol of MySensors gateways, serial protocol 2.x: each line is one message of one node::
+"""Protocol of MySensors gateways, serial protocol 2.x: each line is one message from one node::
 
     node-id ; child-sensor-id ; command ; ack ; type ; payload LF
 
@@ -49,7 +49,7 @@ _NUMBERS: Final = frozenset(_TYPES) - _TEXTS - {24, 25, 26, 27, 28}
 
 @dataclass(frozen=True, kw_only=True)
 class MySensors(DecoderSettings):
-    """Settings for lines of a MySensors gateway."""
+    """Settings for lines from a MySensors gateway."""
 
     has_parts: ClassVar = True
 
@@ -115,7 +115,7 @@ def read_message(line: str, kinds: Kinds, skipped: Counter[str]) -> Frame | None
 def _kind_of_type(kind: int) -> Kind | None:
     """Return "text" or "number", the data type of values with this MySensors type code.
 
-    The result is None if each node may use its own data type.
+    The result is None if each node can use a data type of its own.
     """
     if kind in _TEXTS:
         return "text"

@@ -91,8 +91,8 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
 def _without_impossible_positions(text: str) -> tuple[str, int]:
     """Remove latitude and longitude of each position that does not exist, and count the positions.
 
-    Both are removed even if only one is impossible, because a consumer would combine the other one
-    with an earlier value.
+    Both are removed even if only one is impossible, because a consumer would combine the remaining
+    one with an earlier value.
     """
     count = 0
 
@@ -125,8 +125,8 @@ def _unit_of(name: str, value: Value) -> str | None:
 def _quantity_of(text: str) -> str:
     """Return the quantity for a sentence: its type in lower case, such as `gga` for `GPGGA`.
 
-    For a proprietary sentence, it is the whole address in lower case. If the result would not be a
-    valid name, it is "unknown".
+    For a proprietary sentence, the quantity is the whole address in lower case. If the result is
+    not a valid name, "unknown" is returned.
     """
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")

@@ -184,7 +184,7 @@ def name_of(code: Code) -> str:
 
 
 def is_of_heat(code: Code, groups: Sequence[str]) -> bool:
-    """Return True if an object with these values exists in heat meters only."""
+    """Return True if an object with these values occurs only in heat meters."""
     if not code.is_short or (code.c, code.d) not in (("6", "8"), ("6", "26")):
         return False
     return code.d == "26" or any(each.endswith(_ENERGY_UNITS) for each in groups)

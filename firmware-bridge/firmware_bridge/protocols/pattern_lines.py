@@ -1,4 +1,4 @@
-r"""Protocol for lines that a configured regular expression reads. Named groups are the quantities::
+r"""Protocol for lines that match a configured regular expression. Named groups are the quantities::
 
 pattern = 'T=(?P<temperature>\S+) C, RH=(?P<humidity>\d+)%'
 """
@@ -75,7 +75,7 @@ class PatternLines(AskedSettings, TextLineSettings):
 class MatchReader:
     """Reader of lines that match an expression.
 
-    `kinds` has the declared data types of its groups.
+    `kinds` has the declared data types of the expression's named groups.
     """
 
     def __init__(self, expression: re.Pattern[str], kinds: Kinds) -> None:
@@ -103,7 +103,7 @@ class MatchReader:
 
 
 def has_nested_repeats(pattern: str) -> bool:
-    """Return True if matching may take exponential time.
+    """Return True if matching could take exponential time.
 
     This is the case for a repetition inside another repetition, and for back-references.
     """
@@ -114,7 +114,7 @@ def has_nested_repeats(pattern: str) -> bool:
 
 
 def _repeats_in(part: Any, *, within: bool) -> bool:
-    """Return True if matching this part of a parsed expression may take exponential time.
+    """Return True if matching this part of a parsed expression could take exponential time.
 
     A part consists of operations and arguments in lists and tuples. `within` is True if the part
     is inside a repetition.

@@ -52,7 +52,7 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=True) if self._buffer else []
 
     def find_start(self, buffer: bytes, position: int) -> int:
-        """Return the first position where a frame may begin, or -1 if there is none.
+        """Return the first position where a frame could begin, or -1 if there is none.
 
         The search begins at `position`.
         """
@@ -62,9 +62,9 @@ class ScanningDecoder(Decoder):
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Return the end of the frame that begins at `position`, or None if more bytes are needed.
 
-        The end may be after the buffered bytes, by less than the length of the longest frame. If no
-        frame begins at `position`, the result is `position` itself. This counts as noise and not as
-        damage.
+        The end can lie beyond the buffered bytes, by less than the length of the longest frame. If
+        no frame begins at `position`, the result is `position` itself. This counts as noise and not
+        as damage.
 
         Raises:
             Damaged: the bytes at `position` are not a complete frame.
@@ -126,7 +126,7 @@ class ScanningDecoder(Decoder):
 
 
 def _bytes_of_start(data: bytes, start: bytes) -> int:
-    """Return how many bytes at the end of `data` may be the first bytes of `start`."""
+    """Return how many bytes at the end of `data` could be the first bytes of `start`."""
     for count in range(min(len(start) - 1, len(data)), 0, -1):
         if data.endswith(start[:count]):
             return count

@@ -108,7 +108,7 @@ def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measu
 
 
 def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
-    """Return True if a status word means export, False for import, or None if it means neither.
+    """Return True if a status word means export, False if it means import, and None otherwise.
 
     Basic meters (with a quantity `power`) and EDL meters (with `power_absolute`) use different bits
     for the direction.
@@ -245,7 +245,7 @@ def _reading_of_entry(
 def _status_of(status: Element) -> int | None:
     """Return a status word as an integer, or None if it is missing.
 
-    Some meters send it as bytes.
+    Some meters send the status word as bytes.
     """
     if isinstance(status, bytes) and len(status) <= _STATUS_BYTES_MAX:
         return int.from_bytes(status)

@@ -122,7 +122,7 @@ class Teleinfo(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Number of frames needed to identify the protocol: 2, because checksums have 6 bits."""
+        """Number of frames needed to identify the protocol: 2, because 6-bit checksums are weak."""
         return 2
 
     def decoder(self) -> "TeleinfoDecoder":
@@ -188,7 +188,7 @@ def has_repeated_label(groups: list[list[str]]) -> bool:
     """Return True if a label occurs twice in a frame with different contents.
 
     This happens if the end of one frame and the beginning of the next were lost. The joined frame
-    is discarded, because values of one frame would get the time of the other.
+    is discarded, because values from one frame would get the time of the other.
     """
     values: dict[str, list[str]] = {}
     return any(values.setdefault(group[0], group) != group for group in groups)

@@ -142,7 +142,7 @@ class LineValues:
         """Return the measurements by name, and record their data types.
 
         Raises:
-            Damaged: no value could be read. The reason is that of the first value.
+            Damaged: no value could be read. The reason is that of the first unreadable value.
         """
         if self._damage is not None and not self._values:
             raise Damaged(self._damage)
@@ -199,8 +199,9 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
 def number_of(text: str) -> float | None:
     """Return the number in a string, or None if the string is not a number.
 
-    The number may be written as people or devices write it: `+ 21,50`, `.5`, `1e3`. A string of 20
-    or more digits counts as an identifier and not as a number, because a float would lose digits.
+    Common notations used by people and devices are accepted, such as `+ 21,50`, `.5` and `1e3`. A
+    string of 20 or more digits counts as an identifier and not as a number, because a float would
+    lose digits.
 
     Raises:
         Damaged: with reason "value" if the number is out of range.

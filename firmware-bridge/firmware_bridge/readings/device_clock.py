@@ -1,4 +1,4 @@
-"""Check of times from devices whose clock may be wrong, for example after a power failure.
+"""Checks times from devices whose clocks might be wrong, for example after a power failure.
 
 A reading with an implausible time gets the time of its arrival instead. The device's own time is
 published as a separate value. Times are compared with the gateway's clock. If the gateway's own
@@ -60,10 +60,11 @@ def checked_times(
 
 
 def hours_off(quantities: Quantities, arrival_seconds: float) -> int:
-    """Return by how many whole hours a meter's clock is ahead of the arrival, negative if behind.
+    """Return by how many whole hours a meter's clock is ahead of the arrival time.
 
-    The result is 0 if the clock is right, or if the difference is not a number of whole hours. A
-    difference of whole hours means that the meter's time zone is not the configured one.
+    The result is negative if the clock is behind. It is 0 if the clock is right, or if the
+    difference is not a number of whole hours. A difference of whole hours means that the meter's
+    time zone is not the configured one.
     """
     found = quantities.get(METER_TIME, [])
     given = found[0].absolute_time_seconds if found else None

@@ -1,4 +1,4 @@
-"""Check of quantity names from sensors, by the same rule as for names in the configuration."""
+"""Checks quantity names from sensors by the same rule as names in the configuration."""
 
 import re
 

@@ -1,7 +1,7 @@
 """Search for a meter that must be polled (D0, M-Bus), if nothing is received on a port.
 
 The requests are written to the line of an unknown device. They are harmless to devices that use
-another protocol. Nevertheless, this search is only done if a person starts it.
+another protocol. Nevertheless, this search only runs if a person starts it.
 """
 
 import contextlib

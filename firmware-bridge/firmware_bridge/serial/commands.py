@@ -1,7 +1,7 @@
 """Commands that are sent to boards over the serial line, and the boards' responses.
 
 A command, for example to change the interval between measurements, is written once. It is neither
-stored nor retried, because it might be outdated when it arrives later. If it fails, the client that
+stored nor retried, because it might be outdated if it arrived later. If it fails, the client that
 sent the command gets an error, and can send it again.
 """
 
@@ -33,7 +33,7 @@ Answer = Callable[[dict[str, str]], None]
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A board's latest identity, and the function that writes to the board's serial line."""
+    """A board's latest identity, and a function that writes to the board's serial line."""
 
     identity: BoardIdentity
     write: Callable[[bytes], bool]

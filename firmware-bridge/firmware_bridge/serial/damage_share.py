@@ -41,7 +41,8 @@ class DamageShare:
     """Measures the share of damaged frames on one port. A high share causes a warning.
 
     `share` is the fraction of damaged frames in the latest `seconds`, or None if there were no
-    frames. `warns` is True from `SHARE_BEGINS` until the share falls below `SHARE_ENDS`.
+    frames. `warns` becomes True when the share reaches `SHARE_BEGINS`, and False when it falls
+    below `SHARE_ENDS`.
     """
 
     def __init__(self, port: str) -> None:

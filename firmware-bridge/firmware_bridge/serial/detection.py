@@ -64,7 +64,7 @@ def settings_of(port: str) -> PortSettings:
 
 
 class Detection:
-    """A detection on one port, with its progress.
+    """The detection of the device on one port, with its progress.
 
     If `asks` is True and nothing is received, the detection also polls for a meter.
     """

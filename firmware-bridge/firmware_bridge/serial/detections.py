@@ -115,7 +115,7 @@ class Detections:
                 await self.end(port)
 
     def _is_of_use(self, port: str, *, asks: bool) -> bool:
-        """Return True if the port's running detection can be continued, so no other must start."""
+        """Return True if the port's running detection can be continued, so no other is needed."""
         return self._running[port][0].state not in ("nothing", "failed") and not asks
 
     def _forget_unasked(self, except_for: str | None = None) -> None:

@@ -46,7 +46,7 @@ def hint_of(vendor: int | None, product: int | None) -> str | None:
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return the process that has each device file open, as `name (pid)` by device file.
+    """Return `name (pid)` of the process that has each device file open, by device file.
 
     Only processes that the current user may inspect are found.
     """

@@ -44,7 +44,7 @@ _PREFIX, _MAGIC = b"libudev\0", bytes.fromhex("feedcafe")
 
 
 class HotPlug:
-    """Context manager that counts new serial devices and wakes the ports that wait for a device."""
+    """Context manager that counts new serial devices and wakes ports that are waiting for one."""
 
     def __init__(self, events: socket.socket | None) -> None:
         """Read events from udev's socket `events`.

@@ -73,7 +73,7 @@ class Intake:
             outbox.allow_drops(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
     def use_kinds(self, kinds: Kinds) -> None:
-        """Take the value types of the port's quantities from `kinds` from now on.
+        """From now on, use the value types in `kinds` for the port's quantities.
 
         Types of new quantities are stored in the outbox.
         """
@@ -87,8 +87,8 @@ class Intake:
     async def wait_until_accepted(self) -> None:
         """Wait until the port may be read again.
 
-        The port must wait while too many readings are not committed yet. If the port's setting
-        `when_full` requires it, the port must also wait while the outbox is full.
+        The port must wait while too many readings are waiting to be committed. If the port's
+        setting `when_full` requires it, the port must also wait while the outbox is full.
         """
         if self._outbox.is_overloaded:
             await self._outbox.wait_for_commit()
@@ -140,7 +140,7 @@ class Intake:
             self._take_other_frame(frame, quantities, arrival_seconds)
 
     def _checked(self, device: str, quantities: Quantities, arrival_seconds: float) -> Quantities:
-        """Return the quantities, with the time of arrival if the device's clock is wrong.
+        """Return the quantities, with implausible times replaced by the time of arrival.
 
         A wrong clock is logged and shown in the status. The quantities are recorded in `seen`.
         """

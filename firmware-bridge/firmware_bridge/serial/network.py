@@ -1,7 +1,8 @@
 """A serial port at a TCP address, with raw bytes, RFC 2217 or Modbus TCP.
 
-The kernel detects a server that no longer responds. On a silent line it sends `KEEP_ALIVE` probes.
-After data has been sent, it waits at most `UNACKNOWLEDGED_SECONDS_MAX` for the acknowledgement.
+The kernel detects a server that no longer responds. On a silent line, the kernel sends `KEEP_ALIVE`
+probes. After data has been sent, the kernel waits at most `UNACKNOWLEDGED_SECONDS_MAX` for the
+acknowledgement.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ NETWORK_MID_LINE_SECONDS = 0.5
 
 
 class TcpLink(Link):
-    """A raw TCP connection: its bytes are the bytes of the serial line."""
+    """A raw TCP connection, which carries exactly the bytes of the serial line."""
 
     def __init__(self, path: str, connection: socket.socket) -> None:
         super().__init__(path)
@@ -63,7 +64,7 @@ class TcpLink(Link):
 class ModbusTcpLink(TcpLink):
     """A Modbus TCP connection. Each read returns only complete messages.
 
-    If a caller discards the bytes of a read, it therefore never discards a part of a message.
+    A caller that discards the bytes of a read therefore never discards only part of a message.
     """
 
     def __init__(self, path: str, connection: socket.socket) -> None:

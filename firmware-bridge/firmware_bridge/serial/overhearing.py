@@ -1,6 +1,6 @@
-"""Describes the traffic on a Modbus line between other devices, as text for a person.
+"""Describes the traffic between other devices on a Modbus line as human-readable text.
 
-Each request, response and damaged frame becomes one text. Registers that the configuration names
+Each request, response and damaged frame has its own text. Registers that the configuration names
 are shown as readings, and all others as plain register values.
 """
 
@@ -48,11 +48,11 @@ class Overhearing:
         self.damaged = 0
 
     def read(self, data: bytes) -> list[str]:
-        """Process received bytes. Return a text for each complete message or damaged frame."""
+        """Process received bytes. Return the texts of complete messages and damaged frames."""
         return [self._text_of(each) for each in self._traffic.feed(data)]
 
     def read_silence(self) -> list[str]:
-        """Return the texts of frames that are completed because the line has become silent."""
+        """Return the texts of frames that are complete because the line has become silent."""
         return [self._text_of(each) for each in self._traffic.flush()]
 
     def _text_of(self, found: Message | Damage) -> str:

@@ -38,7 +38,7 @@ _BITS_PER_CHARACTER = 10
 
 
 class Audience(Protocol):
-    """Observer of the requests and responses on a line: a port's intake, or a person's display."""
+    """Observer of the requests and responses on a line, such as a port's intake or a display."""
 
     def asked(self, request: Request) -> None:
         """Handle a request that has just been written to the line."""
@@ -177,7 +177,7 @@ class Polling:
             self.tally.skipped.update(self._poller.take_skipped())
 
     async def _is_written(self, request: Request, link: Link) -> bool:
-        """Prepare the line and write a request.
+        """Prepare the line, and write a request to it.
 
         Return False if the port does not accept all bytes of the request.
         """

@@ -225,7 +225,7 @@ class Port:
     def _note_failure(self, reading: "asyncio.Task[None]") -> None:
         """Log an unexpected error, and replace the decoder or poller of the port.
 
-        The traceback is logged only once for each line of code that raises.
+        The traceback is logged only once for each line of code that raises an error.
         """
         error = reading.exception()
         assert error is not None, "a port is read until it is cancelled"

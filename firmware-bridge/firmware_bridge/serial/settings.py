@@ -19,10 +19,10 @@ class PortSettings:
     quantity to its SenML unit. `device` is the name of the sensor, by default the port's name.
     `readings` sets how readings are published.
 
-    If a port receives no byte, this is reported after `silent_seconds`, and the port is reopened
-    after `reset_seconds`. If a device sends no frame, this is reported after
-    `device_silent_seconds`. None disables the respective action. `when_full` is the action while
-    the outbox is full. If it is None, the action depends on the protocol (see `policy`).
+    A port that receives no byte is reported after `silent_seconds` and reopened after
+    `reset_seconds`. A device that sends no frame is reported after `device_silent_seconds`. None
+    disables the respective action. `when_full` is the action while the outbox is full. If it is
+    None, the action depends on the protocol (see `policy`).
     """
 
     name: str

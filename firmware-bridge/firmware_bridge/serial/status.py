@@ -159,7 +159,7 @@ class PortStatus:
         return self.devices[name]
 
     def note_bytes(self, count: int) -> None:
-        """Count bytes that were read, and log if they end a silence."""
+        """Count bytes that were read. If they end a period of silence, log its end."""
         if not count:
             return  # The line is still silent.
         self.bytes_read += count
@@ -202,7 +202,7 @@ class PortStatus:
         return self.line_errors["overrun"] + self.line_errors["buffer_overrun"]
 
     def note_clock(self, device: str, given_seconds: float | None) -> None:
-        """Record that a device's clock is wrong, or right again.
+        """Record that a device's clock is wrong, or that it is right again.
 
         `given_seconds` is the Unix time that the wrong clock shows, or None if the clock is right.
         """

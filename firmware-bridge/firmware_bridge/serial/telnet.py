@@ -89,7 +89,7 @@ class Telnet:
         return replies
 
     def escape(self, data: bytes) -> bytes:
-        """Return the data with each byte 255 doubled, as it is sent on the connection."""
+        """Return the data with each byte 255 doubled, as it is sent over the connection."""
         return data.replace(b"\xff", b"\xff\xff")
 
     def feed(self, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Reads a serial line without the bridge, and shows decoded frames as text for a person."""
+"""Reads a serial line without the bridge, and shows decoded frames as human-readable text."""
 
 import asyncio
 import time
@@ -41,7 +41,7 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """Decodes bytes to text: a line for each frame, and a line for each kind of damage."""
+    """Decodes bytes into text: one line for each frame, and one for each kind of damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
         """Create a decoder that may start in the middle of a frame.
@@ -67,12 +67,12 @@ class Reading:
     def read(self, data: bytes) -> list[str]:
         """Process received bytes.
 
-        Return a text for each complete frame and each reason for damage.
+        Return one line of text for each complete frame and each reason for damage.
         """
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:
-        """Return the texts of frames that are completed because the line has become silent."""
+        """Return the text of frames that are complete because the line has become silent."""
         return self._texts_of(self._decoder.flush)
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:

@@ -55,7 +55,7 @@ def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
 def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
     """Write each file of the plan under a temporary name.
 
-    If this fails, nothing has been replaced.
+    If this fails, no existing file has been replaced.
     """
     data_dir = plan.places.data_dir
     if plan.has_data:
@@ -80,7 +80,7 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
 
 
 def _set_data_aside(data_dir: Path, ending: str) -> None:
-    """Move the present data into a new folder with the name `ending`.
+    """Move the current data into a new folder named `ending`.
 
     If the move is interrupted, the restore must be repeated.
     """

@@ -47,8 +47,8 @@ class _Described:
 class Sources:
     """The files to back up, which the `add` methods collect.
 
-    A data file is read twice: by `add_data` for its SHA-256, and by `content_of`. All other files
-    are small, and their contents are kept in memory.
+    A data file is read twice: `add_data` computes its SHA-256, and `content_of` returns its bytes.
+    All other files are small, and their contents are kept in memory.
     """
 
     configuration_dir: Path | None

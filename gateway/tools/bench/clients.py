@@ -155,7 +155,7 @@ class Clients:
 
 
 def _allow_files(count: int) -> None:
-    """Raise the soft limit of open files if needed.
+    """Raise the soft limit on open files to `count` if it is lower.
 
     Raises BenchFailed if the hard limit is too low.
     """

@@ -1,7 +1,8 @@
 """Connection of one client: handshake, unsent bytes, and the parsing of received packets.
 
-The handshakes are blocking and short, one client after another. Later the socket never blocks:
-`send` buffers bytes that the kernel does not accept, and the loop calls `flush` when there is room.
+The handshake is short and blocking, and clients connect one after another. After that, the socket
+never blocks: `send` buffers bytes that the kernel does not accept, and the loop calls `flush` when
+the kernel accepts more.
 """
 
 import math
@@ -144,8 +145,8 @@ class Client:
     ) -> Connect:
         """Return the CONNECT packet of this client.
 
-        `receive_maximum` limits the unacknowledged QoS 1 and 2 messages from the broker. MQTT 3.1.1
-        has no such limit.
+        `receive_maximum` is the maximum number of unacknowledged QoS 1 and 2 messages from the
+        broker. MQTT 3.1.1 has no such limit.
         """
         properties = None
         if self.version == 5:

@@ -6,9 +6,9 @@ All messages of a scenario have the same length and only differ in a few columns
     payload:  publisher u16 | sequence u64 | filler
 
 (Integers are big-endian.) A burst is made from a template. Slice assignments fill the columns of
-the packet identifier and of the sequence number, in some nanoseconds per message. A received burst
-is correct if it equals the matrix that is filled with the expected values. This comparison takes
-one memcmp.
+the packet identifier and of the sequence number, within a few nanoseconds per message. A received
+burst is correct if it equals a matrix that is filled with the expected values. The comparison takes
+a single memcmp.
 
 The sequence number counts a publisher's messages from 0. Only its two low bytes are filled for each
 burst. The six high bytes change every BLOCK_MESSAGES messages, and no burst crosses the end of such

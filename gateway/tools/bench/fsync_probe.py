@@ -27,7 +27,7 @@ COMMITS: Final = 500
 
 
 def fsync_percentiles_ms(directory: Path, commits: int = COMMITS) -> dict[str, float]:
-    """Measure commits on the file system of `directory`.
+    """Measure how long commits take on the file system that contains `directory`.
 
     Return the milliseconds per commit, by percentile.
     """

@@ -1,4 +1,4 @@
-"""Latencies from the sending of a message, or its planned sending, until its arrival.
+"""Latencies: the time from the sending (or planned sending) of a message to its arrival.
 
 If a message rate is set, the latency counts from the *planned* time of sending. If a broker stalls
 for a second, the delay thus counts for all messages of that second, and not only for the message

@@ -1,8 +1,8 @@
-"""The event loop: one epoll call, one read per readable socket, and then all clients send.
+"""The event loop. In each round, it calls epoll, reads each readable socket, and lets clients send.
 
 Sockets are read one after another into a shared buffer. Until the next message is due, the loop
-sleeps in select(2), whose timeout has a resolution of microseconds. The timeout of epoll only has
-milliseconds. With `spin` the loop never sleeps.
+sleeps in select(2), whose timeout has a resolution of microseconds. The timeout of epoll only has a
+resolution of milliseconds. With `spin` the loop never sleeps.
 """
 
 import ctypes
@@ -91,8 +91,8 @@ class Loop:
     def _wait(self) -> float:
         """Sleep until the next message is due or a socket is readable.
 
-        Return the timeout of the following epoll call in seconds. It is 0, unless no messages are
-        planned. In this case this method does not sleep, because epoll waits instead.
+        Return the timeout of the following epoll call in seconds. The timeout is 0 if messages are
+        planned. If none are planned, this method does not sleep, because epoll waits instead.
         """
         if self._spin:
             return 0

@@ -58,7 +58,7 @@ def _throughput(result: Result) -> Iterable[str]:
 def _latency(result: Result) -> Iterable[str]:
     """Yield the chart of latencies by percentile.
 
-    On the percentile axis, p0, p90, p99, p99.9 and p99.99 have equal distances. The latency axis is
+    On the percentile axis, p0, p90, p99, p99.9 and p99.99 are equally spaced. The latency axis is
     logarithmic.
     """
     left = LEFT + PANEL_WIDTH + GAP

@@ -12,7 +12,7 @@ class Usage:
     """Resource usage of a process.
 
     `written_bytes` is the number of bytes written to disk, or None if /proc does not show this
-    number. /proc hides it for a process of another user.
+    number. /proc hides this number for other users' processes.
     """
 
     cpu_seconds: float

@@ -32,7 +32,7 @@ RUN_BYTES: Final = 4 * 4_096
 
 
 class Step:
-    """Counter of the received acknowledgements of one packet type.
+    """Counter of the acknowledgements of one packet type that have been received.
 
     For example, a QoS 2 exchange has two steps for a publisher: PUBREC and PUBCOMP.
     Acknowledgements are counted in the order of the messages.
@@ -145,7 +145,10 @@ class Publisher(Client):
 
     @property
     def completed(self) -> int:
-        """The number of messages whose exchange is complete, or at QoS 0 that were sent."""
+        """The number of messages whose exchange is complete.
+
+        At QoS 0, it is the number of sent messages.
+        """
         return self._ended.done if self.qos else self.sent
 
     @property

@@ -42,7 +42,7 @@ def run(
 ) -> Result:
     """Run the scenario and return the results.
 
-    `broker_pid` is the process of a local broker whose resource usage is also measured.
+    `broker_pid` is the process id of a local broker whose resource usage is also measured.
     """
     clients = Clients(scenario)
     with Loop(spin=scenario.spin) as loop:

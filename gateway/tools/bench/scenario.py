@@ -45,7 +45,7 @@ TIMED_PER_SECOND: Final = 20_000
 class ScenarioMistake(ValueError):
     """Raised for a scenario that cannot be run.
 
-    The message has the value and the allowed values.
+    The message states the rejected value and the allowed values.
     """
 
 

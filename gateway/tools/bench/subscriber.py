@@ -30,7 +30,7 @@ RUN_ROWS: Final = 4_096
 class Source:
     """One publisher as seen by a subscriber.
 
-    It has the frames that are expected from the publisher, and the record of received messages.
+    Contains the frames that are expected from the publisher, and the record of received messages.
     """
 
     def __init__(self, frames: Frames, departures: Departures) -> None:
@@ -202,7 +202,7 @@ class Subscriber(Client):
     def _receive_publish(self, packet: Publish) -> None:
         """Count a PUBLISH that differs from the expected bytes.
 
-        It may have the DUP flag or properties, or come from another sender.
+        The packet might have the DUP flag or properties, or might come from another sender.
         """
         publisher = int.from_bytes(packet.payload[:2], "big")
         source = self.sources.get(publisher)

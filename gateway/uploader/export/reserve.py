@@ -2,8 +2,8 @@
 
 When an operation fails on a full disk, one step of the reserve is freed. The operation is retried
 immediately, before other programs use the space. If the upload target is on another disk, the space
-for a small segment is enough: once this segment is uploaded, the broker can remove its events from
-the journal, which frees more space.
+for a small segment is enough: once this segment has been uploaded, the broker can remove its events
+from the journal, which frees more space.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The head of the chain of segments: the newest sealed segment. The next segment refers to it.
 
 While the newest segment file is on the device, it shows the head. After the file has been uploaded
-and removed, the head is only known from `log/chain.json`. This file is written after each sealing,
-so after a crash at most the newest segment is missing from it. At every start, it is compared with
-the segment files. In case of doubt, events are exported again, because an event that is in no
-segment would be lost. An event in two segments has the same identity `(gateway, boot, sequence)` in
-both, so readers can drop the duplicate.
+and removed, only `log/chain.json` records the head. This file is written after each sealing, so
+after a crash at most the newest segment is missing from it. At every start, it is compared with the
+segment files. If it is unclear whether events are in a segment, they are exported again, because an
+event that is in no segment would be lost. An event in two segments has the same identity `(gateway,
+boot, sequence)` in both, so readers can drop the duplicate.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Head:
 class Chain:
     """The state of the chain of segments.
 
-    It consists of the properties of the newest segments, ordered so that the newest is last, and of
-    the boots whose events have been exported.
+    It consists of the properties of the newest segments (the newest last) and of the boots whose
+    events have been exported.
     """
 
     def __init__(self, log_dir: Path, gateway: str) -> None:

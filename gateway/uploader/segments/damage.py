@@ -1,4 +1,4 @@
-"""Unreadable files in log/damaged. People can examine them, and segments are read again later.
+"""Unreadable files in log/damaged. People can examine them, and reading a segment is retried later.
 
 A segment stays in log/damaged until it is readable again, and is then uploaded. It is not uploaded
 if its events were exported again in the meantime. All other files (journal blobs, chain states, and

@@ -31,7 +31,7 @@ _WINDOW_LOG_MAX = 27
 class DamagedSegment(ValueError):
     """Raised if the contents of a file do not match its name.
 
-    The message contains the difference.
+    The message describes the difference.
     """
 
 

@@ -1,10 +1,10 @@
 """Writing of a segment: lines are appended to an unfinished file, which is then sealed.
 
 Data passes through a streaming compressor directly into the file in log/open. Therefore only the
-compressed size is written to the SD card, once, and the process needs a few hundred kilobytes for a
-segment of any length. The zstd frame has a checksum. It has no content size, because the size is
-unknown when the frame begins. Nothing is durable before `seal` returns. Until then the journal
-contains the events.
+compressed size is written to the SD card, once, and the process needs only a few hundred kilobytes
+of memory for a segment of any length. The zstd frame has a checksum. It has no content size,
+because the size is unknown when the frame begins. Nothing is durable before `seal` returns. Until
+then the journal contains the events.
 """
 
 from __future__ import annotations

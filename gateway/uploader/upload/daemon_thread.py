@@ -11,9 +11,9 @@ from collections.abc import Callable
 async def in_daemon_thread(work: Callable[[], None]) -> None:
     """Run `work` in a daemon thread and wait for it. Re-raise its exception, if any.
 
-    Cancelling stops only the wait, not the thread. The process can exit while the thread still
-    runs. With `asyncio.to_thread`, the exit would wait for the thread, even for minutes without a
-    network.
+    Cancelling stops only the wait, not the thread. The process can exit while the thread is still
+    running. With `asyncio.to_thread`, the exit would wait for the thread, which can take minutes
+    without a network.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()

@@ -73,7 +73,7 @@ class ObjectStoreTarget:
     def _has(self, name: str, data: bytes) -> bool:
         """Return True if the target already has these bytes.
 
-        This is the case after a crash between the PUT and the move to log/sent.
+        This can happen after a crash between the PUT and the move to log/sent.
         """
         if self._size(name) != len(data):
             return False

@@ -1,7 +1,7 @@
 """Parsing of an object store's error response: status, code and message.
 
 obstore puts the response at the end of a long string, after two copies of the URL. Stores respond
-in XML (S3, Google, Azure) or JSON, proxies in HTML, and some with an empty body.
+in XML (S3, Google, Azure) or JSON, and proxies in HTML. Some responses have an empty body.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided impl
 
 
 def is_answer(problem: BaseException) -> bool:
-    """Return True if the store has responded. Otherwise the network has failed."""
+    """Return True if an error is a response from the store, or False if the network has failed."""
     return _STATUS.search(str(problem)) is not None
 
 
