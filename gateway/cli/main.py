@@ -1,7 +1,7 @@
 """Entry point of the command line. Runs a subcommand and reports a failure in one line.
 
-The command line and configuration of a service are processed in a child process. This takes 15 MB
-of memory, which the service then does not need (docs/decisions/0075-*.md).
+The command line and configuration of a service are processed in a child process. The processing
+takes 15 MB of memory, which the service itself does not need (docs/decisions/0075-*.md).
 """
 
 import os

@@ -25,7 +25,10 @@ _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
 
 def _any_case(text: str) -> str:
-    """Return a regular expression that ignores case, because JSON Schema has no flag for this."""
+    """Return a regular expression that matches `text` in any case, without using a flag.
+
+    JSON Schema has no flag to ignore case.
+    """
     return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in text)
 
 

@@ -112,7 +112,7 @@ def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener
 
 
 def collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Return True if the kernel would refuse to open both of two listening sockets.
+    """Return True if the kernel would not allow two listening sockets to be open together.
 
     `one` and `other` are pairs of an address and a port.
     """

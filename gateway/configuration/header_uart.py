@@ -18,7 +18,7 @@ def is_header_uart(path: Path | None) -> bool:
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
     """Return a warning for a person who wants to connect a sensor at `path`.
 
-    Return None if `path` is neither a console on this machine nor the console on the SD card.
+    Return None unless `path` is a console on this machine, or would be one on the SD card's system.
     `root` is the directory that contains `dev` and `sys`.
     """
     try:

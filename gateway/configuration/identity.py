@@ -54,7 +54,7 @@ def log_identity(configuration: Configuration) -> str:
     """Return the name under which events are logged: the gateway's id, plus a tenant's name if any.
 
     The id and the tenant's name are joined by `_`, which neither can contain. Two different pairs
-    therefore never have the same name.
+    therefore never produce the same name.
     """
     return with_tenant(gateway_id(configuration), configuration)
 

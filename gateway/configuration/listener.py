@@ -118,7 +118,7 @@ class Listener(Section):
 
     @property
     def place(self) -> str:
-        """The listener's address, in the form that messages show to people."""
+        """The listener's address, in the form used in messages."""
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
 
     @property
@@ -155,7 +155,7 @@ def paired(
 
 
 def ends_connections(before: Listener, after: Listener) -> bool:
-    """Return True if a listener's changed settings require that its connections are closed."""
+    """Return True if a listener's changed settings require closing its connections."""
     first, second = before.tls, after.tls
     if first is not None and second is not None:
         ways = [(each.client_certificates, each.username) for each in (first, second)]

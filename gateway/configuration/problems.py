@@ -91,7 +91,7 @@ def shown(value: object) -> str:
 
 
 def section_at(name: str) -> type[Section]:
-    """Return the class of a section with this name, or of each table in a list with this name."""
+    """Return the class for a section, or for the tables in a list of tables, with this name."""
     types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | LISTS
     section: type[Section] = types[name]
     return section

@@ -68,7 +68,7 @@ def schema(protocols: Protocols) -> Schema:
 
 
 def _tenants_schema(sections: Mapping[str, Schema]) -> Schema:
-    """Return the schema of `[tenants.NAME]`, which may contain only some of the sections."""
+    """Return the schema of `[tenants.NAME]`, which allows only some of the sections."""
     tenant = {
         "type": "object",
         "properties": {name: sections[name] for name in (*OWN, *INHERITED)},

@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 
 
 class ChangeRefused(Exception):
-    """Error raised if a change is refused. `code` is for programs, and `message` is for people."""
+    """Error raised if a change is refused, with a `code` for programs and a readable `message`."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

@@ -145,7 +145,7 @@ class Serial(Section):
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
 
     def _check_path(self) -> None:
-        """Reject a port name of Windows, and a directory."""
+        """Reject a Windows port name, and a path that is a directory."""
         fix = "a path like /dev/ttyUSB0 (`oncegate serial list` shows the ports)"
         if _WINDOWS_PORT.fullmatch(str(self.path)):
             raise refusal(f"{fix}, and not {self.path}, which is a port of Windows")
@@ -189,7 +189,7 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Reject rules that can never match any quantity, or would convert unrelated values."""
+        """Reject rules that cannot match any quantity, or would convert unrelated values."""
         for rule in () if self.readings is None else self.readings.quantities:
             is_part = "/" in rule.name
             if is_part and not self.protocol.has_several:

@@ -108,7 +108,7 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield a message with a fix for each resource that two tenants share but must not share.
+    """Yield a message with a fix for each resource that two tenants share although they must not.
 
     Args:
         configurations: configurations by the tenant's name. The gateway itself has the name "".

@@ -1,4 +1,4 @@
-"""Hints for the usual mistakes in TOML. Python's parser names only the rule and the place."""
+"""Hints for common TOML mistakes. Python's parser states only the violated rule and position."""
 
 from typing import Final
 
@@ -19,10 +19,10 @@ _HINTS: Final = (
 
 
 def reason_of(error: Exception) -> str:
-    """Return the message of a `TOMLDecodeError`, with a hint for a usual mistake.
+    """Return the message of a `TOMLDecodeError`, with a hint if the mistake is a common one.
 
-    The message states the line and the column. It does not contain the text of the line, which may
-    be a password.
+    The message states the line and the column. It does not contain the text of the line, which
+    might be a password.
     """
     text = str(error)
     hint = next((hint for begin, hint in _HINTS if text.startswith(begin)), None)

@@ -97,7 +97,7 @@ def change_in(request: Mapping[str, object]) -> NetworkChange:
 
 
 def country_of(written: object) -> str | None:
-    """Return the code of a country that a person wrote, or None if it is unknown."""
+    """Return the code for a country that a person entered, or None if the country is unknown."""
     return country_meant_by(written) if isinstance(written, str) else None
 
 
@@ -194,5 +194,5 @@ def _has_surrogate(text: str) -> bool:
 
 
 def _refused(key: str, allowed: str) -> NetworkSettingsError:
-    """Return the error for a key's invalid value. It omits the value, which may be a password."""
+    """Return the error for a key's invalid value. It omits the value, which might be a password."""
     return NetworkSettingsError(f"'{key}' cannot be used: give {allowed}")

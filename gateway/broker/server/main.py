@@ -177,7 +177,7 @@ class RunningBroker:
         return running
 
     def configuration(self) -> dict[str, Any]:
-        """Return the current configuration in the form that is shown to people."""
+        """Return the current configuration in the form used for display."""
         return shown_configuration(self.reloading.configuration, self.reloading.needs_restart)
 
     async def _listen(self, configuration: Configuration) -> None:

@@ -1,9 +1,10 @@
 """Expiry of authentication for users of tokens, certificates and proxies.
 
-No list contains these users, so the broker cannot find out when one is removed. Instead, the
-time of the last login counts. After a user's authentication has expired, the user's stored sessions
-still receive messages for the time `sessions_outlive_proof`. After that time, a session receives
-nothing until its client logs in again. A user with an open connection counts as authenticated.
+No list contains these users, so the broker cannot find out when one is removed. Instead, the broker
+uses the time of each user's last login. After a user's authentication has expired, the user's
+stored sessions still receive messages for the configured time `sessions_outlive_proof`. After that
+time, a session receives nothing until its client logs in again. A user with an open connection
+counts as authenticated.
 """
 
 from collections.abc import Mapping

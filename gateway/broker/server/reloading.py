@@ -1,7 +1,8 @@
 """Reloading of configuration, users and access rules while the broker runs.
 
 Everything that can fail comes first: reading and checking the files, and binding the listeners.
-Applying the changes comes last and cannot fail. Settings that need a restart are reported.
+Applying the changes comes last and cannot fail. Changed settings that take effect only after a
+restart are reported.
 """
 
 import asyncio

@@ -3,10 +3,10 @@
 The stored sessions of a removed user receive nothing, and the user's pending wills are not
 published, until a source authenticates the user again. If the password file is the only source, its
 list of users is sufficient. Users who log in with certificates, with tokens or through a database
-cannot be listed. If such a source is configured, a user who is missing from the password file may
+cannot be listed. If such a source is configured, a user who is missing from the password file might
 be one of these users, and counts as removed only if the file contained the user before.
 
-The names of known and removed users are stored on disk, because the password file may change while
+The names of known and removed users are stored on disk, because the password file can change while
 the broker is stopped. For each stored session, the certificate with which its client logged in is
 stored too.
 """

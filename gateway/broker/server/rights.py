@@ -51,7 +51,7 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
 
 
 def bridge_user_of(configuration: Configuration) -> str | None:
-    """Return the user name of the bridge at this broker.
+    """Return the user name with which the bridge logs in to this broker.
 
     Return None if the bridge connects without a user, or to another broker.
     """
@@ -121,7 +121,7 @@ def _states_of(configuration: Configuration) -> list[str]:
 
 
 def _device_of(port: Serial) -> str:
-    """Return the name of a device at a serial port, as the bridge writes it in topics."""
+    """Return the name of the device on a serial port, as the bridge writes the name in topics."""
     if port.protocol.device_prefix is not None:
         return f"{port.protocol.device_prefix}0"
     return (*port.protocol.device_names, port.device or port.name)[0]

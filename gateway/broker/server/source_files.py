@@ -21,7 +21,7 @@ def source_files_of(configuration: Configuration) -> SourceFiles:
     """Return digests of the contents of the files of each source of users.
 
     An unreadable file has no digest, and is reported when the source is created. Call this function
-    before the source is created, so that the next reload notices a file that changes in the
+    before the source is created, so that the next reload detects a file that changes in the
     meantime.
     """
     access = configuration.access

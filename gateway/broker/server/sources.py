@@ -1,4 +1,4 @@
-"""Creation of the source of users with tokens, as configured in `[access.jwt]`.
+"""Creates the source of users who authenticate with tokens (`[access.jwt]`).
 
 This module is imported only if the source is configured, because it needs an optional package.
 """

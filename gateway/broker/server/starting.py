@@ -143,7 +143,7 @@ def apply_rules(broker: Broker, rules: FileRules | None) -> None:
 
 
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
-    """Assign sessions of the bridge that have no user to the bridge's user.
+    """Assign the bridge's sessions without a user to the bridge's user.
 
     Such sessions exist if the bridge connected before users were configured. A client with a user
     name must not resume a session without one. Without this assignment, the bridge's messages in

@@ -1,4 +1,4 @@
-"""A checkpoint writes the net change of a part of the journal to the tables, in steps.
+"""Checkpoints, which write the net changes from a part of the journal to the tables, in steps.
 
 Steps run in a transaction that is opened with a batch and committed after the batch. A row may be
 newer than this part of the journal, but never newer than the whole journal, because the batch
@@ -130,8 +130,9 @@ class Checkpoint:
     def _is_needed(self, delivery: Delivery) -> bool:
         """Return True if a replay from this checkpoint needs the contents of a message.
 
-        This is also the case for a message that an ended session passed to another member of its
-        shared subscription. The member's queue entry is in the journal after this checkpoint.
+        This is also the case for a message that a session passed to another member of its shared
+        subscription when the session ended. The member's queue entry is in the journal after this
+        checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True

@@ -84,14 +84,14 @@ class CheckpointSchedule:
 
     @property
     def wants_rows(self) -> bool:
-        """True if a checkpoint has rows to write and no written rows wait for their commit."""
+        """True if a checkpoint has rows to write and no written rows are waiting for a commit."""
         return self._checkpoint is not None and not self._rows_wait and not self._has_rows
 
     @property
     def lacks_room(self) -> bool:
-        """True if a checkpoint waits for `resume` because the disk was too full for its rows.
+        """True if a checkpoint is waiting for `resume` because the disk was too full for its rows.
 
-        While it waits, the journal grows and none of its files can be deleted.
+        While the checkpoint is waiting, the journal grows and none of its files can be deleted.
         """
         return self._checkpoint is not None and self._rows_wait
 
@@ -141,7 +141,7 @@ class CheckpointSchedule:
 
     @property
     def has_rows(self) -> bool:
-        """True while written rows wait to be committed or are being committed."""
+        """True while written rows are waiting to be committed or are being committed."""
         return self._has_rows
 
     def commit_rows(self) -> None:

@@ -34,7 +34,7 @@ def _written_outage(outage: Outage) -> list[int]:
 def load(time: GatewayTime, text: str) -> bool:
     """Load the row's JSON text into `time`.
 
-    If the text is invalid, `time` stays unchanged and the result is False.
+    If the text is invalid, `time` stays unchanged and False is returned.
     """
     try:
         row: dict[str, Any] = json.loads(text)

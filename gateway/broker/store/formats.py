@@ -35,7 +35,7 @@ BLOB_MAGICS = (layout.BLOB_MAGIC_1, layout.BLOB_MAGIC)
 
 
 class OtherFormat(OSError):
-    """Error for data of an unsupported format. The message names file, format and fix."""
+    """Error for data in an unsupported format. The message names the file, format and fix."""
 
 
 def newer(file: Path, found: str, understood: str) -> OtherFormat:

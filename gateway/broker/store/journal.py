@@ -112,7 +112,7 @@ class Journal:
         return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
 
     def write_ahead(self, blob: bytes) -> None:
-        """Write the frame of the blob that is appended next, if it fits into the newest file.
+        """Write the frame of the blob that will be appended next, if it fits into the newest file.
 
         Errors are ignored, since `append` will encounter them again.
         """
@@ -231,11 +231,17 @@ class Journal:
         return sum(file.size_bytes for file in self._files)
 
     def has_droppable(self, before_sequence: int) -> bool:
-        """Return True if a file other than the newest has only events before `before_sequence`."""
+        """Return True if `drop` could delete a file.
+
+        This is a file other than the newest that contains only events before `before_sequence`.
+        """
         return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
 
     def droppable(self, before_sequence: int) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, first and last sequence number of each file that `drop` may delete."""
+        """Return the files that `drop` can delete.
+
+        Each file is returned as its path, its size, and its first and last sequence numbers.
+        """
         files = list(self._files)
         return [
             (file.path, file.size_bytes, file.first_sequence, after.first_sequence - 1)
@@ -244,7 +250,7 @@ class Journal:
         ]
 
     def drop(self, before_sequence: int, bytes_max: int = 0) -> tuple[int, int] | None:
-        """Delete the oldest files that have only events before `before_sequence`.
+        """Delete the oldest files that contain only events before `before_sequence`.
 
         Args:
             before_sequence: the first sequence number to keep.

@@ -1,4 +1,4 @@
-"""Record of where the journal ends, to detect at startup that the end is missing.
+"""Record of where the journal ends, used to detect at startup whether the end is missing.
 
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
 shorter, complete journal. The broker writes the record after each commit, once the packets are

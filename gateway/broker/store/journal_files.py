@@ -1,4 +1,4 @@
-"""Reading of the journal's files, as used at the broker's start, by the uploader and by the audit.
+"""Reads the journal's files, for the broker at startup, for the uploader and for the audit.
 
 A file consists of a header and one frame per batch (docs/formats/journal.md). The header contains a
 random salt, which changes each time the file is reused. A frame is valid only with this salt. So
@@ -85,8 +85,8 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
     """Read the header of a file.
 
     Return two values. The first contains the file's salt and first sequence number, or is None if
-    the header is damaged. The second is True if the disk could read the whole header. Raises
-    OtherFormat if a later version wrote the file.
+    the header is damaged. The second is True if the whole header could be read from the disk.
+    Raises OtherFormat if a later version wrote the file.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -122,7 +122,7 @@ def _check(salt: bytes, length: int, blob_crc: bytes) -> int:
 
 
 def salt_in(head: bytes) -> tuple[bytes, int] | None:
-    """Return the salt and first sequence number in a file's header, or None if damaged."""
+    """Return the salt and first sequence number in a header, or None if the header is damaged."""
     if not head.startswith(HEADER_MAGIC) or not _is_sound(head):
         return None
     _, salt, first_sequence = _HEADER.unpack_from(head)
@@ -150,8 +150,8 @@ def boot_of(blob: bytes) -> str:
 def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
     """Return the files of a journal in the order of their events.
 
-    The order is taken from the headers. A file may still have the name of an earlier use, because
-    renaming becomes durable later than the contents.
+    The order is taken from the headers. A file might still have its name from an earlier use,
+    because renaming becomes durable later than the contents.
 
     Args:
         folder: folder of the files.

@@ -1,4 +1,4 @@
-"""Reading of the journal by another process, page by page. The broker may be running meanwhile."""
+"""Reads the journal page by page in another process, even while the broker is running."""
 
 import errno
 import logging

@@ -1,4 +1,4 @@
-"""Reading of the journal at startup, from the checkpoint to the end, and detection of damage.
+"""Reads the journal at startup, from the checkpoint to the end, and detects damage.
 
 Unreadable data is read again several times before it is reported as damage. It is never treated as
 the end of the journal, because acknowledged batches may follow it.
@@ -105,7 +105,7 @@ class JournalReading:
     def blobs(self) -> Iterator[Blob]:
         """Yield the blobs since `checkpoint`. Earlier blobs in the first file are also yielded.
 
-        If the newest blob is incomplete, a power cut interrupted its writing. It was not
+        If the newest blob is incomplete, a power cut interrupted its writing. Such a blob was not
         acknowledged, and is skipped. Raises OSError if reading fails, and OtherFormat for a blob of
         a later version.
         """
@@ -152,7 +152,7 @@ class JournalReading:
     def _location_before(self, file: JournalFile, at: int) -> str:
         """Return a phrase for a log message that states where data is damaged.
 
-        The damage is between the newest blob read so far and the blob at the offset `at` of `file`.
+        The damage is between the last blob read so far and the blob at the offset `at` of `file`.
         """
         if self.end is not None and self.end[0] is file:
             return f"{at - self.end[2]} bytes of {file.path.name}"

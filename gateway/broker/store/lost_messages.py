@@ -56,7 +56,8 @@ def _messages(count: int) -> str:
 def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[str]:
     """Return log sentences that describe the lost messages.
 
-    The sessions with the largest losses get a sentence each. The remaining losses are summed up.
+    The sessions with the largest losses get a sentence each. One more sentence states the total of
+    the remaining losses.
     """
     losses = _losses_of_unknown_sessions(connection, recovered)
     for number, loss in _losses_of_known_sessions(connection, recovered.state).items():

@@ -75,7 +75,7 @@ def read_blocks(descriptor: int, count: int, at: int, attempts: int = 1) -> Cont
 
 
 def _block_starts(at: int, count: int) -> list[int]:
-    """Return where each disk block of a range begins, as offsets relative to `at`.
+    """Return the offset of each disk block in a range, relative to `at`.
 
     The range begins at the offset `at` and has `count` bytes.
     """

@@ -1,4 +1,4 @@
-"""Migration of a database from an earlier format, with a report of anything that is lost.
+"""Migration of a database from an earlier format, with a report on any losses.
 
 Up to format 3, the journal was a table of the database. Its rows are first written to files. Then
 one synced transaction adds columns to the other tables and drops the journal's table. After a power

@@ -17,7 +17,7 @@ class NoRoom(OSError):
 
 
 def no_room_of(error: OSError) -> NoRoom:
-    """Return a NoRoom exception for an OSError that means a full disk."""
+    """Return a NoRoom exception for an OSError that was caused by a full disk."""
     return NoRoom(error.errno, error.strerror, error.filename)
 
 

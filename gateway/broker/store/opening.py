@@ -1,4 +1,4 @@
-"""Opening of the store: repair the database, rebuild the state, and continue the journal.
+"""Opens the store: repairs the database, rebuilds the state, and resumes the journal.
 
 Nothing is changed if a later version wrote the data or the disk cannot be used.
 """

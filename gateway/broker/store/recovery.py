@@ -71,7 +71,7 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Rebuild the state after the last committed batch, or before the batch at `end_sequence`.
+    """Rebuild the state as it was after the last committed batch, or before `end_sequence`.
 
     If `with_unsynced` is True, records that were written but not committed are applied too.
     """
@@ -160,5 +160,5 @@ def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
-    """Return a sort key: PUBRELs by order of PUBRECs [MQTT-4.6.0-4], then PUBLISHes by position."""
+    """Return a sort key: PUBRELs in PUBREC order [MQTT-4.6.0-4], then PUBLISHes by position."""
     return -delivery.state, delivery.pubrec or delivery.position

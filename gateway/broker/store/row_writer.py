@@ -1,4 +1,4 @@
-"""Writing of a checkpoint's rows. A transaction can be retried if the disk is full."""
+"""Writes a checkpoint's rows. A transaction can be retried if the disk is full."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -66,9 +66,9 @@ class RowWriter:
     def write_again(self) -> None:
         """Write the rows of the last transaction again, after it was rolled back.
 
-        The statements do not depend on existing rows, and no other process writes. Therefore,
-        repeating the statements in the same order produces the same rows, even if the state has
-        changed since.
+        The statements do not depend on existing rows, and no other process writes to the tables.
+        Therefore, repeating the statements in the same order produces the same rows, even if the
+        state has changed since.
         """
         self.lacks_room = False
         lost, self._uncommitted = self._uncommitted, []

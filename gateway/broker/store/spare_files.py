@@ -69,10 +69,11 @@ class SpareFiles:
     def keep_or_delete(self, path: Path, file_bytes: int) -> None:
         """Keep a journal file as the spare file or the reserve, or delete it if neither is needed.
 
-        Files are kept because other programs could use up the disk space that deletion frees.
+        Files are kept because other programs could use up the disk space that deleting them would
+        free.
 
         Args:
-            path: the file, which has no events that are still needed.
+            path: the file, whose events are no longer needed.
             file_bytes: maximum length of a spare file in bytes.
         """
         size_bytes = path.stat().st_size

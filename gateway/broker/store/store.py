@@ -178,17 +178,17 @@ class Store:
 
     @property
     def checkpointing(self) -> bool:
-        """True if a checkpoint has rows to write and no written rows wait for their commit."""
+        """True if a checkpoint has rows to write and no written rows are waiting for a commit."""
         return self._checkpoints.wants_rows
 
     @property
     def checkpoint_lacks_room(self) -> bool:
-        """True if a checkpoint waits because the disk was too full for its rows."""
+        """True if a checkpoint is waiting because the disk was too full for its rows."""
         return self._checkpoints.lacks_room
 
     @property
     def written_to(self) -> int:
-        """First sequence number that the written rows do not cover. They may not be durable yet."""
+        """First sequence number not covered by the written rows, which might not be durable yet."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
@@ -205,7 +205,7 @@ class Store:
 
     @property
     def has_rows(self) -> bool:
-        """True while written rows wait to be committed or are being committed."""
+        """True while written rows are waiting to be committed or are being committed."""
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
@@ -241,7 +241,7 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return path, size, and first and last sequence number of files that the tables cover."""
+        """Return the path, size and sequence number range of each file that the tables cover."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:

@@ -64,8 +64,8 @@ class Unsynced:
         """Write a part of the batch with number `batch`. The parts must be written in order.
 
         On a full disk, neither this part nor later parts of the batch are written. If the process
-        is then killed, it loses records that no client was waiting for. Raises OSError for other
-        errors.
+        is then killed, these records are lost, but no client was waiting for them. Raises OSError
+        for other errors.
         """
         file = self._files[batch % 2]
         if file.batch != batch:

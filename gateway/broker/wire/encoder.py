@@ -1,7 +1,8 @@
 """Encoding of packets. `version` is the protocol level of the peer: 3, 4 or 5.
 
 Fields that MQTT 3 does not have (properties, reason codes of acknowledgements) are omitted for an
-MQTT 3 peer. If a packet cannot be encoded, this is a bug and an assertion fails.
+MQTT 3 peer. A packet that cannot be encoded is a bug in the caller, and causes an assertion to
+fail.
 """
 
 from typing import Final

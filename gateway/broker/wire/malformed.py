@@ -2,8 +2,8 @@
 
 ``Malformed`` is raised only inside this package, so that nested parsers can stop immediately. The
 Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, which are the names
-used by counters and the session log. ``detail`` is a sentence for people, and ``reason_code`` is
-the MQTT 5.0 code to send.
+used by counters and the session log. ``detail`` is a human-readable sentence, and ``reason_code``
+is the MQTT 5.0 code to send.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Properties of the PUBLISH packets that a server sends on (MQTT 5.0 section 3.3.2.3).
+"""Properties of the PUBLISH packets that a server forwards (MQTT 5.0 section 3.3.2.3).
 
 Some properties belong to the message, and are forwarded unchanged and in order. The message expiry
 interval is reduced by the time that the message waited in the server. Subscription identifiers and

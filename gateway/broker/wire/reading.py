@@ -1,4 +1,4 @@
-"""Reading of a packet's fields in order, never beyond the end of the packet.
+"""Reads a packet's fields in order, never beyond the end of the packet.
 
 A Reader reads a buffer between `position` and `stop`. Its methods take the name of a field, for
 error messages, and raise Malformed if the field is invalid. For speed, short acknowledgements and

@@ -1,7 +1,7 @@
 """Encoding of the fields of a packet.
 
-The caller must observe the standard's maximum sizes. If a value does not fit into its field, this
-is a bug and an assertion fails.
+The caller must observe the standard's maximum sizes. A value that does not fit into its field is a
+bug in the caller, and causes an assertion to fail.
 """
 
 from typing import Final

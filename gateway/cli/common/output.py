@@ -1,4 +1,4 @@
-"""Results of commands on stdout: formatted for people, or as one JSON object for programs.
+"""Results of commands on stdout: human-readable text, or one JSON object for programs.
 
 docs/commands.md documents the keys of each object.
 """
@@ -31,7 +31,7 @@ def show(
     *,
     as_json: bool,
 ) -> None:
-    """Print `document` as one line of JSON if `as_json` is True, otherwise formatted for people.
+    """Print `document` as one line of JSON if `as_json` is True, otherwise as human-readable text.
 
     `drawn` returns the formatted text or table.
     """

@@ -171,7 +171,7 @@ def _is_about(kind: str, value: str, client_id: str, username: str | None, host:
     Args:
         kind: what is banned: `client`, `user` or `address`.
         value: the banned client id, user or address.
-        client_id: the client's id, without the dash and 8 digits that may be appended.
+        client_id: the client's id, without the dash and 8 digits that can be appended to it.
         username: the client's user name at the broker, or None.
         host: address of the broker. The client runs on the same machine and connects from this
             address.

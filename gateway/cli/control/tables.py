@@ -103,7 +103,7 @@ def sessions_table(answer: Answer) -> RenderableType:
 
 
 def _short(number: object) -> str:
-    """Return a count in at most five characters, like 99999, 123k, 1.2M or 1.2G."""
+    """Return a count in at most five characters, such as 99999, 123k, 1.2M or 1.2G."""
     if not isinstance(number, int) or number < 100_000:
         return str(number)
     unit, size = next((unit, size) for unit, size in _UNITS if number >= size)
@@ -143,7 +143,7 @@ def _part(answer: Answer, name: str) -> Answer:
 
 
 def _pairs(values: Answer) -> str:
-    """Format the simple values of a mapping, like `name value, name value`.
+    """Format the simple values of a mapping as `name value, name value`.
 
     Nested values are omitted.
     """

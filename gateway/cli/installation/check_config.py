@@ -94,7 +94,7 @@ def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
 
 
 def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
-    """Yield a warning for each serial port that is, or may be, this machine's console."""
+    """Yield a warning for each serial port that is, or might be, this machine's console."""
     from gateway.configuration.header_uart import warning_about
 
     if configuration.console.uart is not None:

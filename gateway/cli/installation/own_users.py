@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def mistakes_in_own_users(configuration: "Configuration", users: "PasswordFile") -> Iterator[str]:
-    """Yield the reasons for which the broker would reject the gateway's bridge or uplink.
+    """Yield each reason why the broker would reject the gateway's bridge or uplink.
 
-    Nothing is reported if users may also come from a database or from tokens, because those users
+    Nothing is reported if users can also come from a database or from tokens, because those users
     are unknown before they log in. The bridge is not checked if no serial port is configured, or
     for a tenant, because a tenant has no bridge.
     """

@@ -92,7 +92,7 @@ def _restored(
 ) -> tuple["Plan", str | None]:
     """Plan a restore, and perform it if `is_sure` is True. Return the plan and a suffix.
 
-    The suffix is appended to the names of replaced files. It is None if the restore was not
+    The suffix is appended to the names of replaced files. The suffix is None if the restore was not
     performed. Raises CommandFailed if the backup cannot be restored.
     """
     from gateway.tools.backup.manifest import BackupRefused
@@ -229,7 +229,7 @@ def _data_lines(plan: "Plan") -> Iterator[str]:
 
 
 def _hand_work(file: Path, plan: "Plan") -> Iterator[str]:
-    """Yield shell commands with which a person can restore the files that a restore leaves out."""
+    """Yield shell commands for restoring by hand the files that a restore leaves out."""
     for member in plan.elsewhere:
         yield (
             f"  by hand   tar -xzOf {shlex.quote(str(file))} {shlex.quote(member.name)} > "

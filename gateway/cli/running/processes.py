@@ -44,9 +44,9 @@ def serve_until_stopped(
     `data_dir` is the process's data directory. Before `serve` runs, the directory is created, or
     its permissions are restricted if it exists.
 
-    `refusals` are exceptions whose message explains in one line why the service cannot continue.
-    These exceptions and OSError are converted to CommandFailed. `mistakes` are exceptions that are
-    converted to CommandFailed with the exit code for an invalid configuration.
+    `refusals` are exception classes whose message explains in one line why the service cannot
+    continue. These exceptions and OSError are converted to CommandFailed. `mistakes` are exception
+    classes that are converted to CommandFailed with the exit code for an invalid configuration.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)

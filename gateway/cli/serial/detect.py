@@ -32,7 +32,7 @@ def print_guess(best: Guess, table: str) -> None:
 
 
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
-    """Try line settings until a guess at the protocol is certain, and return the guesses.
+    """Try line settings until a guess about the protocol is certain, and return the guesses.
 
     `seconds` is the time to listen with each of the line settings. If `lines` is None, only the
     port's own line settings are tried. Raises CommandFailed if the port fails.

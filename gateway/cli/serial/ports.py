@@ -1,4 +1,4 @@
-"""Selection of port and protocol for `oncegate serial`, from the command line or configuration."""
+"""Selection of the port and protocol for `oncegate serial`, from command line or configuration."""
 
 import re
 from dataclasses import dataclass, replace

@@ -97,7 +97,7 @@ class AskedRows:
     def received(self, data: bytes) -> None:
         """Buffer the bytes of a response.
 
-        Bytes that belong to no response are printed immediately.
+        Bytes that do not belong to a response are printed immediately.
         """
         if self._answer is not None:
             self._answer += data

@@ -75,7 +75,7 @@ def _described_as(settings: "BridgeSettings", configuration: "Configuration") ->
 
 
 def _page_url_of(configuration: "Configuration") -> str | None:
-    """Return the status page's URL on the network, or None if it can only be reached locally."""
+    """Return the status page's URL on the network, or None if it can be reached only locally."""
     page = configuration.api
     if not page.is_reached_from_network or page.stays_on_loopback:
         return None

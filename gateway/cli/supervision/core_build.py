@@ -21,7 +21,7 @@ STOP_SECONDS_MAX = 5.0
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
     """Return True if the core must be compiled from the present sources.
 
-    The result is False if no compiled core is wanted, if no compiler is available, or if compiling
+    Return False if a compiled core is not wanted, if no compiler is available, or if compiling
     these sources has failed before.
     """
     if not compiled_core.is_wanted(root):

@@ -1,9 +1,9 @@
 """Keeps a set of child processes running, and stops them in order.
 
-A child that exits is restarted after a delay that doubles from one second to thirty. A child never
-outlives the supervisor, because it asks the kernel to send it SIGTERM when the supervisor exits.
-Each child has its own process group. Thus Ctrl-C reaches only the supervisor, which then stops the
-children in order.
+A child that exits is restarted after a delay that doubles each time, from one second up to thirty.
+A child never outlives the supervisor, because it asks the kernel to send it SIGTERM when the
+supervisor exits. Each child has its own process group. Thus Ctrl-C reaches only the supervisor,
+which then stops the children in order.
 """
 
 import asyncio

@@ -180,7 +180,10 @@ def _drawn(rows: list[dict[str, Any]], day: datetime.date | None) -> "Table | st
 
 
 def _name_of(row: dict[str, Any]) -> str:
-    """Return a quantity's name. The device's name is put before it, unless it is there already."""
+    """Return a quantity's name, preceded by the device's name.
+
+    The device's name is not repeated if the quantity's name already begins with it.
+    """
     name, device = row["name"] or "", row["device"]
     return name if device is None or name.startswith(f"{device}/") else f"{device}: {name}"
 

@@ -102,7 +102,7 @@ def _refuse_with_tables(segments: Path | None, keys: Path | None) -> None:
 
 
 def _pinned(keys: Path | None) -> dict[str, list[str]]:
-    """Return each gateway's public keys from the file of --keys.
+    """Return each gateway's public keys from the file given with --keys.
 
     Return an empty mapping without a file. Raises CommandFailed if the file cannot be used.
     """

@@ -18,7 +18,10 @@ class UnusableAnswer(Exception):
 
 
 class Refused(Exception):
-    """Error raised if a request was refused. `code` is for programs, `message` is for people."""
+    """Error raised if a request was refused.
+
+    `code` is for programs, and `message` is a human-readable text.
+    """
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")

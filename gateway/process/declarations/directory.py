@@ -1,4 +1,4 @@
-"""The directory of the configuration file that is being read. Relative paths refer to it."""
+"""The directory of the configuration file that is being read. Relative paths start there."""
 
 import contextlib
 from collections.abc import Iterator

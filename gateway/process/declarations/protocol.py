@@ -66,8 +66,8 @@ class ProtocolSettings(Section):
     def check_scheme(self, scheme: str | None) -> None:
         """Check that the keys are allowed with the scheme of the port's address.
 
-        `scheme` is None for a device file. If a key is not allowed, this raises the error from
-        `quantities.refusal`.
+        `scheme` is None for a device file. If a key is not allowed, this method raises the error
+        from `quantities.refusal`.
         """
 
     def value_names(self, device: str) -> frozenset[str] | None:

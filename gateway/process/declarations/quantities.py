@@ -5,7 +5,7 @@ the same form. It rejects an invalid value with a description of the allowed val
 size without a unit is rejected, because it would be unclear whether 30 means seconds.
 
 pydantic is imported only when a value is validated, because a service that only uses values needs
-less memory without it (docs/decisions/0075-*.md).
+less memory if pydantic is not loaded (docs/decisions/0075-*.md).
 """
 
 import re
@@ -118,7 +118,7 @@ class Duration(Quantity):
 
 
 def is_never(quantity: Quantity) -> bool:
-    """Return True if the quantity is a duration that may be `"never"`, which becomes None."""
+    """Return True if the quantity is a duration that can be `"never"`, which becomes None."""
     return isinstance(quantity, Duration) and quantity.never
 
 

@@ -56,7 +56,7 @@ class QuantityRule(Section):
 
     @property
     def filters(self) -> bool:
-        """True if the rule may prevent some values from being published."""
+        """True if the rule can prevent some values from being published."""
         return self.on_change or self.deadband > 0 or self.minimum_interval > 0
 
 
@@ -89,7 +89,7 @@ class Readings(Section):
     def check(self) -> None:
         """Check that each device and quantity is published to its own topic, in a valid format.
 
-        Raises the error from `quantities.refusal` if this is not the case.
+        Raises the error from `quantities.refusal` if the check fails.
         """
         self._check_tags()
         found = PLACEHOLDER.findall(self.topic)

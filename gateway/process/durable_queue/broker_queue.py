@@ -38,12 +38,12 @@ class BrokerQueue(Generic[Queued]):
 
     @property
     def gone_bytes(self) -> int:
-        """Total size in bytes of the messages in `gone`, which wait to be removed from disk."""
+        """Total bytes of the messages in `gone`, which are waiting to be removed from disk."""
         return sum(each.message.bytes_count for each in self.gone)
 
     @property
     def can_start(self) -> bool:
-        """True if messages wait to be sent and the window (the limit on exchanges) has room."""
+        """True if messages are waiting and the window (the limit on exchanges) has room."""
         return bool(self.waiting and self.exchanges.free)
 
     def settle(self, settlement: ExchangeSettlement[Queued]) -> None:

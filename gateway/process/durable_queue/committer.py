@@ -1,8 +1,8 @@
 """Commits of a queue. All changes that arrived while the disk was busy become one transaction.
 
 The durability guarantee of the bridge and the uplink is implemented in a single method,
-`QueueCommitter._commit_batch`. It makes one transaction with one fsync, and then sends the packets
-that depend on the transaction:
+`QueueCommitter._commit_batch`. This method executes one transaction with one fsync, and then sends
+the packets that depend on the transaction:
 
 | sent | after this is durable |
 |---|---|
@@ -72,7 +72,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     @property
     @abstractmethod
     def has_arrivals(self) -> bool:
-        """True if received messages wait to be stored."""
+        """True if received messages are waiting to be stored."""
 
     @abstractmethod
     def _settle(self, signals: Sequence[Signal]) -> None:
@@ -117,7 +117,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def settle(self) -> None:
         """Wait until all earlier signals are durable and the packets for them are sent.
 
-        Received messages may still wait for room on the disk.
+        Received messages might still be waiting for room on the disk.
         """
         settled = self._settled
         self._changed.set()
@@ -162,8 +162,8 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _commit_batch(self) -> bool:
         """Commit a batch and send its packets.
 
-        Return False if the program stops while the disk is full. The caller must then send no
-        packet.
+        Return False if the program stops while the disk is full. In that case, the caller must not
+        send any packets.
         """
         self._changed.clear()
         self._urgent.clear()

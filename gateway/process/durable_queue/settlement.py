@@ -17,7 +17,7 @@ class PacketOf(Protocol[Queued]):
     def __call__(self, exchange: Exchange[Queued], /, *, again: bool) -> bytes:
         """Return the packet to send now for an exchange.
 
-        `again` is True if the broker may have received the packet before.
+        `again` is True if the broker might have received the packet before.
         """
 
 

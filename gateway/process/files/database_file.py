@@ -30,8 +30,8 @@ def rewrite_wal(path: Path) -> None:
 
     After a failed fsync, Linux marks the pages as clean. The data can still be read, but is never
     written to the disk. SQLite would append to such a WAL, and a power cut would lose all of it.
-    Writing the same bytes again makes the pages dirty. After a power cut during this, each sector
-    has either its old bytes or the same new bytes.
+    Writing the same bytes again makes the pages dirty. After a power cut during the rewrite, each
+    sector has either its old bytes or the same new bytes.
     """
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists():
@@ -75,7 +75,9 @@ def _frames_end_of(wal: FileIO) -> int:
 
 
 def replace_database(path: Path, make: Callable[[Path], None]) -> Path | None:
-    """Replace a database with a new one. Return the old file's new path, or None if there was none.
+    """Replace a database with a new one.
+
+    Return the path to which the old file was moved, or None if there was no old file.
 
     Args:
         path: path of the database, which need not exist.

@@ -1,4 +1,4 @@
-"""Classifies errors from system calls, and formats them as messages for people."""
+"""Classifies errors from system calls, and formats them as human-readable messages."""
 
 import errno
 import re
@@ -38,7 +38,7 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 
 
 def line_of(error: object) -> str:
-    """Return the message of an error as one line for people, with the path first.
+    """Return the message of an error as one human-readable line, with the path first.
 
     Python's `[Errno 2]` is removed.
     """

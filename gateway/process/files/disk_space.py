@@ -37,7 +37,7 @@ _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 def lacks_room(error: Exception) -> bool:
     """Return True if an SQLite error means that the disk or the table of open files is full.
 
-    In this case, stored data is not damaged.
+    Such an error does not mean that stored data is damaged.
     """
     code = getattr(error, "sqlite_errorcode", None)
     # SQLite gives no reason if it cannot open a file.
@@ -80,7 +80,7 @@ class DiskSpace:
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
 
     def make_reserve(self) -> None:
-        """Create the reserve file and allocate its blocks. On a small file system it is smaller."""
+        """Create the reserve file and allocate its blocks. It is smaller on a small file system."""
         total_bytes, _ = self._disk()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""File locks between processes, based on flock. The kernel releases a lock when its holder ends.
+"""File locks between processes, based on flock. The kernel releases a lock when its holder exits.
 
 If a lock is held, `ProcessLock` raises an error, and `alone_in` waits for the lock.
 """

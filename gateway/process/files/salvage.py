@@ -1,7 +1,7 @@
 """Copies the readable rows of a damaged SQLite database into a new one.
 
-This module also decides whether an error means damage, because a database must not be replaced only
-because the disk is full. The package that owns a table decides whether rows in it are valid.
+This module also decides whether an error means damage, because a database must not be replaced
+merely because the disk is full. The package that owns a table decides whether rows in it are valid.
 """
 
 import sqlite3
@@ -57,7 +57,8 @@ def lengthen_emptied(path: Path) -> bool:
     """Extend an empty database file to one page of zeros. Return True if it was empty.
 
     A file system may lose a file's contents and leave an empty file. SQLite would treat an empty
-    file as a new database, and delete the WAL next to it, although the WAL may contain every page.
+    file as a new database, and delete the WAL next to it, although the WAL might contain every
+    page.
     """
     if path.stat().st_size:
         return False

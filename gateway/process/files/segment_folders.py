@@ -76,7 +76,8 @@ def subfolder_of(folder: Path, number: int) -> Path:
 def make_subfolder(folder: Path, number: int) -> Path:
     """Return the folder for a segment, and create it if necessary. Raises OSError on failure.
 
-    A new folder gets the mode of its parent, so that other processes may remove files in it too.
+    A new folder gets the mode of its parent, so that other processes can remove files from the new
+    folder too.
     """
     path = subfolder_of(folder, number)
     if not path.is_dir():

@@ -45,7 +45,7 @@ class Exchange(Generic[Message]):
 class Exchanges(Generic[Message]):
     """The exchanges in flight with one broker.
 
-    At most `window` exchanges are in flight, unless an earlier run has left more exchanges.
+    At most `window` exchanges are in flight, unless an earlier run has left more in flight.
     """
 
     def __init__(self, window: int = 0, *, packet_id_max: int = PACKET_ID_MAX) -> None:
@@ -124,9 +124,9 @@ class Exchanges(Generic[Message]):
     def receive_pubcomp(self, packet_id: int) -> Exchange[Message] | None:
         """Remove and return the exchange that a PUBCOMP completes. Return None if none matches.
 
-        A PUBCOMP is ignored if the exchange still waits for PUBREC. Such a PUBCOMP responds to a
-        repeated PUBREL from an earlier exchange with the same packet identifier. Accepting it would
-        remove a message that the broker has not received yet.
+        A PUBCOMP is ignored if the exchange is still waiting for PUBREC. Such a PUBCOMP responds to
+        a repeated PUBREL from an earlier exchange with the same packet identifier. Accepting it
+        would remove a message that the broker has not received yet.
         """
         return self._complete(packet_id, qos=2, released=True)
 

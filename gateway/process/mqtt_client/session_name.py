@@ -1,6 +1,6 @@
 """Client identifiers for the gateway's own MQTT sessions. Each session gets a new identifier.
 
-A broker may still store a packet identifier from an earlier session. It would treat a new message
+A broker might still store a packet identifier from an earlier session. It would treat a new message
 with that identifier as a duplicate and drop it. An MQTT 3.1.1 client cannot find out which client
 created the session on a broker, and several brokers can share an address. The client identifier is
 therefore unique for each session::

@@ -1,4 +1,4 @@
-"""The state of the audit of one database's log, and methods that report exceptions."""
+"""The state of the audit of one database's log, and methods that report findings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ Event = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The message, session and events that an exception concerns.
+    """The message, session and events that a finding concerns.
 
-    If `segment` is None, the exception concerns the segment of the current event.
+    If `segment` is None, the finding concerns the segment of the current event.
     """
 
     message: int | None = None
@@ -28,7 +28,7 @@ class Context:
 
     `epoch` counts breaks. A break is a place in the log where events are missing or may be missing.
     If two events since the latest break contradict each other, this is a violation. Events before
-    the break prove nothing, because the recorded state may have changed during the break.
+    the break prove nothing, because the recorded state might have changed during the break.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -59,11 +59,11 @@ class Context:
         session: SessionState | None = None,
         since: int | None = None,
     ) -> None:
-        """Report an exception at the current event.
+        """Report a finding at the current event.
 
-        `law` is the name of the check that found the exception, and `detail` describes it. `epoch`
-        is the epoch of the earlier event that the current event contradicts. The exception is a
-        violation if `epoch` is the current one, and otherwise inconclusive. `since` is the sequence
+        `law` is the name of the check that failed, and `detail` describes the finding. `epoch` is
+        the epoch of the earlier event that the current event contradicts. The finding is a
+        violation if `epoch` is the current one, otherwise inconclusive. `since` is the sequence
         number of the earlier event.
         """
         is_firm = epoch == self.epoch
@@ -82,9 +82,9 @@ class Context:
         detail: str,
         place: Place = Place(),
     ) -> None:
-        """Report an exception with its verdict, which is violation or inconclusive.
+        """Report a finding with its verdict, which is violation or inconclusive.
 
-        `law` is the name of the check that found the exception.
+        `law` is the name of the check that failed.
         """
         session = place.session
         self.findings.add(
@@ -103,7 +103,7 @@ class Context:
         )
 
     def session_of(self, event: Event) -> SessionState:
-        """Return the session that an event names. The event must be one of a persistent session."""
+        """Return the session that an event names. The event must concern a persistent session."""
         number = event["session"]
         assert isinstance(number, int)
         session = self.sessions.get(number)

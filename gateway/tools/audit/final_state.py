@@ -97,7 +97,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report one exception for all messages of a session that exist only in the database."""
+    """Report one finding for all messages of a session that exist only in the database."""
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch
     context.add(

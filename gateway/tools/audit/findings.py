@@ -1,4 +1,4 @@
-"""Result of an audit: the exceptions found by each check, counts, and one verdict."""
+"""Result of an audit: the problems found by each check, counts, and one verdict."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -89,15 +89,15 @@ class Findings:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all exceptions. A log without events is inconclusive."""
+        """The worst verdict of all findings. A log without events is inconclusive."""
         if self.violations:
             return "violation"
         return "inconclusive" if self.inconclusive or not self.counts.events else "ok"
 
     def add(self, exception: LawException) -> None:
-        """Count an exception.
+        """Count a finding.
 
-        Details are stored only for the first `EXCEPTIONS_MAX` exceptions.
+        Details are stored only for the first `EXCEPTIONS_MAX` findings.
         """
         if exception.verdict == "violation":
             self.violations += 1

@@ -2,8 +2,8 @@
 
     <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
 
-The format is described in docs/formats/keys.md. Only the Spark job uses `prefix`, because it knows
-the folder of each segment at the upload target.
+The format is described in docs/formats/keys.md. Only the Spark job uses `prefix`, because only this
+job knows the folder of each segment at the upload target.
 """
 
 import re

@@ -92,7 +92,7 @@ class LogCheck:
     def break_here(self) -> None:
         """Record a break in the log.
 
-        Events are missing at this point, so the state may have changed.
+        Events are missing at this point, so the state might have changed.
         """
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
@@ -114,7 +114,7 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report open messages as inconclusive, because a gap in the log may contain their end.
+        """Report open messages as inconclusive, because a gap in the log might hide their end.
 
         `why` describes the gap. If `also_firm` is True, report all open messages, otherwise only
         those from before the latest break.

@@ -6,7 +6,7 @@ from gateway.tools.audit.session_state import Held, Marks
 
 
 def number_in(event: Event, name: str) -> int:
-    """Return an integer field of an event. Raises ValueError if it is not an integer of at least 0.
+    """Return an integer field of an event. Raises ValueError if it is not a non-negative integer.
 
     The check is needed because the readers validate only the line's form, not the values of fields.
     """
@@ -26,7 +26,7 @@ class PublishChecks:
         """Numbers of the messages received so far. Each number may occur once."""
 
     def held(self, event: Event) -> None:
-        """Check the event of a QoS 2 PUBLISH that arrives for the first time."""
+        """Check the event that records the first arrival of a QoS 2 PUBLISH."""
         context = self.context
         session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
@@ -58,12 +58,12 @@ class PublishChecks:
             )
 
     def duplicate(self, event: Event) -> None:
-        """Check the event of a suppressed repeat of a QoS 2 PUBLISH."""
+        """Check the event that records a suppressed repeat of a QoS 2 PUBLISH."""
         self.context.counts.duplicates_suppressed += 1
         self._held_of(event, "duplicate")
 
     def released(self, event: Event) -> None:
-        """Check the event of a message that was released by a PUBREL.
+        """Check the event that records the release of a message by a PUBREL.
 
         A released message is forwarded to the subscribers.
         """
@@ -83,7 +83,7 @@ class PublishChecks:
         )
 
     def abandoned(self, event: Event) -> None:
-        """Check the event of a message that was discarded after `await_rel_timeout`."""
+        """Check the event that records the discarding of a message after `await_rel_timeout`."""
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
             del self.context.session_of(event).held[number_in(event, "packet_id")]
@@ -112,7 +112,7 @@ class PublishChecks:
         return None
 
     def published(self, event: Event) -> None:
-        """Check the event of a message that is forwarded without waiting for a PUBREL.
+        """Check the event that records a message forwarded without waiting for a PUBREL.
 
         These messages have QoS 0 or 1, come from a clean session, or are wills.
         """

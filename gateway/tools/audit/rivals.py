@@ -1,4 +1,4 @@
-"""Decides which of several segments with the same number is genuine, by the chain of hashes.
+"""Decides which of several segments with the same number is genuine, using the chain of hashes.
 
 A gateway uses each segment number once, and each segment contains the SHA-256 of the previous
 segment. The first signed segment therefore proves which unsigned segments before it are genuine. If
@@ -25,7 +25,8 @@ def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str
 
     Args:
         found: the folder of each segment, by the segment's file name.
-        vouching: the trust in keys. A segment that is signed with an untrusted key proves nothing.
+        vouching: decides which keys are trusted. A segment that is signed with an untrusted key
+            proves nothing.
     """
     rejected: dict[str, str] = {}
     for gateway in _contested_gateways(found):

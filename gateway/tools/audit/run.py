@@ -1,9 +1,9 @@
 """Audit of a gateway's data directory: its segments, its journal, and its database.
 
-The audit may run while the broker runs, and writes nothing. After all segments have been checked,
-one transaction reads the tables. It does not begin earlier, because a long transaction would make
-the broker's WAL grow. The journal is read last, so it contains all changes that are in the tables,
-and possibly later changes.
+The audit can run while the broker is running, and writes nothing. After all segments have been
+checked, one transaction reads the tables. It does not begin earlier, because a long transaction
+would make the broker's WAL grow. The journal is read last, so it contains all changes that are in
+the tables, and possibly later changes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -191,8 +191,8 @@ class Audit:
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
     """Return the first sequence number of the newest journal batch that may be in a segment.
 
-    This is the newest batch of a broker run that occurs in the segments. Return 0 if there is none.
-    The search goes backwards, because the result is usually the newest batch of the journal.
+    This is the newest batch whose broker run occurs in the segments. Return 0 if there is none. The
+    search goes backwards, because the result is usually the newest batch of the journal.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

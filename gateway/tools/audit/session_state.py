@@ -1,9 +1,9 @@
-"""The messages that are open at one point of the log, by session: held, queued or in flight.
+"""The messages that are open at one point in the log, by session: held, queued or in flight.
 
 Each entry corresponds to data that the gateway had on disk at that point, so the audit's memory is
 limited by the size of that data. A message is forgotten when no session needs it any more. `epoch`
 is the number of breaks (places where events are missing) before an event. Events before the latest
-break prove nothing on their own, because the state may have changed during the break.
+break prove nothing on their own, because the state might have changed during the break.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ class Held:
 
 @dataclass(slots=True)
 class Waiting:
-    """A message that waits at `position` in a session's queue."""
+    """A message that is waiting at `position` in a session's queue."""
 
     position: int
     message: int
@@ -71,12 +71,12 @@ class SessionState:
     outbound: dict[int, InFlight] = field(default_factory=dict)
 
     def lose_track(self) -> None:
-        """Forget the queue positions, because a gap in the log may contain new queue entries."""
+        """Forget the queue positions, because a gap in the log might contain new queue entries."""
         self.next_position = None
         self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
-        """Return unfinished messages that other sessions may take over when this session ends."""
+        """Return unfinished messages that other sessions can take over when this session ends."""
         return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
 
 

@@ -1,9 +1,9 @@
 """Determines the persistent sessions that must receive a message, from recorded subscriptions.
 
 The field `matched` of an event also counts clean sessions and subscriptions at QoS 0, which are not
-logged. Therefore the subscriptions determine if a queue entry is missing, and `matched` is only an
-upper limit for the number of entries. Topic matching is deliberately implemented again here,
-because the audit verifies the core's topic tree.
+logged. Therefore the subscriptions determine whether a queue entry is missing, and `matched` is
+only an upper limit for the number of entries. Topic matching is deliberately implemented again
+here, because the audit verifies the core's topic tree.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ TOPICS_CACHED_MAX: Final = 10_000
 
 @dataclass(slots=True)
 class Receivers:
-    """The sessions that receive messages to a topic."""
+    """The sessions that receive messages published to a topic."""
 
     granted: dict[int, int] = field(default_factory=dict)
     """The highest QoS granted to each session, not counting shared subscriptions."""
@@ -66,7 +66,7 @@ class Subscriptions:
             self.unsubscribe(session, topic_filter)
 
     def receivers_of(self, topic: str) -> Receivers:
-        """Return the sessions that must receive a message to `topic`."""
+        """Return the sessions that must receive a message published to `topic`."""
         found = self._cache.get(topic)
         if found is None:
             if len(self._cache) >= TOPICS_CACHED_MAX:

@@ -1,6 +1,6 @@
 """Reads a gateway's log in order, passes each event to the checks of its database, and finds gaps.
 
-Anything that prevents events from being checked is reported as an exception of the check `log`. So
+Anything that prevents events from being checked is reported as a finding of the check `log`. So
 unread data is never silently ignored in the verdict.
 """
 
@@ -54,11 +54,11 @@ class Walk:
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
-        """Return True if a batch in the journal was already read from a segment."""
+        """Return True if a batch in the journal has already been read from a segment."""
         return boot in self._boots and self.is_past(store, last_sequence)
 
     def has_read(self, boot: str) -> bool:
-        """Return True if a segment from the broker run `boot` was read."""
+        """Return True if a segment from the broker run `boot` has been read."""
         return boot in self._boots
 
     def is_past(self, store: str, last_sequence: int) -> bool:
@@ -70,7 +70,7 @@ class Walk:
         )
 
     def take(self, stretch: Stretch) -> None:
-        """Check the next events. Skip events that were already checked."""
+        """Check the next events. Skip events that have already been checked."""
         if stretch.store != self._store:
             self._begin_store(stretch)
         else:

@@ -1,8 +1,8 @@
 """Opens folders below a base folder level by level, so that no link leads out of the base folder.
 
 A restore runs as root in folders that belong to services. A compromised service could create a link
-there, so links that belong to a service are rejected. A link that belongs to root, or to the user
-who runs the restore, is followed, because operators use such links to keep files on another disk.
+there, so links owned by a service are rejected. A link owned by root, or by the user who runs the
+restore, is followed, because operators use such links to keep files on another disk.
 """
 
 import contextlib
@@ -26,7 +26,8 @@ Owner = tuple[int, int]
 def owner_of(user: str, group: str) -> Owner:
     """Return the ids of `user` and `group` on this machine. An id is -1 if the name does not exist.
 
-    Both are -1 without root's rights, because only root can change the owner of a file.
+    Both are -1 if the process does not run as root, because only root can change the owner of a
+    file.
     """
     if os.geteuid() != 0:
         return -1, -1
@@ -48,7 +49,7 @@ def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[
     Yields the folder's descriptor and the file's name.
 
     Raises:
-        OSError: if a folder cannot be opened or created, or is a link of another user.
+        OSError: if a folder cannot be opened or created, or is a link owned by another user.
     """
     parts = PurePosixPath(path).parts
     descriptor = os.open(base, _FOLDER)

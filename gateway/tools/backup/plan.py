@@ -16,7 +16,7 @@ State = Literal["new", "same", "replaces"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders of this machine to which a restore may write files."""
+    """The folders on this machine to which a restore may write files."""
 
     configuration: Path
     """The path of the configuration file."""
@@ -93,12 +93,12 @@ def checked(file: Path) -> Manifest:
 
 
 def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan:
-    """Compare the backup's members of the given parts with the files of this machine.
+    """Compare the backup's members of the given parts with the files on this machine.
 
     Raises:
         BackupRefused: if a member that claims to be configuration would replace data of the
             gateway.
-        OSError: if a file of this machine cannot be read.
+        OSError: if a file on this machine cannot be read.
     """
     chosen = [member for member in manifest.members if member.part in parts]
     return Plan(

@@ -161,7 +161,10 @@ class Handshake:
 
 
 def _no_request(first: int) -> str:
-    """Return why bytes that begin with `first` are not an HTTP request, and how to fix this."""
+    """Return an error message for bytes that begin with `first` and are not an HTTP request.
+
+    The message states the reason and the fix.
+    """
     if first == _CONNECT:
         what, fix = "MQTT", "use the listener for MQTT, or turn WebSocket on in the client"
     elif first == _TLS_HANDSHAKE:

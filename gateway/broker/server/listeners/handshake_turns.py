@@ -1,4 +1,4 @@
-"""Limits how much time TLS handshakes take between two iterations of the event loop.
+"""Limits the time that TLS handshakes take in each iteration of the event loop.
 
 A signature takes milliseconds on a small machine. Reconnecting devices or an attacker may start
 thousands of handshakes. All handshakes together may use `SLICE_SECONDS` per iteration. When this
@@ -18,7 +18,7 @@ bits takes 1 ms on a PC and 10 ms on a Raspberry Pi 3, ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
-    """Decides which TLS handshakes may continue. At most one step per connection is waiting."""
+    """Decides which TLS handshakes may continue. At most one step per connection can be waiting."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,8 +1,9 @@
-"""Closing of a connection while the client may still be sending.
+"""Closes a connection while the client might still be sending data.
 
 Closing a socket with unread data causes a TCP reset. The client then loses data that it has not
-read yet, such as the reason for the close. Therefore the broker first stops only sending. It
-continues to receive data and discards it until the client also stops sending or a limit is reached.
+read yet, such as the reason for the close. Therefore the broker first shuts down only its sending
+side. It continues to receive data and discards it until the client also stops sending or a limit is
+reached.
 """
 
 import asyncio

@@ -197,7 +197,7 @@ class OpenListeners:
         return certificates
 
     def _revoke(self) -> None:
-        """Stop deliveries to stored sessions whose clients' certificates are revoked."""
+        """Stop deliveries to stored sessions whose clients' certificates have been revoked."""
         revoked = [each.loaded.revoked for each in self.certificates.all]
         count = self._event_loop.broker.revoke_certificates(names_of(revoked))
         if count:

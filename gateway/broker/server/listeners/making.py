@@ -53,7 +53,7 @@ def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
     """Return the admission policy of a listener.
 
     Store the listener's configured limits in `share`. This object contains the limits and counters
-    that apply to all clients of the listener together.
+    that all clients of the listener share.
     """
     share.connections_max = listener.max_connections or NO_LIMIT
     share.client_packet_rate = listener.max_packet_rate or 0

@@ -1,7 +1,7 @@
 """MQTT over TCP or a Unix socket: transfers bytes and enforces limits.
 
 PROXY headers and WebSocket frames are handled in separate modules. On a connection without either,
-the data of one read is passed to the broker's event loop in a single call.
+the data from one read is passed to the broker's event loop in a single call.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.update_reading()
 
     def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
-        """Report a protocol violation that is not in an MQTT packet, and close the connection."""
+        """Report a protocol violation outside MQTT packets, and close the connection."""
         self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
@@ -133,7 +133,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
             self.end()
 
     def end(self) -> None:
-        """Close the connection after all data is sent.
+        """Close the connection after all data has been sent.
 
         Meanwhile received data is read and discarded. Otherwise the close would cause a TCP reset,
         and the client would lose data that it has not read yet.
@@ -176,7 +176,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
 def text_of(peername: object) -> str:
     """Return a peer's address as printable ASCII, for logs and the journal.
 
-    A Unix socket may be bound to any bytes: a path that is not UTF-8 (a str with surrogates), an
+    A Unix socket can be bound to any bytes: a path that is not UTF-8 (a str with surrogates), an
     abstract name (bytes that begin with NUL), or a name with line breaks.
     """
     if isinstance(peername, tuple) and len(peername) >= 2:

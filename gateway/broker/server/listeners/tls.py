@@ -5,7 +5,7 @@ takes too long, for example because a client sends endless empty records, the re
 for the next iteration of the event loop.
 
 OpenSSL's output is written to the socket's buffer immediately. The MQTT protocol object sets the
-limits of this buffer.
+limits on this buffer.
 """
 
 import asyncio

@@ -35,7 +35,7 @@ A read can contain 40,000 empty frames."""
 class FrameLimit(Extension):
     """Rejects frames whose header announces too many bytes.
 
-    This is an extension of wsproto that is not negotiated with clients, because it does not change
+    This is an extension for wsproto that is not negotiated with clients, because it does not change
     the protocol.
     """
 
@@ -134,7 +134,7 @@ class WebSocketProtocol(MqttProtocol):
         self.update_reading()
 
     def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
-        """Count pings and empty frames like packets, because they cause as much work."""
+        """Count pings and empty frames as if they were packets, because they cause as much work."""
         now = asyncio.get_running_loop().time()
         for meter in self.connection.meters:
             meter.spend(frames_count, frames_count * FRAME_HEADER_BYTES + payload_bytes, now)

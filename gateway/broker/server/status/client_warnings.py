@@ -141,7 +141,7 @@ def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
 
 
 def rule_for(entry: Recent) -> str:
-    """Return the line of the rules file that would allow a denied action."""
+    """Return a line for the rules file that would allow a denied action."""
     who = "anonymous" if entry.username is None else f"user {quoted(entry.username)}"
     action = "subscribe" if entry.reason == SUBSCRIBE_REFUSED else "publish"
     return f"allow {who} {action} {quoted(entry.topic or '#')}"

@@ -66,7 +66,8 @@ def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
     """Return when a client was last seen: its last packet or the end of its connection.
 
     The time is in milliseconds since 1970, or None if unknown. It is calculated from the current
-    wall clock, so it is too late if the broker has since been stopped for an unknown time.
+    wall clock, so the result is later than the true time if the broker has since been stopped for
+    an unknown time.
     """
     if session.connection is not None:
         return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)

@@ -41,7 +41,7 @@ class SystemTopics:
         """The values that were published last. Empty while there are no subscribers."""
 
     def set_interval(self, seconds: float | None) -> None:
-        """Set the interval of publication in seconds. None switches the `$SYS` topics off."""
+        """Set the publication interval in seconds. None switches the `$SYS` topics off."""
         if seconds == self._interval_seconds:
             return
         self.stop()

@@ -44,8 +44,8 @@ def warnings_of(
         listeners: the status entries of the listeners, with their certificates.
         needs_restart: configuration keys whose new values need a restart.
         totals: sums over all sessions.
-        bound_by_files: why the limit on open files allows fewer connections than `max_connections`,
-            or None.
+        bound_by_files: a warning that the limit on open files allows fewer connections than
+            `max_connections`, or None if it does not.
     """
     statistics = event_loop.broker.statistics
     return [
