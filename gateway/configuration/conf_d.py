@@ -2,7 +2,7 @@
 
 The files contain only `[[serial]]` tables. A program that may write to this folder can therefore
 add sensors, but cannot change anything else. *Add a sensor* on the status page writes such files
-(`serial_files.py`), and people may write them too.
+(`serial_files.py`), and people can write such files by hand.
 """
 
 import re

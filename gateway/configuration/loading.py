@@ -2,7 +2,7 @@
 
 Later sources override earlier ones, key by key. Files in `conf.d/` add serial ports. Every key has
 an environment variable `ONCEGATE_<SECTION>_<KEY>`, and so has every list of tables, such as
-`ONCEGATE_LISTENERS`. The variable contains a TOML value; the quotes of a string may be omitted.
+`ONCEGATE_LISTENERS`. The variable contains a TOML value; the quotes around a string can be omitted.
 Loading writes no files and opens no connection.
 """
 

@@ -72,7 +72,7 @@ class Api(Section):
 
     @property
     def has_operators(self) -> bool:
-        """True if any user or group may do more than read."""
+        """True if any user or group is allowed to do more than read."""
         return bool(
             self.operators
             or self.administrators

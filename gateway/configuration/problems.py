@@ -107,7 +107,7 @@ def suggestion(
     """Return a hint for an unknown key: the most similar known key, or else all known keys.
 
     `likeness` is the similarity that the most similar key must have, from 0 (any) to 1 (equal). If
-    `elsewhere` is given, it contains the protocols for `[[serial]]`, and the hint may also name a
+    `elsewhere` is given, it contains the protocols for `[[serial]]`, and the hint can also name a
     key of another section or of a protocol.
     """
     names = sorted(known)

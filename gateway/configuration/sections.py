@@ -2,7 +2,7 @@
 
 `gateway.configuration.checking` creates the objects from the file. `docs/configuration.md` gives
 the reason for each default, and a test compares the two. `[api]` is in `page.py`. `[[listeners]]`
-and `[[serial]]`, which may occur several times, are in `listener.py` and `serial_port.py`.
+and `[[serial]]`, which can occur several times, are in `listener.py` and `serial_port.py`.
 `whole.py` combines all sections.
 """
 

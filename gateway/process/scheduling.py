@@ -2,7 +2,7 @@
 
 Linux shares a core in slices of one to four milliseconds. A process that wakes up, because a packet
 arrived or an fsync finished, waits for the end of the running process's slice. Since Linux 6.12 a
-process may request shorter slices. It then gets the same share of CPU time, but runs as soon as it
+process can request shorter slices. It then gets the same share of CPU time, but runs as soon as it
 wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels, the request has no
 effect.
 """
@@ -45,8 +45,8 @@ def yield_to_others() -> None:
     """Make this process yield its core as soon as another process wakes up.
 
     This uses the scheduling class SCHED_IDLE (sched(7)), which an unprivileged process cannot leave
-    again. While other processes keep all cores busy, this process gets almost no CPU time. Raises
-    OSError if the kernel refuses.
+    once it has entered it. While other processes keep all cores busy, this process gets almost no
+    CPU time. Raises OSError if the kernel refuses.
     """
     os.sched_setscheduler(_THIS_THREAD, os.SCHED_IDLE, os.sched_param(0))
 

@@ -47,7 +47,7 @@ class Service:
     def alive(self) -> None:
         """Report that the process is working, so that systemd's watchdog does not restart it.
 
-        This method may be called often, because only some calls send a message.
+        This method can be called often, because a call sends a message only if one is due.
         """
         if self.watchdog_seconds is None:
             return

@@ -55,7 +55,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """Notify the protocol that it may continue to write."""
+        """Notify the protocol that it can continue writing."""
         self._protocol.resume_writing()
 
     def _begin(self, context: ssl.SSLContext) -> ssl.SSLObject:

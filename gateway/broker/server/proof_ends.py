@@ -56,7 +56,7 @@ class ProofEnds:
             listed: users in the password file. None if all users can be listed, or if clients are
                 not authenticated. In both cases, all expiry times are deleted.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
-            has_database: True if users may also be in a database. The database is queried
+            has_database: True if users can also be in a database. The database is queried
                 regularly, so its users have no expiry time.
             gone: users who are known to have been removed.
         """

@@ -79,7 +79,7 @@ def _proves_users(configuration: Configuration) -> bool:
 
 
 def _is_open(listener: Listener) -> bool:
-    """Return True if clients of a listener may do everything when there is no rules file."""
+    """Return True if clients of a listener are allowed to do everything without a rules file."""
     return not listener.is_reached_from_network or listener.is_open_to_network
 
 

@@ -1,6 +1,6 @@
 """Checkpoints, which write the net changes from a part of the journal to the tables, in steps.
 
-Steps run in a transaction that is opened with a batch and committed after the batch. A row may be
+Steps run in a transaction that is opened with a batch and committed after the batch. A row can be
 newer than this part of the journal, but never newer than the whole journal, because the batch
 contains all records up to now. When the checkpoint is complete, the tables must contain everything
 that later records refer to. This order of the steps makes a power cut between them harmless:

@@ -159,8 +159,9 @@ def _read_wal(descriptor: int, at: int) -> bytes:
 def empty_wal(connection: sqlite3.Connection) -> None:
     """Copy the WAL of earlier runs into the database file, sync it, and start a new WAL.
 
-    This prevents appending to a WAL that may not be durable. The old WAL is kept if another process
-    is reading it or the disk is too full. This is harmless because `rewrite_wal` made it durable.
+    This prevents appending to a WAL that might not be durable. The old WAL is kept if another
+    process is reading it or the disk is too full. This is harmless because `rewrite_wal` made it
+    durable.
     """
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -106,7 +106,7 @@ class Journal:
     def has_room(self, blob_bytes: int) -> bool:
         """Return True if the newest file has room for a blob of this size in bytes.
 
-        The newest file may be longer than usual if it was the reserve for a full disk.
+        The newest file can be longer than usual if it was the reserve for a full disk.
         """
         end = self._at + FRAME.size + blob_bytes
         return self._descriptor >= 0 and (end <= self.file_bytes or end <= self._length)
@@ -130,7 +130,7 @@ class Journal:
         """Append a blob durably, using the reserve if the disk is full.
 
         Raises:
-            NoRoom: the disk is full and the reserve is used up. A part of the blob may be in the
+            NoRoom: the disk is full and the reserve is used up. Part of the blob might be in the
                 file, which is harmless because the next append overwrites it. The call may be
                 retried.
             OSError: any other error, after which nothing more may be appended.
@@ -258,7 +258,7 @@ class Journal:
 
         Returns:
             The first deleted sequence number and the first remaining one, or None if nothing was
-            deleted. A power cut may restore files, which is harmless.
+            deleted. A power cut can restore deleted files, which is harmless.
         """
         first = self._files[0].first_sequence if self._files else 0
         for _ in range(DROP_FILES_MAX):

@@ -3,7 +3,7 @@
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
 shorter, complete journal. The broker writes the record after each commit, once the packets are
 released, without an fsync. If the process is killed, the record is up to date or one commit old.
-After a power cut the record may be older. It then states fewer events than were durable, but never
+After a power cut, the record can be older. It then states fewer events than were durable, but never
 more. So a batch that was being written is never reported as missing. The record is synced when a
 new journal file begins, with each checkpoint, and when the store closes::
 
@@ -81,7 +81,7 @@ def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
 class EndRecord:
     """Writer of the record of the journal's end.
 
-    `note` and `fsync` may run in different threads.
+    `note` and `fsync` can run in different threads.
     """
 
     def __init__(self, data_dir: Path) -> None:

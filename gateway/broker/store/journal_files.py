@@ -68,7 +68,7 @@ class JournalFile:
         """Return the file's blobs, or None if the file was deleted or reused since it was listed.
 
         If this is the journal's newest file (`is_newest`), an incomplete last blob is left out,
-        because the broker may still be writing it.
+        because the broker might still be writing it.
         """
         contents = self.read()
         if contents is None:

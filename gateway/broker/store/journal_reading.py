@@ -1,7 +1,7 @@
 """Reads the journal at startup, from the checkpoint to the end, and detects damage.
 
 Unreadable data is read again several times before it is reported as damage. It is never treated as
-the end of the journal, because acknowledged batches may follow it.
+the end of the journal, because acknowledged batches might follow it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -29,7 +29,7 @@ Gap = tuple[int, int]
 class JournalReading:
     """The blobs of a journal since a checkpoint, in order, and the damage found.
 
-    While the broker runs, the last blob may be a batch that is not durable yet.
+    While the broker is running, the last blob might be a batch that is not durable yet.
 
     Args:
         folder: folder of the journal.

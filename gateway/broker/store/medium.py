@@ -1,6 +1,6 @@
 """Reading from a failing disk, with retries and reports of unreadable bytes.
 
-A system call may read fewer bytes than requested without an error. The functions here continue
+A system call can read fewer bytes than requested without an error. The functions here continue
 until they have all bytes or reach the end of the file.
 """
 

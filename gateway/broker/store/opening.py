@@ -206,9 +206,9 @@ class StoreOpening:
     def _record_gaps(self, recovered: Recovered) -> None:
         """Record which events are unreadable, so that they are not applied after later events.
 
-        If the end of the journal is unreadable, also skip all sequence numbers that its events may
-        have had. There are at most as many of them as unreadable bytes, because an event takes at
-        least one byte.
+        If the end of the journal is unreadable, also skip all sequence numbers that its events
+        might have had. There are at most as many of them as unreadable bytes, because an event
+        takes at least one byte.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:

@@ -16,7 +16,7 @@ RESERVE_PARTIAL_NAME = "reserve.partial"
 
 
 class SpareFiles:
-    """The spare file and the reserve file of a journal. Either may be missing."""
+    """The spare file and the reserve file of a journal. Either file can be missing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -43,7 +43,8 @@ class SpareFiles:
     def create_reserve(self, size_bytes: int) -> None:
         """If there is no reserve file for a full disk, create one of at least `size_bytes`.
 
-        The call blocks, and may run in a thread. Raises OSError if the file cannot be created.
+        The call blocks, but can run in a separate thread. Raises OSError if the file cannot be
+        created.
         """
         self._reserve_bytes = size_bytes
         if self.has_reserve():

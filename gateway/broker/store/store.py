@@ -164,7 +164,8 @@ class Store:
     def note_end(self) -> None:
         """Record the journal's end after a commit, once its packets are released. Raises OSError.
 
-        If the process is killed earlier, the record contains the end as of the previous commit.
+        If the process is killed earlier, the record states where the journal ended at the previous
+        commit.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -245,7 +246,7 @@ class Store:
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
-        """Return True if `drop_exported` would delete a file."""
+        """Return True if `drop_exported` would delete any files."""
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:

@@ -12,7 +12,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def load_tables(connection: sqlite3.Connection, state: State, replay: Replay, now: float) -> None:
-    """Fill an empty state from the tables. Pass messages that the replay may need to `replay`."""
+    """Fill an empty state from the tables. Pass to `replay` the messages that it might need."""
     _load_sessions(connection, state)
     _load_subscriptions(connection, state)
     _load_messages(connection, state, replay, now)
@@ -94,7 +94,7 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
 def _load_queues(state: State) -> None:
     """Set the position and length of each session's queue on disk.
 
-    The first rows of a queue may be missing, because their deliveries were completed before the
+    The first rows of a queue can be missing, because their deliveries were completed before the
     checkpoint wrote them. In this case, later records in the journal remove these positions from
     the queue.
     """

@@ -1,4 +1,4 @@
-"""The decoder, which converts received bytes to packets. Bytes may arrive in pieces of any size.
+"""The decoder, which converts received bytes to packets. Bytes can arrive in pieces of any size.
 
 The decoder returns all complete, valid packets in order. At the first violation, it returns the
 packets before the violation and sets `error` to a Malformed. No input raises an exception. Time is
@@ -163,8 +163,9 @@ class Decoder:
     ) -> None:
         """Decode a packet whose remaining length is encoded in more bytes than necessary.
 
-        MQTT 3 allows this encoding. However, the bytes of a PUBLISH may be forwarded unchanged, and
-        must then have the shortest header. So the header is shortened before the packet is decoded.
+        MQTT 3 allows this encoding. However, the bytes of a PUBLISH might be forwarded unchanged,
+        and in that case must have the shortest header. So the header is shortened before the packet
+        is decoded.
         """
         header = BYTE[data[position]] + variable_byte_integer(stop - start)
         self._read_packets(header + data[start:stop], 0, packets)

@@ -194,7 +194,7 @@ class Authority:
         self._run_into(self.crl, "ca", "-config", self._configuration(), "-gencrl")
 
     def _run_into(self, file: Path, *arguments: object) -> None:
-        """Run openssl, and store its output in `file`, which all users may read."""
+        """Run openssl, and store its output in `file`, which all users can read."""
         partial = file.with_suffix(".partial")
         _run(*arguments, "-out", partial)
         _keep(partial, file, 0o644)
@@ -217,7 +217,7 @@ class Authority:
 
 
 def names_of_this_machine() -> list[str]:
-    """Return the host names and IP addresses by which clients may reach this machine."""
+    """Return the host names and IP addresses by which clients can reach this machine."""
     name = socket.gethostname()
     found = [name, "localhost", "127.0.0.1", "::1"]
     if "." not in name:

@@ -1,6 +1,6 @@
 """Services that are ready to run, after the command line and configuration have been read.
 
-A service is prepared in one process and may run in another, so it must be picklable. This module
+A service is prepared in one process and can run in another, so it must be picklable. This module
 does not import Typer or pydantic, which are only needed to prepare a service.
 """
 

@@ -1,6 +1,6 @@
 """A tolerant JSON parser for sensor data. One unusual value does not invalidate the whole line.
 
-A string from a sensor may contain a lone surrogate. A number may be NaN or have thousands of
+A string from a sensor can contain a lone surrogate. A number can be NaN or have thousands of
 digits. The parser converts such a value. A data model can then reject only this value instead of
 the whole line, and a web page can show it.
 """
@@ -33,7 +33,7 @@ def _integer_of(digits: str) -> int | float:
 def _with_whole_characters(value: object) -> object:
     """Replace lone surrogates in the strings of a JSON value in place, and return the value.
 
-    This does not use recursion, because a value may be nested deeply.
+    The function does not use recursion, because a value can be nested deeply.
     """
     whole: list[object] = [value]
     containers: list[list[object] | dict[str, object]] = [whole]

@@ -2,8 +2,8 @@
 
 Source: the SenML Units and Secondary Units registries of IANA, from RFC 8428 (section 12.1) and RFC
 8798 (sections 3 and 4), and later additions taken from RIOT OS (sys/senml, 2021): NTU, five
-concentrations and VAh. Because the registries may grow, units that are missing here are allowed
-too.
+concentrations and VAh. Units that are missing here are allowed too, because the registries can
+grow.
 """
 
 from typing import Final

@@ -205,7 +205,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         return True
 
     def _is_due(self, *, planned: bool) -> bool:
-        """Return True if pending changes require a commit now. Removals alone may be delayed."""
+        """Return True if pending changes require a commit now. Removals alone can be delayed."""
         return planned or any(
             each.settlement.needs_commit or each.can_start or (each.gone and self._removals_due)
             for each in self.queues

@@ -30,7 +30,7 @@ def is_full(error: BaseException) -> bool:
 
 
 def is_unreadable(error: OSError) -> bool:
-    """Return True if a disk could not read some data. Other data may still be readable."""
+    """Return True if a disk could not read some data. Other data might still be readable."""
     return error.errno in _UNREADABLE
 
 

@@ -38,7 +38,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of `data`. On a nearly full disk, a single `os.write` may write only a part."""
+    """Write all of `data`. On a nearly full disk, a single `os.write` might write only a part."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]

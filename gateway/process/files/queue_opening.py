@@ -1,4 +1,4 @@
-"""Opens the database file of a queue. A damaged file never prevents a start.
+"""Opens the database file of a queue. A damaged file never prevents a program from starting.
 
 A damaged file is renamed to a name with a timestamp, and its readable contents are copied to a new
 file. A power cut during this repair does no harm (`gateway.process.files.database_file`).

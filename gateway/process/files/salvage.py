@@ -56,7 +56,7 @@ def is_damage(error: BaseException) -> bool:
 def lengthen_emptied(path: Path) -> bool:
     """Extend an empty database file to one page of zeros. Return True if it was empty.
 
-    A file system may lose a file's contents and leave an empty file. SQLite would treat an empty
+    A file system can lose a file's contents and leave an empty file. SQLite would treat an empty
     file as a new database, and delete the WAL next to it, although the WAL might contain every
     page.
     """

@@ -61,7 +61,7 @@ class Exchanges(Generic[Message]):
 
     @property
     def free(self) -> int:
-        """The number of exchanges that may be started now."""
+        """The number of exchanges that can be started now."""
         return max(0, self.window - len(self._by_packet_id))
 
     def resume(self, exchanges: Iterable[Exchange[Message]]) -> None:

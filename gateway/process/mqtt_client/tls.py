@@ -23,7 +23,7 @@ class TlsFiles:
 
 
 def context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a TLS context. The files are read again, because they may have been renewed.
+    """Return a TLS context. The files are read each time, because they might have been renewed.
 
     Raises:
         OSError: if a file is unreadable or invalid. The message is one line that names the file.

@@ -26,9 +26,9 @@ class Place:
 class Context:
     """State shared by all checks of one log.
 
-    `epoch` counts breaks. A break is a place in the log where events are missing or may be missing.
-    If two events since the latest break contradict each other, this is a violation. Events before
-    the break prove nothing, because the recorded state might have changed during the break.
+    `epoch` counts breaks. A break is a place in the log where events are missing or might be
+    missing. If two events since the latest break contradict each other, this is a violation. Events
+    before the break prove nothing, because the recorded state might have changed during the break.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:

@@ -67,7 +67,7 @@ class FanOut:
         """Start the run of events for a message that is forwarded to subscribers.
 
         `matched` is the recorded number of receivers. `topic` is None if the topic does not
-        determine the receivers. `may_be_5` is True if the publisher may use MQTT 5.0.
+        determine the receivers. `may_be_5` is True if the publisher might be using MQTT 5.0.
         """
         self.context.counts.matched += matched
         sequence = self.context.sequence
@@ -121,7 +121,7 @@ class FanOut:
     def session_ends(self, session: SessionState) -> None:
         """Record the end of a session, for the check of shared subscriptions.
 
-        In the same batch, other members of the session's shared subscriptions may take over its
+        In the same batch, other members of the session's shared subscriptions can take over its
         messages. This explains their queue entries for those messages.
         """
         if any(name.startswith("$share/") for name in session.subscriptions):

@@ -1,8 +1,8 @@
 """Compares the messages that are open at the end of the log with the database.
 
-A message is open while it waits for PUBREL, is queued, or is in flight. The database is read as the
-broker reads it at startup: the tables, then the journal. A message that is open in the log but
-missing from the database is lost.
+A message is open while it is waiting for PUBREL, is queued, or is in flight. The database is read
+as the broker reads it at startup: the tables, then the journal. A message that is open in the log
+but missing from the database is lost.
 """
 
 import sqlite3

@@ -15,7 +15,7 @@ _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 class LogCheck:
     """Runs all checks on the log of one database.
 
-    The caller passes events and breaks in log order, and then calls `finish`.
+    The caller passes events and reports breaks in log order, and then calls `finish`.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:

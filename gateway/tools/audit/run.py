@@ -189,7 +189,7 @@ class Audit:
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Return the first sequence number of the newest journal batch that may be in a segment.
+    """Return the first sequence number of the newest journal batch that might be in a segment.
 
     This is the newest batch whose broker run occurs in the segments. Return 0 if there is none. The
     search goes backwards, because the result is usually the newest batch of the journal.

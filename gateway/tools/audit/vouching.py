@@ -16,7 +16,7 @@ class SignatureTrust:
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
         """Create the checks. `pinned` contains the keys from the file given with `--keys`.
 
-        A gateway in this file may only use the keys listed there.
+        A gateway in this file may use only the keys listed for that gateway.
         """
         self._pinned = frozenset(pinned)
         self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}
@@ -35,7 +35,7 @@ class SignatureTrust:
         return not known or public_key in known
 
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
-        """Count a segment. Return why the segment must not be used, or None if it may be used."""
+        """Count a segment. Return the reason not to use the segment, or None if there is none."""
         gateway = name.gateway
         self.segments[gateway, public_key] += 1
         if public_key is None:

@@ -1,7 +1,7 @@
 """Reads a gateway's log in order, passes each event to the checks of its database, and finds gaps.
 
-Anything that prevents events from being checked is reported as a finding of the check `log`. So
-unread data is never silently ignored in the verdict.
+Anything that prevents events from being checked is reported as a finding of the check `log`.
+Therefore the verdict never silently ignores unread data.
 """
 
 from collections.abc import Sequence

@@ -238,7 +238,7 @@ def _check_limits(members: Sequence[Member]) -> None:
 
 
 def _check_names(manifest: Manifest) -> None:
-    """Check that all names are distinct, and that each member may be stored at its path.
+    """Check that all names are distinct, and that each member is allowed to be stored at its path.
 
     Raises:
         BackupRefused: if a name occurs twice, if one name is a folder in another name's path, or if
@@ -264,7 +264,7 @@ def _check_names(manifest: Manifest) -> None:
 
 
 def _is_of_part(path: str, part: Part) -> bool:
-    """Return True if a part of the backup may contain this path of the data directory."""
+    """Return True if a part of the backup may contain this path within the data directory."""
     if is_identity(path):
         return part == "identity"
     if is_data(path):

@@ -16,7 +16,7 @@ State = Literal["new", "same", "replaces"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders on this machine to which a restore may write files."""
+    """The folders on this machine to which a restore is allowed to write files."""
 
     configuration: Path
     """The path of the configuration file."""

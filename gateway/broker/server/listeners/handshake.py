@@ -188,10 +188,10 @@ def _refusal_of(request: bytes) -> tuple[int, str] | None:
 
 
 def is_allowed_origin(origin: str, host: str, origins: tuple[str, ...]) -> bool:
-    """Return True if a web page from `origin` may connect to `host`.
+    """Return True if a web page from `origin` is allowed to connect to `host`.
 
-    An origin in `origins` may always connect. Any other origin may connect only if its host is the
-    host of the request (the ports may differ) and is an IP address or this machine's name. All
+    An origin in `origins` is always allowed. Any other origin is allowed only if its host is the
+    host of the request (the ports can differ) and is an IP address or this machine's name. All
     loopback names and addresses are equivalent. Other host names are not trusted, because their
     owners can make them resolve to this machine after the page has been loaded.
     """

@@ -1,9 +1,9 @@
 """Limits the time that TLS handshakes take in each iteration of the event loop.
 
-A signature takes milliseconds on a small machine. Reconnecting devices or an attacker may start
-thousands of handshakes. All handshakes together may use `SLICE_SECONDS` per iteration. When this
-time is used up, the remaining handshakes wait in order of arrival for the next iteration, after
-sockets and commits have been served.
+A signature takes milliseconds on a small machine. Reconnecting devices or an attacker can start
+thousands of handshakes. All handshakes together can use up to `SLICE_SECONDS` per iteration. When
+this time is used up, the remaining handshakes wait in order of arrival for the next iteration,
+after sockets and commits have been served.
 """
 
 import asyncio

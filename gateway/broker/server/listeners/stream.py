@@ -152,7 +152,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.cut_later(seconds)
 
     def take_outgoing(self) -> bytes:
-        """Return all packets that may be sent now as one byte string. Count the bytes as sent."""
+        """Return all packets that can be sent now, as one byte string. Count the bytes as sent."""
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)
         return data
@@ -162,7 +162,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.transport.abort()
 
     def _was_answered(self) -> bool:
-        """Return True if the broker has sent data that the client may not have read yet."""
+        """Return True if the broker has sent data that the client might not have read yet."""
         return self.connection.version != 0
 
     def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:

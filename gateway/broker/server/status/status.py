@@ -44,7 +44,7 @@ class Status:
             event_loop: the running broker.
             totals: sums over all sessions.
             identity: values that stay the same while the process runs.
-            listeners: the status entries of the listeners. The list may change later.
+            listeners: the status entries of the listeners. The list can change later.
             disk: function that returns the `disk` object of the status.
         """
         self.state = "starting"

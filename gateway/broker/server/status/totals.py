@@ -75,7 +75,7 @@ class Walk:
 
 
 class SessionTotals:
-    """Computes totals over all sessions. Several callers may share one pass."""
+    """Computes totals over all sessions. Several callers can share one pass."""
 
     def __init__(self, state: State) -> None:
         self._state = state

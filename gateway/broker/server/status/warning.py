@@ -11,7 +11,7 @@ SUBJECT_CHARACTERS_MAX: Final = 200
 class StatusWarning:
     """A warning in the status, with an explanation and a fix.
 
-    Two warnings may have the same identifier if their subjects differ.
+    Two warnings can have the same identifier if their subjects differ.
     """
 
     id: str
