@@ -164,8 +164,7 @@ class Store:
     def note_end(self) -> None:
         """Record the journal's end after a commit, once its packets are released. Raises OSError.
 
-        If the process is killed earlier, the record states where the journal ended at the previous
-        commit.
+        If the process is killed earlier, the record states the end at the previous commit.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
