@@ -3,9 +3,9 @@
 The user sources are queried in order. The first source that knows the user, or that checks tokens
 if the client sends a token, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12)
 is a series of messages on one connection. Each authentication method belongs to one source. All
-checks are asynchronous, because they may run in a thread or query another process. Failed guesses
-delay later checks (gateway/broker/access/logins/guesses.py). The server limits how many
-authentication exchanges may be open, and for how long.
+checks are asynchronous, because a check can run in a thread or query another process. Failed
+guesses delay later checks (gateway/broker/access/logins/guesses.py). The server limits the number
+of open authentication exchanges, and the time for which one may stay open.
 """
 
 from collections.abc import Sequence
@@ -72,7 +72,7 @@ class Authenticator:
         busy".
 
         Raises:
-            Abandoned: the client no longer waits for the result.
+            Abandoned: the client is no longer waiting for the result.
         """
         try:
             answer = await self._answer_of(login)

@@ -165,6 +165,6 @@ def text_of(bans: list[Ban]) -> bytes:
 def save(path: Path, bans: list[Ban]) -> None:
     """Replace the bans file durably. Raises OSError if writing fails.
 
-    Call this function in a thread: writing the longest possible list takes 0.1 s.
+    Call this function in a thread, because writing the longest possible list takes 0.1 s.
     """
     replace_durably(path, text_of(bans), partial=path.with_name(f"{path.name}.partial"))

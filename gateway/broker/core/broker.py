@@ -1,9 +1,9 @@
-"""The entry point of the core. The event loop passes events in, and takes out requests and batches.
+"""Entry point of the core. The event loop passes events to it, and gets requests and batches.
 
 The event loop calls a method for each event, and then processes the requests in `effects`. A batch
 is a group of changes that are committed together. When `waits_for_commit` returns True, because a
-client waits for the current batch, the event loop calls `seal`, which ends the batch. After
-committing the batch, the event loop calls `committed`, which releases the packets that waited.
+client is waiting for the current batch, the event loop calls `seal`, which ends the batch. After
+committing the batch, the event loop calls `committed`, which releases the waiting packets.
 """
 
 from gateway.broker.core.core import Core
@@ -68,8 +68,8 @@ class Broker:
     ) -> None:
         """Continue from the recovered state. Publish or schedule wills of the previous run.
 
-        A run is the time from a start of the broker to its end. Connections of the previous run are
-        recorded as closed. `wall_ms` is the time in milliseconds since 1970, and `clock` the
+        A run is the time from the broker's start until it ends. Connections from the previous run
+        are recorded as closed. `wall_ms` is the time in milliseconds since 1970, and `clock` the
         quality of this time.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection. If too many are open, it is closed immediately."""
+        """Create and return a connection. If too many are open, the new one is already closed."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -203,7 +203,7 @@ class Broker:
             deliver.pump(self.core, connection.session, now)
 
     def set_reading(self, connection: Connection, reading: bool, now: float) -> None:
-        """Record whether the event loop reads from the connection or has paused reading."""
+        """Record whether the event loop is reading from the connection or has paused reading."""
         if reading and not connection.reading:
             connection.last_packet = now  # data that it sent meanwhile is still unread
         connection.reading = reading

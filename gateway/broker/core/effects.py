@@ -1,4 +1,4 @@
-"""Requests of the core to the event loop, and the responses.
+"""Requests from the core to the event loop, and the event loop's responses.
 
 The core's rules add requests to lists. The event loop processes the requests and passes each
 response to the broker. A login by user name and password is one request. Enhanced authentication
@@ -29,8 +29,8 @@ class PageRequest:
 class HandOver:
     """A request to load the stored messages of an ended session that was in a shared subscription.
 
-    Other members of its group get these messages: the deliveries in flight (`started`), and `count`
-    queued messages from queue position `first_position` on.
+    The other members of the group get these messages: the deliveries in flight (`started`), and
+    `count` queued messages from queue position `first_position` on.
     """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:

@@ -6,7 +6,7 @@ as in the packet. Events give no access to the core's state.
 
 
 class Connected:
-    """Event that a client connected: its CONNECT was accepted."""
+    """Event created when a client has connected and its CONNECT has been accepted."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class Connected:
 
 
 class Disconnected:
-    """Event that a client sent DISCONNECT."""
+    """Event created when a client has sent DISCONNECT."""
 
     def __init__(self, client_id: str) -> None:
         self.client_id = client_id
 
 
 class Lost:
-    """Event that a client's connection ended without DISCONNECT."""
+    """Event created when a client's connection has ended without DISCONNECT."""
 
     def __init__(self, client_id: str, reason: str) -> None:
         self.client_id = client_id
@@ -45,7 +45,7 @@ class Lost:
 
 
 class Subscribed:
-    """Event that a client added or replaced a subscription."""
+    """Event created when a client has added or replaced a subscription."""
 
     def __init__(self, client_id: str, topic_filter: str, qos: int) -> None:
         self.client_id = client_id
@@ -54,9 +54,9 @@ class Subscribed:
 
 
 class Unsubscribed:
-    """Event that a client removed a subscription.
+    """Event created when a client has removed a subscription.
 
-    When a session ends, its subscriptions end without such an event.
+    When a session ends, no such event is created for its subscriptions.
     """
 
     def __init__(self, client_id: str, topic_filter: str) -> None:
@@ -65,7 +65,10 @@ class Unsubscribed:
 
 
 class Published:
-    """Event that a message or will was forwarded to its subscribers (at QoS 2: after PUBREL)."""
+    """Event created when a message or will is forwarded to its subscribers.
+
+    A QoS 2 message is forwarded after its PUBREL.
+    """
 
     def __init__(
         self, client_id: str, topic: str, payload: bytes, qos: int, retain: bool, is_will: bool
@@ -79,7 +82,7 @@ class Published:
 
 
 class Delivered:
-    """Event that a message reached a client: sent at QoS 0, or acknowledged at QoS 1 or 2."""
+    """Event created when a message was sent at QoS 0, or was acknowledged at QoS 1 or 2."""
 
     def __init__(self, client_id: str, topic: str | None, qos: int) -> None:
         self.client_id = client_id
@@ -90,7 +93,7 @@ class Delivered:
 
 
 class Dropped:
-    """Event for a message that will not reach a client.
+    """Event created when a message will not reach a client.
 
     If the reason is `no_member` or `await_rel_timeout`, the message will not reach any client.
     """

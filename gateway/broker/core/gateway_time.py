@@ -3,11 +3,12 @@
 Without a battery-backed clock, wall time starts in the past and jumps. Gateway time does not jump.
 While the broker runs, gateway time follows only the monotonic clock. The next run of the broker
 starts at the last known gateway time of the previous run. In a new data directory, gateway time
-starts at wall time. Later the two may differ by years, so gateway time is never displayed.
+starts at wall time. Later, gateway time and wall time can differ by years, so gateway time is never
+displayed.
 
-An outage is the time for which the gateway is switched off. Its length becomes known if the clock
-was synchronised both before and after the outage. The length is the difference by which wall time
-has advanced further than gateway time. It is stored as an `Outage`, and added to the age of
+An outage is the time for which the gateway is switched off. The length of an outage becomes known
+if the clock was synchronised both before and after the outage. It is the amount by which wall time
+has advanced more than gateway time. The length is stored as an `Outage`, and added to the age of
 everything older than the outage.
 """
 

@@ -1,7 +1,7 @@
 """Memory for the incomplete input of all clients, with limits on the total.
 
-Each connection also has limits of its own, but thousands of connections that use these fully could
-take too much memory together. Connections that use little memory are never affected.
+Each connection also has limits of its own, but thousands of connections that reach their own limits
+could together take too much memory. Connections that use little memory are never affected.
 """
 
 from typing import Final

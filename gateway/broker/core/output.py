@@ -106,7 +106,7 @@ class Output:
         return self.committed_batch if connection.connack_released else NO_ALIAS
 
     def send_immediately(self, connection: Connection, data: bytes) -> None:
-        """Send a packet, such as PINGRESP, that may overtake all other packets but CONNACK."""
+        """Send a packet, such as PINGRESP, that can overtake all other packets except CONNACK."""
         if connection.connack_released:
             self.push(connection, data)
         else:
@@ -170,7 +170,7 @@ class Output:
         self.closing_after_commit.append(connection)
 
     def waits(self) -> bool:
-        """Return True if a client waits for the commit of the current batch."""
+        """Return True if a client is waiting for the commit of the current batch."""
         return bool(self.withholding or self.closing_after_commit)
 
     def seal(self) -> list[Withheld]:

@@ -151,7 +151,10 @@ class Permissions:
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Record whether any session's certificate is revoked. If so, access checks test this."""
+        """Record whether any session's certificate is revoked.
+
+        If there is such a session, no access check is skipped.
+        """
         self._has_revoked = has_revoked
         self._update()
 

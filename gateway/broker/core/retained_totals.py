@@ -53,6 +53,6 @@ class RetainedTotals:
 
 
 def place_bytes_of(message: Message) -> int:
-    """Return the most memory in bytes that a held message can take after it has become retained."""
+    """Return the maximum memory in bytes that a held message can take once it is retained."""
     levels_bytes = LEVEL_BYTES * (message.topic.count("/") + 1) + text_bytes_of(message.topic)
     return message.retained_bytes() + levels_bytes + CHILDREN_BYTES

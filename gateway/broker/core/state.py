@@ -38,7 +38,7 @@ class State:
         self.next_message_number = 1
 
     def freeze(self) -> Changes:
-        """Return the changes for a checkpoint, and start to collect new changes."""
+        """Return the changes for a checkpoint, and start collecting new changes."""
         frozen = self.changes
         self.changes = Changes()
         for session in frozen.sessions:

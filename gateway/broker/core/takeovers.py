@@ -63,8 +63,8 @@ class Shared:
     def note(self, displaced: str, newcomer: str, now: float) -> int:
         """Record a takeover. Return the number of takeovers to add to the statistics.
 
-        The number is 0 as long as no devices appear to share the identifier. The first other number
-        includes all earlier takeovers.
+        The number is 0 as long as no devices appear to share the identifier. The first nonzero
+        number includes all earlier takeovers.
         """
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}

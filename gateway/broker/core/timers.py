@@ -75,8 +75,8 @@ class Timers:
     def take_due(self, now: float, order_max: int) -> Timer | None:
         """Remove and return the timer that is due first, or return None if no timer is due.
 
-        Timers with an `order` above `order_max` are ignored. The value of `count` at a certain
-        time, passed as `order_max`, excludes all timers that were added after that time.
+        Timers with an `order` above `order_max` are ignored. To exclude timers that were added
+        after a certain time, pass the value that `count` had at that time.
         """
         if not self.heap:
             return None

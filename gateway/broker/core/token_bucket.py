@@ -5,7 +5,7 @@ This module is pure: it does no I/O and reads no clock.
 
 
 class TokenBucket:
-    """A bucket that fills with `rate` tokens per second up to `burst`. It may be overdrawn."""
+    """A bucket that fills with `rate` tokens per second up to `burst`. It can be overdrawn."""
 
     def __init__(self, rate: float, burst: float, now: float) -> None:
         self.rate = rate

@@ -1,4 +1,4 @@
-"""The choice of the files that are removed first when the disk runs short.
+"""The choice of the files that are removed first when disk space runs short.
 
 `budget` makes the decision without any I/O, from the existing files and the free space. `inventory`
 lists and removes files. The broker calls both once a second

@@ -1,9 +1,9 @@
-"""Decides, without I/O, which files are removed first when the disk runs short.
+"""Decides, without I/O, which files are removed first when disk space runs short.
 
 The first files to be removed are local copies of uploaded segments, then damaged files that are
-kept for examination, then the journal's spare file. The last are sealed segments without another
-copy, and journal files whose state is also in the database tables. Among these, files with older
-events are removed first.
+kept for examination, then the journal's spare file. The last files to be removed are sealed
+segments without another copy, and journal files whose state is also in the database tables. Among
+these, files with older events are removed first.
 """
 
 from collections.abc import Iterable

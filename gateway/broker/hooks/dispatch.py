@@ -79,7 +79,8 @@ class Hooks:
     def start(self) -> None:
         """Start the thread that loads and runs the operator's module.
 
-        A slow or invalid module does not delay clients, because the event loop has its own thread.
+        A slow or invalid module does not delay clients, because the event loop runs in another
+        thread.
         """
         self._statistics.observe = self.observe
         self._thread.start()
@@ -212,7 +213,7 @@ def _problem_of(call: Callable[[], object]) -> BaseException | None:
 
 
 def _sentence_of(problem: BaseException) -> str:
-    """Return a description of an exception and its location in one line, without a traceback."""
+    """Return one line that describes an exception and its location, without a traceback."""
     place = ""
     trace = problem.__traceback__
     while trace is not None:
@@ -234,6 +235,6 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if `count` is a power of ten. Only failures with such numbers are logged."""
+    """Return True if `count` is a power of ten. A failure is logged only at such a count."""
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

@@ -21,7 +21,7 @@ PASSWORD_BYTES_MAX = 4_096
 def database_users_of(mysql: Mysql) -> DatabaseUsers:
     """Return the user source for `[access.mysql]`.
 
-    Raises AccessFileError if the file of the database password or the CA file cannot be used.
+    Raises AccessFileError if the database password file or the CA file cannot be used.
     """
     host, port = (None, 3306) if mysql.server is None else host_and_port_of(mysql.server)
     server = Server(

@@ -84,7 +84,7 @@ class Housekeeping:
             logger.warning("the reserve for a full disk could not be made: %s", line_of(error))
 
     def tick(self) -> None:
-        """Check the free space. Start removing files or creating the reserve if needed.
+        """Check the free space. If necessary, start removing files or creating the reserve file.
 
         Called once a second.
         """
@@ -136,7 +136,7 @@ class Housekeeping:
     def _note_wait(self, waits: bool) -> None:
         """Log a line when the journal starts or stops waiting for disk space.
 
-        `waits` is True while the journal waits. During this time not even deliveries can be
+        `waits` is True while the journal is waiting. During this time, not even deliveries can be
         recorded.
         """
         if waits and not self._waits:

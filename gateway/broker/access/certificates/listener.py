@@ -2,9 +2,9 @@
 
 To load a certificate, this module performs a handshake in memory, with itself as the client. A
 successful handshake proves that certificate and key can serve clients, and reveals the
-certificate's fields. Loading ignores the certificate's dates, because a clock without a battery may
-be wrong while the machine starts, and a valid certificate would then be rejected. The caller checks
-the dates.
+certificate's fields. Loading ignores the certificate's dates, because the clock of a machine
+without a battery can be wrong at startup, and a valid certificate would then be rejected. The
+caller checks the dates.
 """
 
 import datetime
@@ -230,7 +230,7 @@ def _read_pem(path: Path, label: bytes, what: str) -> bytes:
     """Return the contents of a PEM file.
 
     Raises CertificateError if the file is unreadable or too long, or contains no block whose label
-    ends with `label`. `what` describes the expected contents for the message.
+    ends with `label`. `what` describes the expected contents, for the error message.
     """
     try:
         with path.open("rb") as file:

@@ -20,7 +20,9 @@ class NoUser(Exception):
 
 
 def user_of(peer: Mapping[str, Any], username: str) -> str | None:
-    """Return the user named in a verified certificate (`ssl.SSLObject.getpeercert`).
+    """Return the user named in `peer`, a verified certificate.
+
+    `peer` has the form that `ssl.SSLObject.getpeercert` returns.
 
     `username` is the listener's setting of that name. If the setting is `none`, the result is None.
 

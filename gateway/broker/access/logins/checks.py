@@ -64,11 +64,11 @@ class Checks:
     ) -> list[bool]:
         """Wait for the login's turn, then check `password` against every hash in `hashes`.
 
-        Return one Boolean per hash: True if the hash belongs to `password`.
+        Return one Boolean per hash: True if it is a hash of `password`.
 
         Raises:
             Busy: too many logins are queued.
-            Abandoned: the client no longer waits.
+            Abandoned: the client is no longer waiting.
             WorkerFailed: no worker process could check the password.
         """
         await self._turns.begin(login)
@@ -87,7 +87,7 @@ class Checks:
 
         Raises:
             Busy: too many logins are queued.
-            Abandoned: the client no longer waits.
+            Abandoned: the client is no longer waiting.
         """
         await self._turns.begin(login)
         loop = asyncio.get_running_loop()

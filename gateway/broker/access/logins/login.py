@@ -51,7 +51,7 @@ def host_of(address: str) -> str:
 
 
 def origin_of(address: str) -> str:
-    """Return a name for the group of addresses between which one person could easily switch.
+    """Return a name for the group of addresses that one person could easily switch between.
 
     The name is the IPv4 address, the /64 network of an IPv6 address, `loopback`, or `local` for
     anything that is not an IP address.

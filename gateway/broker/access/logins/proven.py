@@ -1,4 +1,4 @@
-"""The result of an accepted login, and a version that shows later if the login is still valid.
+"""The result of an accepted login, with a version that later shows whether it is still valid.
 
 The version is a string computed from the data that authenticated the user: the user's entry in the
 password file, the user's row in the database, or the settings for accepting tokens. If the data
@@ -15,7 +15,7 @@ NO_GROUPS: frozenset[str] = frozenset()
 
 
 class NotKnown(Exception):
-    """Error raised if a user source does not respond now. The message states the reason."""
+    """Error raised if a user source is not responding. The message states the reason."""
 
 
 class Proven(AuthenticationAnswer):

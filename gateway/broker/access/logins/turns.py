@@ -1,9 +1,9 @@
 """Scheduling of logins that wait for a CPU or for a database connection.
 
-A fixed number of logins is processed concurrently. Logins of users that recently logged in from the
-same address are processed first. After these, the addresses take turns, and within an address the
-users take turns. If an address has failed logins, only one login from it is processed at a time,
-with pauses in between (`Guesses`).
+A fixed number of logins is processed concurrently. Logins of users who recently logged in from the
+same address are processed first. For the other logins, the addresses take turns, and the users of
+one address take turns. If an address has failed logins, only one login from it is processed at a
+time, with pauses in between (`Guesses`).
 """
 
 import asyncio
@@ -102,7 +102,7 @@ class Turns:
 
         Raises:
             Busy: too many logins are queued.
-            Abandoned: the client no longer waits.
+            Abandoned: the client is no longer waiting.
         """
         now = asyncio.get_running_loop().time()
         ticket = Ticket(login, self._guesses, now)
@@ -177,7 +177,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if a login must wait until another login from the same address has ended.
+        """Return True if a login must wait until another from the same address has been processed.
 
         Only addresses with recent failed logins are limited to one login at a time.
         """

@@ -21,8 +21,8 @@ KEY_FILE = "decoy-key"
 def load_key(directory: Path) -> bytes:
     """Load the secret key from a directory. Create a new key if the key is missing or damaged.
 
-    A new key only has the effect that unknown users get different salts than before. Raises OSError
-    if the key can be neither read nor written.
+    The only effect of a new key is that unknown users get different salts than before. Raises
+    OSError if the key can be neither read nor written.
     """
     path = directory / KEY_FILE
     try:

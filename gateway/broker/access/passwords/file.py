@@ -5,7 +5,7 @@
     sensor-2:{SCRAM-SHA-256}15000:c2FsdHNhbHQ=:StoredKey:ServerKey
     sensor-3:$7$101$c2FsdHNhbHQ=$...
 
-An Argon2id hash serves clients that send their password. SCRAM keys serve these clients and also
+An Argon2id hash can be used for clients that send their password. SCRAM keys can also be used for
 clients that only prove that they know the password (gateway/broker/access/passwords/scram.py).
 `$6$` and `$7$` are Mosquitto's hashes (gateway/broker/access/passwords/mosquitto.py).
 
@@ -115,7 +115,7 @@ class PasswordFile:
         return self._entries != other._entries
 
     def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
-        """Return the users in `before` that have been removed or have another password now."""
+        """Return the users in `before` that have since been removed or have a new password."""
         return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
 
     def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
@@ -189,7 +189,7 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 
 @cache
 def decoy_hash() -> Argon2Hash:
-    """Return a hash to verify for users without an Argon2 hash, so that timing is the same."""
+    """Return a hash to verify for users without an Argon2 hash, so that all checks take as long."""
     return Argon2Hash.of(secrets.token_urlsafe(16))
 
 

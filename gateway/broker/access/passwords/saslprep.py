@@ -1,7 +1,7 @@
 """SASLprep (RFC 4013): the normal form in which names and passwords are hashed and compared.
 
-The same password typed on two keyboards can have different code points, and then a different hash.
-Normalisation prevents this. The standard library provides the tables of RFC 3454.
+The same password typed on two keyboards can have different code points, and therefore different
+hashes. Normalisation prevents this. The standard library provides the tables of RFC 3454.
 """
 
 import stringprep

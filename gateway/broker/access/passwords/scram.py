@@ -59,7 +59,7 @@ class _Refused(Exception):
 class _Expected(Enum):
     """State of the exchange: the message that the client must send next.
 
-    The state is not a bound method, because that would create a reference cycle.
+    The state is not a bound method, because a bound method would create a reference cycle.
     """
 
     FIRST = "client-first"

@@ -3,7 +3,8 @@
     {SCRAM-SHA-256}iterations:salt:StoredKey:ServerKey
 
 Salt and keys are base64. These keys can verify a client's proof but cannot create a proof. An
-attacker can test guesses against a stolen line, at the cost of `iterations` per guess.
+attacker who has stolen a line can test guesses against it. Each guess costs `iterations` rounds of
+hashing.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Pool of password worker processes, started on demand and restarted after a failure.
 
 The workers run at the lowest priority, so that password guessing does not delay other work. If
-other programs or the broker use all CPU time, these workers are replaced for a while with workers
+other programs or the broker use all CPU time, these workers are temporarily replaced with workers
 of normal priority (docs/decisions/0154).
 """
 
@@ -60,7 +60,7 @@ ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
 class WorkerFailed(Exception):
     """Error raised if a password could not be checked.
 
-    The reason is that the worker process did not start, or has exited.
+    The worker process did not start, or has exited.
     """
 
 

@@ -63,7 +63,7 @@ class _Rights:
 
 
 class FileRules(AccessRules):
-    """The access rules in one file. Apart from caches, an object of this class never changes."""
+    """The access rules in one file. Apart from its caches, an instance never changes."""
 
     def __init__(self, file: RulesFile) -> None:
         self.file = file
@@ -237,7 +237,7 @@ def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> Non
     """Add a rule's pattern to the search tree of patterns.
 
     If a rule allows a shared subscription, the client may also receive messages that match the
-    subscription's filter. If a rule denies a shared subscription, the client may still receive
+    subscription's filter. If a rule denies a shared subscription, the client can still receive
     these messages through another subscription.
     """
     group, topic_filter = ("", "") if pattern is None else split_pattern(pattern)

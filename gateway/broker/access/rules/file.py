@@ -83,7 +83,7 @@ def load(path: Path) -> RulesFile:
 
 
 def parse(content: bytes, name: str) -> RulesFile:
-    """Parse the contents of a rules file. Raises RulesFileError, and no other exception.
+    """Parse the contents of a rules file. Raises RulesFileError if the contents are invalid.
 
     `name` is the file's name in messages.
     """

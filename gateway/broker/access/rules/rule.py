@@ -26,9 +26,9 @@ def subscribe_kind(qos: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClientPattern:
-    """Pattern of a client identifier or listener name. `*` matches any characters.
+    """Pattern for client identifiers or listener names. `*` matches any characters.
 
-    In a pattern of a client identifier, `%u` is replaced by the client's user name.
+    In a pattern for client identifiers, `%u` is replaced by the client's user name.
     """
 
     text: str

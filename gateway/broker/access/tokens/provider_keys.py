@@ -103,9 +103,9 @@ class ProviderKeys:
         return next((key for key in self._keys if key.get("kid") == key_id), None)
 
     async def _renew(self) -> None:
-        """Fetch the keys, unless the last fetch is too recent, and wait for the result.
+        """Fetch the keys, unless they were last fetched too recently.
 
-        If a fetch is already running, wait until it ends.
+        If a fetch is already running, wait for that fetch instead of starting another.
         """
         self._begin()
         if self._fetching is not None:

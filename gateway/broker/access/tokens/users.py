@@ -47,7 +47,7 @@ class TokenUsers:
     has_passwords = False
 
     def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
-        """Set the rules and the provider's keys with which tokens are checked.
+        """Set the rules and the provider's keys that are used to check tokens.
 
         `settings` is a string that changes whenever the configuration of the rules or of the keys
         changes.
@@ -57,7 +57,10 @@ class TokenUsers:
         self._keys = keys
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Return the result of checking the token in the password, or None if it is not a token."""
+        """Check the token that was sent as the password, and return the result.
+
+        The result is None if the password is not a token.
+        """
         if login.password is None:
             return None
         header = header_of(login.password)
@@ -155,7 +158,7 @@ class BearerLogin:
 
         Raises:
             Busy: too many logins are queued.
-            Abandoned: the client no longer waits.
+            Abandoned: the client is no longer waiting.
         """
         found = _FIRST.match(data) if len(data) <= 2 * TOKEN_BYTES_MAX else None
         header = None if found is None else header_of(found[2])

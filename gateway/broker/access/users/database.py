@@ -115,7 +115,7 @@ class DatabaseUsers:
 
         Raises:
             Busy: too many logins are queued.
-            Abandoned: the client no longer waits.
+            Abandoned: the client is no longer waiting.
         """
         if login.password is None or not 1 <= len(login.username) <= NAME_CHARACTERS_MAX:
             return None
@@ -189,7 +189,7 @@ class DatabaseUsers:
 
     @property
     def problem(self) -> str | None:
-        """The reason why the database does not respond now, or None if the database responds."""
+        """The reason why the database is not responding, or None if it is responding."""
         failure = self._database.failure
         return None if failure is None else f"the database of users: {failure}"
 
@@ -199,7 +199,7 @@ class DatabaseUsers:
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Raise AssertionError, because a database has no method of enhanced authentication."""
+        """Raise AssertionError, because a database does not support enhanced authentication."""
         raise AssertionError("a database has no method of enhanced authentication")
 
     def close(self) -> None:
@@ -264,7 +264,7 @@ def _accepted(user: User, login: Login) -> Proven:
 def _name_of(row: Row) -> str | None:
     """Return the user name as the database spells it.
 
-    The client may spell the name differently, because a database may ignore case.
+    The client may have spelled the name differently, because a database can ignore case.
     """
     if "username" not in row:
         return None

@@ -29,7 +29,7 @@ class FileUsers:
         self._decoy_key = decoy_key
 
     def replace(self, file: PasswordFile) -> frozenset[str] | None:
-        """Use `file`, the new contents of the password file, from the next check on.
+        """Use `file`, the new contents of the password file, for all later checks.
 
         Returns:
             The users whose passwords are no longer valid, or None if nothing changed.
@@ -42,7 +42,7 @@ class FileUsers:
 
         Raises:
             Busy: too many logins are queued.
-            Abandoned: the client no longer waits.
+            Abandoned: the client is no longer waiting.
             WorkerFailed: no worker process could check the password.
         """
         file = self.file
@@ -116,7 +116,7 @@ class ScramLogin:
 
         Raises:
             Busy: too many logins are queued.
-            Abandoned: the client no longer waits.
+            Abandoned: the client is no longer waiting.
         """
         username = self._scram.username
         if not username:

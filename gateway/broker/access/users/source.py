@@ -41,7 +41,7 @@ class Source(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """A sentence for operators that states why this source cannot respond now.
+        """A sentence that explains to operators why this source cannot respond now.
 
         None if no problem is known.
         """
@@ -49,7 +49,7 @@ class Source(Protocol):
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check a login, and return the result, or None if this source does not know the user.
 
-        Raises Busy if too many logins are queued, and Abandoned if the client no longer waits.
+        Raises Busy if too many logins are queued, and Abandoned if the client is no longer waiting.
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
@@ -72,8 +72,8 @@ class Source(Protocol):
         """Return the digest (`Proven.digest`) that the same login would produce now.
 
         `digest` is the digest from the time of the login. The result is None if the user no longer
-        exists. The source may use cached data that it read after `since` (in the event loop's
-        time). Raises NotKnown if the source does not respond.
+        exists. The source may use cached data that it read after `since` (a time of the event
+        loop's clock). Raises NotKnown if the source does not respond.
         """
 
     @property

@@ -46,7 +46,7 @@ class Batch:
         """Return the records added since the last call, encoded as a blob. The batch continues.
 
         All parts of a batch have the batch's number, and their sequence numbers are consecutive. A
-        session's client identifier is only in the first part that has a record of the session.
+        session's client identifier appears only in the first part that has a record of the session.
         """
         records = self.records.getvalue()
         blob = self._blob(

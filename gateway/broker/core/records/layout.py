@@ -11,7 +11,7 @@ The properties section is empty, or consists of the message's expiry time (u64, 
 gateway time, 0 for never) and the forwarded MQTT 5.0 properties, encoded as on the wire without
 their length. In the record of a delivery, the flags are QoS and RETAIN as sent to the receiver. Bit
 3 is set if the message came through a shared subscription. Bit 4 is set if it came through a single
-subscription. The subscription's key (the CRC-32 of its filter) then follows the record.
+subscription. In this case, the subscription's key (the CRC-32 of its filter) follows the record.
 
 Facts are records that change the state (`state.State` applies them). Observations do not change the
 state. The recorder writes records. After a restart, `replay` reads and applies them. `events`

@@ -79,7 +79,7 @@ class LostMessages:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Count the messages of a lost session that are known from a record.
+        """Count the messages that a lost session is known to have had, according to a record.
 
         The caller passes only records of sessions whose state is missing.
         """

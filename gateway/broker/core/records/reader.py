@@ -86,7 +86,10 @@ class _Reader:
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
-        """Return the next record. Raises struct.error, LookupError or ValueError if damaged."""
+        """Return the next record.
+
+        Raises struct.error, LookupError or ValueError if the record is damaged.
+        """
         number = self.bytes(1)[0]
         if number not in _KINDS:
             raise ValueError(f"unknown record kind {number}")

@@ -269,7 +269,7 @@ class Replay:
     def finish(self) -> None:
         """Complete the replay by discarding clean sessions, which do not survive a restart.
 
-        Queue rows that are left from an interrupted checkpoint will be deleted.
+        Queue rows that are left over from an interrupted checkpoint will be deleted later.
         """
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):

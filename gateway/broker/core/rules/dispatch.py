@@ -90,7 +90,7 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
 def _is_blocked(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Return True if a full disk or a full queue has refused, dropped or deferred a PUBLISH."""
+    """Return True if a PUBLISH was refused, dropped or deferred due to a full disk or queue."""
     if core.limits.disk_full and full_disk.refused_or_deferred(core, session, connection, packet):
         return True
     return full_queues.refused_or_deferred(core, session, connection, packet, now)
@@ -141,7 +141,7 @@ def _receive_first(
 
 
 def _has_place(core: Core, connection: Connection, now: float) -> bool:
-    """Return True if the limits on connections have room for a client that has sent CONNECT.
+    """Return True if the connection limits leave room for a client that has sent CONNECT.
 
     If necessary, silent connections are closed to make room.
     """

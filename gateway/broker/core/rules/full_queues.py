@@ -170,7 +170,7 @@ def _waits_for_itself(core: Core, connection: Connection) -> bool:
     """Return True if a connection waits for a full queue that only its own input can empty.
 
     If so, the broker must continue to read from the connection. The result is also True if several
-    connections wait for each other's queues in a circle.
+    connections are waiting for each other's queues in a cycle.
     """
     waits = connection
     for _ in range(WAIT_CYCLE_MAX):

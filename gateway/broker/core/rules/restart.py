@@ -1,4 +1,4 @@
-"""Start of the core from the recovered state. Publishes wills and ends sessions that are due."""
+"""Starts the core from the recovered state, and restarts the timers of sessions and wills."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason
@@ -42,7 +42,7 @@ def _find_empty(core: Core) -> None:
 def count_time_switched_off(core: Core, now: float) -> None:
     """Add the duration of an outage to the time for which each client has been disconnected.
 
-    This makes up for the timers, which did not run while the gateway was switched off.
+    This is necessary because timers did not run while the gateway was switched off.
     """
     for session in core.state.sessions.values():
         if session.connection is None:

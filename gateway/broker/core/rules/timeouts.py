@@ -42,7 +42,7 @@ def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
 def run_due(core: Core, now: float) -> None:
     """Run the timers that are due, for at most one slice of work.
 
-    A timer that is set during this call waits for the next call, because sockets are served first.
+    A timer that is set during this call waits for the next call, so that sockets are served first.
     """
     work = core.state.work
     work.spent = 0
@@ -59,7 +59,7 @@ def run_due(core: Core, now: float) -> None:
 
 
 def restart(core: Core, now: float) -> None:
-    """Restart all clients' timeouts, because the broker has not read from them for a while."""
+    """Restart all clients' timeouts, because the broker has not read from clients for a while."""
     for session in core.state.sessions.values():
         connection = session.connection
         if connection is not None:

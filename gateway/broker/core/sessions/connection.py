@@ -1,6 +1,6 @@
 """A network connection in the core, with state that lasts only while the client is connected.
 
-The connection contains the bytes that wait to be sent.
+This state includes the bytes that are waiting to be sent.
 """
 
 from enum import Enum
@@ -152,7 +152,7 @@ class Connection:
         return not 0 < self.maximum_packet_size_bytes < len(packet)
 
     def window_of(self, limits: Limits) -> int:
-        """Return the largest number of QoS 1 and 2 deliveries in flight [MQTT5-3.3.4-9].
+        """Return the maximum number of QoS 1 and 2 deliveries in flight [MQTT5-3.3.4-9].
 
         The number never exceeds the client's receive maximum.
         """

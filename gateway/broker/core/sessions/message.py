@@ -54,7 +54,7 @@ and its entry among the retained messages. Measured with the compiled core: 460.
 
 
 def retained_bytes_of(topic: str, size_bytes: int) -> int:
-    """Return the memory size of a retained message. `size_bytes` is its `Message.size_bytes`."""
+    """Return the memory size of a retained message whose `Message.size_bytes` is `size_bytes`."""
     return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
 
 
@@ -152,7 +152,7 @@ class Will:
 
 @mypyc_attr(acyclic=True)
 class Held(Exchange):
-    """A QoS 2 message that has been acknowledged with PUBREC and waits for its PUBREL."""
+    """A QoS 2 message that has been acknowledged with PUBREC and is waiting for its PUBREL."""
 
     def __init__(self, session: "Session", packet_id: int, message: Message, now: float) -> None:
         self.session = session

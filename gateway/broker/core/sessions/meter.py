@@ -2,8 +2,8 @@
 
 Several clients are counted together if they have the same user, address or listener. The bytes that
 a user adds to the journal are also limited per day. When a client exceeds a limit, the broker
-pauses reading from the client. Usage is counted per read and not per packet. A client that sent too
-much waits as long as it would have needed at the allowed rate.
+pauses reading from the client. Usage is counted per read and not per packet. The pause lasts until
+the client could have sent the same amount at the allowed rate.
 """
 
 from typing import Final

@@ -66,7 +66,7 @@ class PacketIdentifiers(Generic[E]):
         return exchanges
 
     def put(self, exchange: E) -> None:
-        """Add an exchange at the end, in place of any exchange with the same packet identifier."""
+        """Add an exchange at the end, replacing any exchange with the same packet identifier."""
         packet_id = exchange.packet_id
         if 2 * self._count >= self._mask:
             self._grow()

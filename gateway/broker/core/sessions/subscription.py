@@ -41,8 +41,9 @@ class Subscription:
 def names_group(topic_filter: str) -> bool:
     """Return True if a filter is a valid shared subscription (5.0 section 4.8.2).
 
-    The version of the client does not matter. An invalid shared subscription is refused to MQTT 5.0
-    clients. For older clients it is an ordinary filter, and must not be split.
+    The result does not depend on the client's protocol version. An invalid shared subscription is
+    refused if the client uses MQTT 5.0. For clients that use an older version, it is an ordinary
+    filter, and must not be split.
     """
     return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None
 

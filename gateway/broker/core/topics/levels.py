@@ -1,6 +1,6 @@
 """A tree of topic levels, either of filters with their subscribers or of topics with messages.
 
-The tree tracks its memory size. A level with a single child, as most have, needs no dictionary.
+The tree tracks its memory size. Most levels have a single child, and need no dictionary.
 
 A lookup visits the levels that the topic names, and levels below a `+`. Levels at the same depth,
 with `+` at the same positions above them, have the same *pattern*. A topic matches at most one

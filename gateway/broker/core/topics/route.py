@@ -99,7 +99,7 @@ class Readiness(IntEnum):
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
-    """Return how well a member's session can take a message of this size and QoS now."""
+    """Return how ready a member's session is to take a message of this size and QoS now."""
     connection = session.connection
     if connection is not None and session.can_send_immediately(connection, limits, qos):
         return Readiness.OPEN

@@ -76,7 +76,7 @@ class TopicTree:
     def subscribe(
         self, session: Session, subscription: Subscription, replaced: Subscription | None = None
     ) -> None:
-        """Add a subscription, or replace the session's one with the same filter [MQTT-3.8.4-3].
+        """Add a subscription, replacing any with the same session and filter [MQTT-3.8.4-3].
 
         `replaced` is the previous subscription, or None.
         """
@@ -225,8 +225,8 @@ def _members_to_join(
 ) -> dict[Session, Subscription]:
     """Return the dictionary of sessions to which a subscription must be added.
 
-    It contains the subscribers of a level, or the members of a group. A missing dictionary is
-    created.
+    The dictionary contains the subscribers of a level, or the members of a group. A missing
+    dictionary is created.
     """
     if not group_name:
         if node.subscribers is None:

@@ -1,4 +1,4 @@
-"""Decides when records are committed: soon if a client waits for them, otherwise after a delay.
+"""Decides when records are committed: soon if a client is waiting, otherwise after a delay.
 
 At the end of the process, `drain` commits the remaining records.
 """
@@ -67,7 +67,7 @@ class Committer:
         """Commit records that are not committed yet, or schedule their commit.
 
         Call this method whenever the broker core has new records. After the call, all records that
-        no client waits for are written, but not necessarily synced.
+        no client is waiting for are written, but not necessarily synced.
         """
         if self.writer.is_stopped:
             return
@@ -88,7 +88,7 @@ class Committer:
         return self.journal_room.is_wanted or self._has_work()
 
     def write_down(self) -> None:
-        """Write records that no client waits for, so that they are kept if the process is killed.
+        """Write records that no client is waiting for, to keep them if the process is killed.
 
         The records are synced later, with their batch. After this call, packets that reveal the
         records to a client may be sent.

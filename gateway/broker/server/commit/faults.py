@@ -7,7 +7,7 @@ from gateway.process.files.disk_errors import line_of
 
 
 class StoreFailed(OSError):
-    """Error raised if records could not be written to disk. The process has to end."""
+    """Error raised if records could not be written to disk. The process must end."""
 
 
 def fault_of_writing(what: str, error: BaseException) -> StoreFailed:

@@ -35,8 +35,8 @@ class JournalRoom:
     def give_up(self, size_bytes: int) -> None:
         """Remove at least `size_bytes` of the oldest journal data, because disk space is short.
 
-        Blobs that are not exported yet are removed too, but only if a checkpoint has stored the
-        resulting state in the database.
+        Blobs that have not been exported yet are removed too, but only if a checkpoint has stored
+        the resulting state in the database.
         """
         if size_bytes:
             self._given_up_bytes = max(0, self.store.journal_total_bytes - size_bytes)

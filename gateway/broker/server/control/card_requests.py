@@ -1,8 +1,9 @@
 """Requests to change the SD card's system: its host name, its network or its version.
 
-The broker may not change the machine. It writes a request, one JSON object, into the directory
-`card-requests`, which exists only on the card. A path unit of systemd starts the card's program,
-which checks the request again and carries it out (image/device/oncegate_device/network.py).
+The broker is not allowed to change the machine. It writes a request, one JSON object, into the
+directory `card-requests`, which exists only on the card. A path unit of systemd starts the card's
+program, which checks the request again and carries it out
+(image/device/oncegate_device/network.py).
 """
 
 import json
@@ -77,7 +78,7 @@ class CardRequests:
             return _written(directory, "install_update", {"source": source})
 
     async def _go_back(self, request: Request) -> Request:
-        """Write a request to start the version in the other boot slot at the next start.
+        """Write a request to boot the version in the other boot slot at the next restart.
 
         Raises Refused if the administrator's own password is wrong.
         """
@@ -88,8 +89,8 @@ class CardRequests:
     def _written_empty(self, request: Request) -> Request:
         """Write a request that has no arguments.
 
-        No password is needed, because the request only keeps or undoes a change of the network that
-        an administrator has made with the password.
+        No password is needed, because the request only keeps or undoes a network change that an
+        administrator has already confirmed with the password.
         """
         name = str(request["command"])
         return _written(self._directory_for(name), name, {})
@@ -108,7 +109,7 @@ class CardRequests:
 def _written(directory: Path, name: str, given: Mapping[str, Any]) -> Request:
     """Write a request to a temporary file with mode 0640, and rename the complete file.
 
-    Raises Refused if an earlier request waits, or the file cannot be written.
+    Raises Refused if an earlier request is still waiting, or the file cannot be written.
     """
     file, partial = directory / name, directory / f".{name}.partial"
     if file.exists():

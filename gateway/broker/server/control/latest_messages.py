@@ -1,4 +1,4 @@
-"""The latest recorded message of each topic, from the newest data of the journal.
+"""The latest recorded message of each topic, from the newest data in the journal.
 
 New journal data is decoded at the next request, and only once, so that decoding does not slow down
 publishing. Messages that are not recorded do not appear here, for example those at QoS 0 without a

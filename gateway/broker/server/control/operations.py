@@ -1,4 +1,4 @@
-"""Recording of operators' actions in the session log: who did what, with which result.
+"""Recording of operators' actions in the session log: who did what, and with what result.
 
 These events explain, for example, why a client was disconnected. All actions reserved for operators
 are recorded, no matter which socket received the request. Commands that only read are not recorded.
@@ -80,7 +80,7 @@ class Operations:
 
 
 def reported(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the report of an action that an operator has performed on the command line.
+    """Check a report that an operator has performed an action on the command line.
 
     The broker then records an event for the action.
 

@@ -1,7 +1,7 @@
 """An MQTT client inside the broker, through which operators publish from the status page.
 
-The client is treated like one with a network connection. Bans, access rules, quotas and limits
-apply, messages are recorded in the journal, and messages are refused while the disk is full. An
+It is treated like a client with a network connection. Bans, access rules, quotas and limits apply,
+messages are recorded in the journal, and messages are refused while the disk is full. An
 acknowledgement means that the message is durable. The client has no password, because the status
 page has authenticated the operator.
 """

@@ -44,8 +44,8 @@ class People:
     async def authenticate(self, request: Request) -> dict[str, Any]:
         """Check a user's password or token.
 
-        The answer states if the password or token is valid. If so, it contains the user's groups
-        and the version of the credentials. The version changes when the credentials change.
+        The answer states whether the password or token is valid. If so, it contains the user's
+        groups and the version of the credentials. The version changes when the credentials change.
 
         Raises:
             Refused: the request is invalid, or cannot be answered now.

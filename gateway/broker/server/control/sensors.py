@@ -1,10 +1,10 @@
 """Operators' requests about serial ports and sensors. The broker forwards them to the bridge.
 
-The bridge has the serial ports and writes the sensors' files, but has no socket of its own. It
-fetches requests at `control.sock` with the command `serial_requests`, which the broker answers when
-there is a request. The bridge sends its answers with the next `serial_requests`. This module does
-not check the requests. `operating.py` has already checked who may send them, and the bridge checks
-their contents.
+The bridge has the serial ports and writes the sensors' files, but has no socket of its own. The
+bridge fetches requests through `control.sock` with the command `serial_requests`, which the broker
+answers when there is a request. The bridge sends its answers with the next `serial_requests`. This
+module does not check the requests. `operating.py` has already checked who may send them, and the
+bridge checks their contents.
 """
 
 import asyncio
@@ -83,7 +83,7 @@ class SensorRequests:
         """Forward a request to the bridge and return the bridge's answer.
 
         Raises Refused if the bridge refuses the request or does not answer, or if too many requests
-        wait for the bridge.
+        are waiting for the bridge.
         """
         if self.tenant is not None:
             raise Refused("of_the_gateway", "serial ports are the gateway's, not a tenant's")

@@ -1,8 +1,8 @@
 """The commands `add_token` and `remove_token`, with which administrators edit the token file.
 
 A token gives a program a role in the API. Each change needs the administrator's own password. The
-status page's process cannot write the file, so it cannot give itself a role. The change works only
-if the broker's process may write the file. Otherwise use `oncegate api-token`.
+status page's process cannot write the file, so it cannot give itself a role. A change works only if
+the broker's process is allowed to write the file. Otherwise use `oncegate api-token`.
 """
 
 import asyncio

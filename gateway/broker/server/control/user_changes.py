@@ -2,7 +2,7 @@
 
 Each change needs the administrator's own password, which is checked like a password at a login.
 Therefore an attacker who controls the status page cannot change users. A change works only if the
-broker's process may write the password file. Otherwise use `oncegate passwd`.
+broker's process is allowed to write the password file. Otherwise use `oncegate passwd`.
 """
 
 import asyncio

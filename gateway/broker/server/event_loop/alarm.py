@@ -61,7 +61,7 @@ class Alarm:
         self._timer = self._loop.call_at(due, self._ring)
 
     def check(self) -> None:
-        """Check by the clock whether the process was paused. Called at least once a second.
+        """Detect from the clock whether the process was paused. Called at least once a second.
 
         After a pause, the timeouts of all clients are restarted.
         """

@@ -130,7 +130,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Forget a connection's authentication exchange after it or the connection has ended."""
+        """Forget the authentication exchange of a connection after either of them has ended."""
         self._exchanges.forget(connection)
 
     def stop(self) -> None:

@@ -6,7 +6,7 @@ from gateway.broker.core.sessions.connection import Connection
 
 
 class Channel(ABC):
-    """A client's connection as the event loop uses it, with received data that is unprocessed."""
+    """A client's connection as the event loop uses it, with received data not yet processed."""
 
     connection: Connection
     is_encrypted = False
@@ -30,7 +30,7 @@ class Channel(ABC):
         """True if the connection is lost, but data received before is not processed yet."""
 
     def has_more_input(self) -> bool:
-        """Return True if received data from the client is not processed yet."""
+        """Return True if data received from the client has not been processed yet."""
         return self.connection.has_more_work or bool(self.unread)
 
     @abstractmethod

@@ -183,7 +183,7 @@ class EventLoop:
         self.schedule()
 
     def set_writable(self, channel: Channel, *, writable: bool) -> None:
-        """Report to the core whether a socket's send buffer has space (`writable`) or is full."""
+        """Report to the core whether a socket's send buffer has space or is full."""
         self.broker.set_writable(channel.connection, writable, self._loop.time())
         self.schedule()
 
@@ -192,7 +192,7 @@ class EventLoop:
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply the limits of a reloaded configuration. The core's limits are already set."""
+        """Apply the limits of a reloaded configuration, after the core's limits have been set."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -201,7 +201,7 @@ class EventLoop:
     # -- the tick
 
     def schedule(self) -> None:
-        """Schedule a tick after the events that asyncio is processing, unless one is scheduled."""
+        """Schedule a tick after the events that asyncio is processing, if none is scheduled yet."""
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._tick)

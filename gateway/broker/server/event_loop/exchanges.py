@@ -1,4 +1,4 @@
-"""Enhanced authentication exchanges whose clients have not replied yet, up to a maximum number.
+"""Enhanced authentication exchanges that are waiting for a client. Their number is limited.
 
 At the maximum, the oldest exchange from the address with the most exchanges is cancelled. Therefore
 a client that opens a thousand exchanges harms only clients at the same address.

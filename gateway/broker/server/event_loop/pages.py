@@ -12,7 +12,7 @@ PAGES_PER_TICK_MAX = 16
 
 
 class Pages:
-    """The pages of queued messages that the broker core has requested and not received yet."""
+    """The pages of queued messages that the broker core has requested but not yet received."""
 
     def __init__(self, broker: Broker, store: Store) -> None:
         self._broker = broker
@@ -21,7 +21,7 @@ class Pages:
         self._requests: list[PageRequest] = []
 
     def are_wanted(self) -> bool:
-        """Return True if a page of queued messages was requested and is not loaded yet."""
+        """Return True if a page of queued messages has been requested but not yet loaded."""
         return bool(self._requests or self._broker.effects.pages)
 
     def load(self) -> None:

@@ -3,8 +3,8 @@
 A connection is closed if the user's database row has been removed or changed, or if the identity
 provider has withdrawn the key that signed the user's token. At fixed intervals, each user source is
 queried about all connections that it authenticated, at a limited rate. While the source is not
-available, no connection is closed, because uninterrupted service of devices is more important than
-removing a user some minutes earlier. For new logins, the setting `when_down` applies.
+available, no connection is closed, because uninterrupted service for devices is more important than
+removing a user a few minutes earlier. For new logins, the setting `when_down` applies.
 """
 
 import asyncio

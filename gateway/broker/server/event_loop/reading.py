@@ -1,8 +1,8 @@
-"""Fair reading: limits how much input of one client is processed before other clients are served.
+"""Fair reading, which limits a client's input that is processed before other clients are served.
 
-Input is processed in slices of about a millisecond of work. A client's turn has several slices.
-While received input remains unprocessed, the broker does not read more from the client. Clients
-with remaining input get further turns in the order in which their last turns ended
+Input is processed in slices of about a millisecond of work. A client's turn consists of several
+slices. While received input remains unprocessed, the broker does not read more from the client.
+Clients with remaining input get further turns in the order in which their last turns ended
 (docs/decisions/0052, 0154). If a client's packets must be stored on disk, the broker does not read
 from the client while too much data is uncommitted.
 """
@@ -179,7 +179,7 @@ class FairReader:
         """Keep received data for later if reads since the last tick have already caused much work.
 
         Return True if the data was kept. Return False if the caller must process the data now,
-        because there was little work or because too much data is kept already.
+        because there was little work or because too much data has already been kept.
         """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:

@@ -1,6 +1,6 @@
 """The two clocks: the monotonic clock is used for decisions, the wall clock only for records.
 
-A Raspberry Pi has no battery-backed clock, so its wall clock may start in the past, and be stepped
+A Raspberry Pi has no battery-backed clock, so its wall clock can start in the past and be stepped
 later. Steps are detected by comparing both clocks. The kernel reports whether the wall clock is
 synchronised. The time is never earlier than the last time recorded by the previous run, unless a
 synchronised clock shows that the record was wrong.

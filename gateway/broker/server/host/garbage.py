@@ -1,4 +1,4 @@
-"""Settings of Python's garbage collector that limit a pause to a few milliseconds.
+"""Settings for Python's garbage collector that limit its pauses to a few milliseconds.
 
 Python frees almost all objects by reference counting, without the collector. Normally, a full
 collection visits all objects. With 100,000 sessions or a million queued messages, this would pause

@@ -1,4 +1,4 @@
-"""Handling of the files of Unix sockets: their modes, and the removal of stale files."""
+"""Handling of Unix socket files: their modes, and the removal of stale files."""
 
 import errno
 import os

@@ -48,7 +48,7 @@ class Bound:
 
 
 def bind(listener: Listener, given_up: Iterable[Bound] = ()) -> Bound:
-    """Bind a listener's sockets to the configured address, and start to listen.
+    """Bind a listener's sockets to the configured address, and start listening.
 
     Args:
         listener: the configured listener.

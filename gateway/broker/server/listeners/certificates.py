@@ -175,7 +175,7 @@ class CertificateWatch:
             self._timer.cancel()
 
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Load the files of each listener in `asked` whose certificate files must be loaded again.
+        """Load the certificate files of each listener in `asked` whose files need to be reloaded.
 
         Pass the result to `use`.
 

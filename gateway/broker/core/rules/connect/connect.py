@@ -132,7 +132,7 @@ def _has_room_for(core: Core, will: WillOfConnect) -> bool:
 
 
 def set_terms(core: Core, connection: Connection, packet: Connect) -> None:
-    """Store a client's protocol level and properties, on which the form of a refusal depends."""
+    """Store a client's protocol level and properties, which determine how a refusal is encoded."""
     connection.version = packet.protocol_level
     connection.username = packet.username
     if packet.properties is not None:

@@ -224,8 +224,8 @@ def end_is_pending(core: Core, client_id: str) -> bool:
 def schedule_expiry(core: Core, session: Session, now: float) -> None:
     """Schedule the end of a disconnected session after its expiry interval.
 
-    A timer that is still set from an earlier disconnection is used again. Another timer is added
-    only if the interval was shortened and the existing timer would fire too late.
+    A timer that is still set from an earlier disconnection is reused. Another timer is added only
+    if the interval was shortened and the existing timer would fire too late.
     """
     expiry = _expiry_of(core, session)
     if expiry is None or session.ended or session.connection is not None:

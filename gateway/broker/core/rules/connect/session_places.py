@@ -3,8 +3,8 @@
 The limits are checked when a client needs a new session. If users are configured, all clients
 without a user together may have only a part of the sessions, so that sessions remain for the users.
 When a limit is reached, a session that was never used is deleted, because this loses no message. To
-make room for a new clean session, the broker may also delete an empty session from before the
-broker's last restart, although the session may have been used.
+make room for a new clean session, the broker can also delete an empty session from before the
+broker's last restart, even if that session has been used.
 """
 
 from gateway.broker.core.core import Core

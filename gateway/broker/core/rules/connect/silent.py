@@ -1,4 +1,4 @@
-"""Silent connections: no CONNECT has arrived yet. Some are closed to make room for others.
+"""Silent connections, which have not sent CONNECT. Some are closed to make room for others.
 
 Anyone can open connections, so silent connections must not keep out clients that send CONNECT.
 """

@@ -106,7 +106,7 @@ def client_disconnected(core: Core, session: Session, now: float) -> None:
 
 
 def check_pace(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Decide whether a deep queue (half full or more) slows its publishers.
+    """Decide whether a deep queue (half full or more) should slow its publishers.
 
     If the queue does not slow its publishers, those that are waiting are released.
     """

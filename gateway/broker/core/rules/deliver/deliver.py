@@ -258,7 +258,7 @@ def _drop_refused(core: Core, delivery: Delivery, message: Message) -> None:
 def _drop_lost(core: Core, delivery: Delivery) -> None:
     """Drop a delivery whose message was lost when the store was damaged.
 
-    The lost message then no longer blocks later deliveries.
+    Otherwise, the lost message would block later deliveries.
     """
     core.statistics.drop(delivery.session, None, DropReason.CONTENTS_LOST.word)
     if delivery.state is DeliveryState.SENT:

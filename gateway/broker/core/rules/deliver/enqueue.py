@@ -81,8 +81,8 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
     """Drop a retained message if the session's queue is full and slows its publishers.
 
-    Return True if the message was dropped. With a new message the publisher waits until the queue
-    has room, but a stored retained message has no publisher that could wait.
+    Return True if the message was dropped. The publisher of a new message would have to wait until
+    the queue has room, but a stored retained message has no publisher that could wait.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):
@@ -168,7 +168,7 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
     """Log that a session has reached the limit named `limit`.
 
-    This is not logged again until the session's queue has been empty.
+    Limits of this session are not logged again until its queue has been empty.
     """
     if not session.overflow_noted:
         session.overflow_noted = True

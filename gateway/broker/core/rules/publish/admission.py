@@ -32,8 +32,8 @@ def violation_of(core: Core, connection: Connection, packet: Publish) -> Violati
     """Return the violation for which the connection must be closed, or None.
 
     If the PUBLISH has a topic alias, the alias is replaced by its topic. `dispatch` calls this
-    function only if a packet can fail one of its checks. If you add a check, extend the condition
-    in `dispatch` as well.
+    function only if a packet could fail one of the function's checks. If you add a check, extend
+    the condition in `dispatch` as well.
     """
     if packet.properties is not None and packet.properties.topic_alias is not None:
         violation = _resolve_alias(core, connection, packet)
@@ -98,8 +98,8 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
     """Return the reason code with which a message is refused, or 0 if the message is accepted.
 
-    A refusal cannot be reported to a client that uses a version older than MQTT 5.0. Its message is
-    acknowledged and dropped.
+    A refusal cannot be reported to a client that uses a version older than MQTT 5.0. A refused
+    message from such a client is acknowledged and dropped.
     """
     if is_system:
         # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages

@@ -197,7 +197,7 @@ def _send(
 
 
 def _is_refused(core: Core, session: Session, message: Message) -> bool:
-    """Return True if a session may not receive a retained message.
+    """Return True if a session is not allowed to receive a retained message.
 
     If `check_retain_source` is set, a message is also refused if its publisher has lost the right
     to publish it.

@@ -1,4 +1,4 @@
-"""Publication of `$SYS` topics. They are sent at QoS 0 to connected clients, and never recorded.
+"""Publication of `$SYS` topics, at QoS 0 and only to connected clients. Nothing is recorded.
 
 The server supplies the values, and this module selects the receivers. A new subscriber gets the
 current value with RETAIN set, like a retained message. The values are not stored in queues or in
@@ -15,12 +15,12 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def request(core: Core, session: Session, subscription: Subscription) -> None:
-    """Request the current values of `$SYS` topics, to be sent to a new subscription."""
+    """Request the current values of `$SYS` topics, to be sent to a new subscriber."""
     core.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
 
 def answer(core: Core, values: dict[str, bytes]) -> None:
-    """Send the current values to new subscriptions, with RETAIN set [MQTT-3.3.1-8]."""
+    """Send the current values to new subscribers, with RETAIN set [MQTT-3.3.1-8]."""
     requests = core.effects.system_subscriptions
     core.effects.system_subscriptions = {}
     messages = [_message_of(topic, payload) for topic, payload in values.items()]
