@@ -86,10 +86,7 @@ class _Reader:
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
-        """Return the next record.
-
-        Raises struct.error, LookupError or ValueError if the record is damaged.
-        """
+        """Return a record. Raises struct.error, LookupError or ValueError if it is damaged."""
         number = self.bytes(1)[0]
         if number not in _KINDS:
             raise ValueError(f"unknown record kind {number}")
