@@ -61,7 +61,7 @@ class Application(FastAPI):
 
 
 def _describe_tokens(description: dict[str, Any]) -> None:
-    """Add to the OpenAPI description that all routes except the probes need a token."""
+    """State in the OpenAPI description that all routes except the health probes require a token."""
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operations in description["paths"].items():
         for operation in operations.values():

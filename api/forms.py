@@ -1,9 +1,11 @@
-"""Parsing of forms that browsers send. The forms have limits, and must come from our own pages.
+"""Parsing of forms from browsers, with limits on size and time.
 
-A form is accepted only if its ``Origin`` is this page, and if it contains the token that this page
-put into the form. One of these checks, or the cookie's ``SameSite`` attribute, would be enough to
-stop forms from other sites. All of them are used because an old browser, a proxy or a bug may
-disable one.
+Forms must come from our own pages.
+
+A form is accepted only if its ``Origin`` header names this page and the form contains the token
+that this page put into it. One of these checks, or the cookie's ``SameSite`` attribute, would be
+enough to stop forms from other sites. All of them are used because an old browser, a proxy or a bug
+may disable one.
 """
 
 import asyncio

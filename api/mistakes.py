@@ -1,4 +1,4 @@
-"""Invalid values as sentences for people: the field, what was expected there, and nothing else.
+"""Human-readable sentences about invalid values: the field and what was expected, nothing else.
 
 Pydantic finds the mistakes. Its own messages are written for programmers, such as "String should
 match pattern", and are never shown. A value is not repeated, because it may be a password.

@@ -1,6 +1,7 @@
 """Settings of the API process. The settings do not change while the process runs.
 
-The command that starts the process reads the settings from the file, the environment and options.
+The command that starts the process reads the settings from the configuration file, the environment
+and the command-line options.
 """
 
 from collections.abc import Mapping
@@ -21,13 +22,13 @@ class ApiSettings:
     port. ``bind_unused`` is the configured address if it is ignored because no users are
     configured. ``status_socket`` is the broker's Unix socket for commands that read, and
     ``operate_socket`` the socket for operators' commands. If ``operate_socket`` is None, it is
-    ``operate.sock`` next to ``status_socket``. ``hosts`` are additional host names of this machine
-    in browsers.
+    ``operate.sock`` next to ``status_socket``. ``hosts`` are additional host names under which
+    browsers can reach this machine.
 
-    ``roles`` are the users who may log in, and ``group_roles`` the groups whose members may.
-    Without either, the page is open to everyone who can reach it, so loopback is the default
-    address. ``tokens_file`` contains the tokens of programs. With a ``certificate`` the page uses
-    HTTPS.
+    ``roles`` are the users who may log in, and ``group_roles`` the groups whose members may log in.
+    Without either setting, the page is open to everyone who can reach it, so loopback is the
+    default address. ``tokens_file`` contains the tokens of programs. With a ``certificate`` the
+    page uses HTTPS.
 
     ``card_file`` is the report about the SD card, and ``block_devices`` the directory with the
     kernel's counters of written sectors. ``history_dir`` is the directory for the history and the

@@ -56,7 +56,7 @@ _MARKS_MAX: Final = 2
 
 
 def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> str:
-    r"""Make an untrusted name readable: escape hidden characters, shorten long names.
+    r"""Make an untrusted name readable: escape hidden characters, and shorten a long name.
 
     A hidden character is shown as ``\u{202e}``, for example.
     """
@@ -67,7 +67,10 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
 
 def _words_of(text: str) -> Iterator[str]:
-    """Yield the characters of a text. Escape hidden ones, and marks beyond _MARKS_MAX in a row."""
+    """Yield the characters of a text, with hidden characters escaped.
+
+    Combining marks after the first _MARKS_MAX in a row are escaped too.
+    """
     marks = 0
     for character in text:
         marks = marks + 1 if unicodedata.combining(character) else 0

@@ -14,8 +14,9 @@ LINE_CHARACTERS_MAX: Final = 500
 def spark_failures() -> tuple[type[Exception], ...]:
     """Return the classes of exceptions that Spark raises, for an `except` clause.
 
-    PySpark has no class for many failures of Delta and Hadoop. These failures are raised as py4j's
-    own class. With Spark Connect, py4j is not loaded and every failure has a class of PySpark.
+    PySpark has no class for many failures in Delta and Hadoop. These failures are raised as an
+    exception class of py4j. With Spark Connect, py4j is not loaded, and every failure is raised as
+    a PySpark exception.
     """
     py4j = sys.modules.get("py4j.protocol")
     return (PySparkException,) if py4j is None else (PySparkException, py4j.Py4JJavaError)
@@ -39,7 +40,7 @@ def is_conflict(failure: Exception) -> bool:
 
 
 class KeysFileError(IngestError):
-    """Error for an invalid file of `--keys`. The message names the line and the fix."""
+    """Error for an invalid keys file (`--keys`). The message names the line and the fix."""
 
 
 class TablesBusyError(IngestError):

@@ -31,7 +31,7 @@ from cloud_jobs.tables.sql import Queryable
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
-    """Return the report of a run that began at `began` (seconds of the monotonic clock)."""
+    """Return the report of a run that began at `began` (seconds on the monotonic clock)."""
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
         if run.known is not None and run.known.is_held:

@@ -27,8 +27,8 @@ OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
     """Return the Spark settings that pass our options to a new JVM.
 
-    If the user has set JVM options, the result is empty, because both together might select two
-    garbage collectors. A JVM does not start with two.
+    If the user has set JVM options, the result is empty, because their options and ours together
+    might select two garbage collectors. A JVM with two garbage collectors does not start.
     """
     if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}

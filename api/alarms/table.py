@@ -74,8 +74,8 @@ class AlarmTable:
     def acknowledge(self, key: Key, *, by: str, now_ms: int) -> Alarm | None:
         """Acknowledge the alarm with the kind and subject in `key`.
 
-        `by` is the name of the person or program that acknowledges it. Return the changed alarm, or
-        None if the alarm is not active.
+        The keyword argument `by` is the name of the person or program that acknowledges the alarm.
+        Return the changed alarm, or None if the alarm is not active.
         """
         alarm = self._alarms.get(key)
         if alarm is None:
@@ -109,9 +109,9 @@ class AlarmTable:
         return alarm if is_change else None
 
     def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
-        """End the alarm of a condition that has been false for CLEAR_SECONDS.
+        """End the alarm for a condition that has been false for CLEAR_SECONDS.
 
-        Return the alarm if it has ended now, otherwise None.
+        Return the alarm if this call has ended it, otherwise None.
         """
         alarm = self._alarms[key]
         if not alarm.is_present or now - self._absent_since.setdefault(key, now) < CLEAR_SECONDS:

@@ -1,6 +1,6 @@
 """Verdict on the gateway: one headline that sums up all conditions that are true now.
 
-A process that was never started, such as the bridge of a gateway without serial ports, is mentioned
+A process that was never started, such as the bridge on a gateway without serial ports, is mentioned
 but does not make the verdict worse. This module does no I/O.
 """
 

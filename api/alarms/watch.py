@@ -1,7 +1,7 @@
 """Task that examines the gateway every few seconds and updates the table of alarms.
 
-Changes are written to disk, and are sent to the broker so that the bridge publishes them. While the
-broker does not respond, the state of the other processes is unknown, so their alarms are not
+Changes are written to disk, and sent to the broker so that the bridge can publish them. While the
+broker is not responding, the state of the other processes is unknown, so their alarms are not
 changed.
 """
 
@@ -109,7 +109,7 @@ class AlarmWatch:
 
     @property
     def problem(self) -> str | None:
-        """The reason why alarms are not written to disk, or None if they are written."""
+        """The reason why alarms are not being written to disk, or None if they are."""
         return self._store.problem
 
     @property
@@ -137,8 +137,8 @@ class AlarmWatch:
     async def acknowledge(self, key: Key, *, by: str) -> Alarm | None:
         """Acknowledge the alarm with the kind and subject in `key`.
 
-        `by` is the name of the person or program that acknowledges it. Return the changed alarm, or
-        None if the alarm is not active.
+        The keyword argument `by` is the name of the person or program that acknowledges the alarm.
+        Return the changed alarm, or None if the alarm is not active.
         """
         async with self._turn:
             alarm = self._table.acknowledge(key, by=by, now_ms=_now_ms())

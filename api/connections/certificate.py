@@ -32,7 +32,7 @@ DAY_SECONDS: Final = 86_400
 
 
 class ServedCertificate:
-    """The TLS certificate for new connections. Times are seconds of one monotonic clock."""
+    """The TLS certificate for new connections. Times are in seconds on a monotonic clock."""
 
     def __init__(self, files: CertificateFiles) -> None:
         """Load the certificate files. Raises CertificateUnusable if they cannot be used."""
@@ -60,7 +60,7 @@ class ServedCertificate:
 
     @property
     def state(self) -> Certificate:
-        """The state of the certificate, in the form that the broker's listeners use for theirs."""
+        """The state of the certificate, in the same form as for the broker's listeners."""
         not_after = self._usable.not_after
         return Certificate(
             subject=self._usable.subject,

@@ -1,7 +1,7 @@
 """Settings for the web page's TLS: the certificate files, and the function that loads them.
 
-The program that starts the page imports this module before it parses its command line. The module
-imports only small modules, so that this takes little time.
+The program that starts the page imports this module before parsing its command line. This module
+therefore imports only small modules, which load quickly.
 """
 
 import ssl
@@ -19,7 +19,7 @@ class CertificateUnusable(Exception):
 
 @dataclass(frozen=True)
 class UsableCertificate:
-    """A certificate that was loaded, with its TLS context."""
+    """A loaded certificate and its TLS context."""
 
     context: ssl.SSLContext
     warning_at: Callable[[float], str | None]

@@ -1,9 +1,9 @@
 """Uvicorn without signal handlers, and with limits on the time and memory of each connection.
 
-A connection is closed if it has not sent the headers of a request within ``HEAD_SECONDS_MAX``, or
-does not read its response within ``CONNECTION_SECONDS_MAX``. A connection buffers at most
-``REQUEST_HEAD_BYTES_MAX``. Uvicorn itself has no such limits. If there are too many connections,
-the module ``visitors`` decides which one is closed.
+A connection is closed if the client has not sent the headers of a request within
+``HEAD_SECONDS_MAX``, or does not read its response within ``CONNECTION_SECONDS_MAX``. A connection
+buffers at most ``REQUEST_HEAD_BYTES_MAX``. Uvicorn itself has no such limits. If there are too many
+connections, the module ``visitors`` decides which one is closed.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Limits on visitors' connections, and the choice of the connection to close at a limit.
 
 A visitor that sends complete requests is served even if others hold many idle connections. When a
-limit is reached, a new connection replaces the connection that has waited longest without
+limit is reached, a new connection replaces the connection that has been waiting longest without
 completing a request. If the limit for one address is reached, only connections from this address
 are considered. A visitor whose request is being answered is protected for
 ``ANSWERING_SECONDS_PROTECTED``.
@@ -35,7 +35,7 @@ class _Place:
 
 
 class Visitors:
-    """All visitors' connections to a server. Times are seconds of one monotonic clock."""
+    """All visitors' connections to a server. Times are in seconds on a monotonic clock."""
 
     def __init__(self) -> None:
         self._network: Final[dict[Visitor, _Place]] = {}

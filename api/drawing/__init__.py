@@ -1,4 +1,4 @@
 """Parts of pages: curves, lines, trees and forms.
 
-The modules draw data from their callers. They read nothing themselves except the history.
+Callers pass in the data to draw. The modules themselves read only the history.
 """

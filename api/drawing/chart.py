@@ -28,7 +28,7 @@ _GAP_FACTOR: Final = 3
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table next to a curve: lowest, mean and highest value of a time interval."""
+    """A row in the table next to a curve: lowest, mean and highest value in a time interval."""
 
     begin_ms: int
     low: str
@@ -224,7 +224,7 @@ def _line_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
-    """Return the SVG path of a Boolean quantity, such as a door: two levels with vertical edges."""
+    """Return the SVG path for a Boolean quantity: two levels with vertical edges."""
     parts = []
     for each in bins:
         place = f"{each.x:.0f} {scale.y_of(round(each.mean))}"

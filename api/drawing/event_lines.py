@@ -1,4 +1,4 @@
-"""Events of the session log as lines of text for people."""
+"""Human-readable lines about the events in the session log."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -74,7 +74,7 @@ BANDS: Final = (*_CONNECTIONS, *RESTARTS)
 
 
 class Kind(StrEnum):
-    """Choices of the log page's filter. Each choice selects events of certain types."""
+    """Choices in the log page's filter. Each choice selects events of certain types."""
 
     ALL = "all"
     SESSIONS = "sessions"
@@ -132,7 +132,7 @@ class EventLine:
 
 
 def title_of(name: str) -> str:
-    """Return the title under which an event is shown to people.
+    """Return the human-readable title of an event.
 
     `name` is the event's name in the log. For an unknown name, the title is the name with spaces in
     place of underscores.
@@ -141,7 +141,7 @@ def title_of(name: str) -> str:
 
 
 def line_of(event: Event) -> EventLine:
-    """Return an event as a line of text for people."""
+    """Return a human-readable line about an event."""
     return EventLine(
         sequence=event.sequence,
         time_ms=event.time,

@@ -1,9 +1,9 @@
 """Partial updates of an open page: the browser fetches only the parts that have changed.
 
-Templates separate the parts with a comment. The browser's script sends the digests of the parts
-that it already has in the header ``X-Parts``. The response lists the digest and the HTML of each
-part, with null in place of the HTML if the part is unchanged. Script and server treat parts as
-plain text, so neither needs to know their contents.
+Templates separate the parts with a comment. In the header ``X-Parts``, the browser's script sends
+the digests of the parts that it already has. The response lists the digest and the HTML of each
+part, with null in place of the HTML if the part is unchanged. The script and the server treat the
+parts as plain text, so neither needs to understand their contents.
 """
 
 import hashlib

@@ -25,8 +25,8 @@ class Branch:
 def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
     """Return topics as a tree. In `topics`, each topic must be followed by the topics below it.
 
-    Levels deeper than TOPIC_LEVELS_SHOWN share one line, so that the tree fits on a phone. If
-    `below` is given, this topic is the root of the tree, on a single line.
+    Levels deeper than TOPIC_LEVELS_SHOWN share one line, so that the tree fits on a phone. If a
+    topic is given in `below`, it becomes the root of the tree, on a single line.
     """
     root = Branch("", "")
     for each in topics:
@@ -61,7 +61,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Merge branches that do not fork: a branch without a message and its only child."""
+    """Merge each branch that has no message and only one child with this child."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

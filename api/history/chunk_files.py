@@ -4,7 +4,7 @@ The files are not fsynced, to reduce writes to the card. After a power cut the l
 incomplete; its checksum shows this, and the next append overwrites the chunk. If a file is damaged
 elsewhere, it is renamed, and the chunks before the damage are copied to a new file.
 
-Use one instance from one thread at a time.
+An instance must be used from only one thread at a time.
 """
 
 import logging
@@ -124,9 +124,9 @@ class ChunkFiles:
         return found
 
     def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
-        """Yield each series with its points from the newest chunks, as far back as `span_seconds`.
+        """Yield each series with its points from the chunks of the last `span_seconds`.
 
-        The span ends with the last step on disk. A series is yielded once for each chunk that
+        The time span ends at the last step on disk. A series is yielded once for each chunk that
         contains it, oldest chunk first.
         """
         chosen: list[tuple[_File, Chunk]] = []

@@ -11,11 +11,11 @@ A series is in group CRC-32(name) modulo the number of groups, so that one serie
 without unpacking all groups. Names are JSON, ``[[name, unit, decimals], ...]``. Each series has
 four columns (lowest, mean, highest, last) with one value of 8 bytes per step.
 
-If all values of a series have few decimals, as most sensors send them, `decimals` is their number,
-and values are integers in units of the last decimal: zlib compresses these to a third of the same
-values as float64. Otherwise `decimals` is null or missing, and values are float64. ``scaled`` has
-both forms. The first bytes of all values are stored first, then the second bytes, and so on,
-because neighbouring values have similar bytes.
+If all values of a series have few decimals, as is usual for sensors, `decimals` is the number of
+decimals, and the values are stored as integers in units of the last decimal. zlib compresses these
+to a third of the size that float64 values would take. Otherwise `decimals` is null or missing, and
+the values are float64. The module ``scaled`` implements both forms. The first bytes of all values
+are stored first, then the second bytes, and so on, because neighbouring values have similar bytes.
 """
 
 import json

@@ -73,7 +73,7 @@ class _Series:
             self.tracks[ring.name].put(summary.point())
 
     def forget_from(self, ring: Ring, step: int) -> None:
-        """Remove a ring's points from `step` on, because they were recorded with a wrong clock."""
+        """Remove a ring's points from `step` on, recorded while the clock was wrong."""
         self.tracks[ring.name].forget_from(step)
         summary = self.summaries.get(ring.name)
         if summary is not None and summary.step >= step:
@@ -213,7 +213,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before a step to disk. On failure, keep the latest in memory."""
+        """Write a ring's points before a given step to disk. On failure, keep the latest ones."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -261,7 +261,7 @@ class History:
     def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
         """Open the files of the history. Return the name, unit and latest hour of each series.
 
-        After a power cut, only points from the day ring exist, which are a minute apart.
+        After a power cut, the latest hour comes from the day ring, whose points are a minute apart.
         """
         found = []
         try:

@@ -1,1 +1,1 @@
-"""Logins of people and tokens of programs: which visitor may use which route."""
+"""Logins for people and tokens for programs, which decide who is allowed to use which route."""

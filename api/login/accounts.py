@@ -1,4 +1,4 @@
-"""Authentication of visitors by the broker: it checks passwords, and whether logins are valid.
+"""Authentication of visitors by the broker, which checks passwords and the validity of logins.
 
 Passwords are sent over separate connections, so that no other request waits for a password check.
 One address may have at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks in progress, and all addresses
@@ -26,7 +26,7 @@ _VERSIONS_DIFFER: Final = BrokerProblem(
 
 
 class TooManyLogins(Exception):
-    """Error for a login while too many passwords are being checked already."""
+    """Error for a login attempt made while too many passwords are already being checked."""
 
 
 _NOT_NOW: Final = BrokerProblem(
@@ -92,8 +92,8 @@ class Accounts:
         """Return True if a login is still valid. The broker is queried at most every few seconds.
 
         If the password has been changed, the login is no longer valid. If the broker or its user
-        database does not respond, the login stays valid for the time being, like the connections of
-        MQTT clients.
+        database does not respond, the login stays valid for the time being, as the connections of
+        MQTT clients do.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True

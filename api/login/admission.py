@@ -35,7 +35,7 @@ _SCHEME: Final = "bearer "
 
 
 class Refusals:
-    """Counter of the rejected requests of one kind. Times are seconds of one monotonic clock."""
+    """Counter for one kind of rejected request. Times are in seconds on a monotonic clock."""
 
     def __init__(self) -> None:
         self._logged: float | None = None

@@ -1,4 +1,4 @@
-"""Sessions of logged-in browsers, in memory, with limits on number and time.
+"""Sessions of logged-in browsers, in memory, with limits on their number and duration.
 
 The caller provides the time. A browser holds a secret of 256 random bits, created at each login.
 Only the hash of this secret is stored, so reading this process's memory does not reveal the secret.
@@ -19,7 +19,7 @@ from api.login.roles import Role
 
 @dataclass(frozen=True)
 class Proof:
-    """Data with which the broker can later check that a login is still valid.
+    """Data that lets the broker check later whether a login is still valid.
 
     This data does not contain the password.
     """
@@ -35,7 +35,7 @@ class Proof:
 
 @dataclass(eq=False)
 class Login:
-    """A logged-in browser. Times are seconds of one monotonic clock."""
+    """A logged-in browser. Times are in seconds on a monotonic clock."""
 
     username: str
     role: Role

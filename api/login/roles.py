@@ -34,7 +34,10 @@ class Roles:
     groups: Mapping[str, Role] = field(default_factory=dict)
 
     def of(self, username: str, groups: Iterable[str]) -> Role | None:
-        """Return a user's highest role, by name or through a group, or None without a role."""
+        """Return the highest role that a user has, by name or through a group.
+
+        Return None if the user has no role.
+        """
         found = [self.users.get(username), *map(self.groups.get, groups)]
         return max((role for role in found if role is not None), default=None)
 

@@ -6,6 +6,6 @@ works with an older page. A missing field is an error, because showing 0 for an 
 be wrong.
 
 ``values`` has the base types. ``broker`` and ``sessions`` are the broker's own responses.
-``bridge``, ``uploader`` and ``uplink`` are the reports of those processes, and ``reports`` is the
-form in which the broker stores reports.
+``bridge``, ``uploader`` and ``uplink`` are the reports of those processes, and ``reports`` defines
+how the broker stores reports.
 """

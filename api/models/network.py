@@ -1,4 +1,4 @@
-"""The SD card's name and network, and the arguments with which administrators change them."""
+"""The SD card's name and network, and the arguments of the commands that change them."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Arguments with which administrators update the SD card's system."""
+"""Arguments of the commands that update the SD card's system, for administrators."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The uploader's report: the open segment, segments that wait for upload, and uploaded segments."""
+"""The uploader's report: the open segment, segments waiting for upload, and uploaded segments."""
 
 from pydantic import Field
 

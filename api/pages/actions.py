@@ -1,4 +1,4 @@
-"""Pages with which people execute actions: a confirmation page with a form, then the result.
+"""Pages on which people execute actions: a confirmation page with a form, then the result.
 
 The pages work without JavaScript, and a GET changes nothing. A form is accepted only if it comes
 from one of our own pages and contains the token of this browser. If an action fails, the page shows

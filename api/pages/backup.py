@@ -33,7 +33,7 @@ backup_page = APIRouter(include_in_schema=False, default_response_class=HTMLResp
 def backup_of(request: Request) -> BackupCommand | None:
     """Return the command that creates backups.
 
-    Return None if this process may not read the files that belong in a backup.
+    Return None if this process has no permission to read the files that belong in a backup.
     """
     command = request.app.state.backup
     assert command is None or isinstance(command, BackupCommand)

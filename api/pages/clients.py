@@ -90,8 +90,8 @@ async def session_page(
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
     """Return the steps of a client's latest handshakes, and the reason if they cannot be read.
 
-    The steps include the broker restarts between the handshakes. If they can be read, the reason is
-    None; otherwise there are no steps.
+    The steps also show when the broker restarted between the handshakes. If the steps can be read,
+    the reason is None; otherwise there are no steps.
     """
     try:
         own = await observer.events(

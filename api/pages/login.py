@@ -1,7 +1,7 @@
 """Login and logout. The login page works without JavaScript.
 
 Each login creates a new secret for the browser. After the login, the browser is redirected only to
-paths of this page. If a login fails, the page does not say whether the name or the password is
+paths on this server. If a login fails, the page does not say whether the name or the password is
 wrong.
 """
 

@@ -1,6 +1,7 @@
 """The pages for sensors: add one step by step, change or remove one, or undo a change.
 
-The pages work without JavaScript. Pages with a form do not reload, so that no input is lost.
+The pages work without JavaScript. Pages with a form do not reload automatically, so that no input
+is lost.
 """
 
 from collections.abc import Awaitable

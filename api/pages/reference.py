@@ -1,7 +1,7 @@
 """The reference of the REST interface at ``/docs``, rendered from its OpenAPI description.
 
-The page always agrees with ``/openapi.json``. It needs no network, no JavaScript and no exception
-in the content security policy. In contrast, FastAPI's Swagger UI is 1.5 MB of script from another
+The page always agrees with ``/openapi.json``. It needs no network, no JavaScript and no exemption
+from the content security policy. In contrast, FastAPI's Swagger UI is 1.5 MB of script from another
 site. GET endpoints without required parameters are links.
 """
 
@@ -141,7 +141,8 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 def _reference_of(schema: dict[str, Any]) -> str | None:
     """Return the name of another schema that this schema refers to, or None if there is none.
 
-    The reference may be in the schema itself, in the type of its items, or in an alternative.
+    The reference can be in the schema itself, in the type of its items, or in one of its
+    alternatives.
     """
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]

@@ -46,7 +46,7 @@ def operator_of(request: Request) -> Operator:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller of a request. The access check of the route has accepted this caller."""
+    """Return the caller of a request, who has already passed the route's access check."""
     caller = request.state.caller
     assert isinstance(caller, Caller)
     return caller
@@ -77,9 +77,9 @@ async def carried_out_by(
 def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
     """Return the FastAPI options of a route that accepts JSON from callers with a certain role.
 
-    `least` checks that the caller has at least this role. `model` describes the request body in the
-    OpenAPI description only; the route itself reads the body with `given_in`, which limits its
-    size. `also` are status codes to document in addition to the usual ones.
+    `least` is the access check, which requires a minimum role. `model` describes the request body
+    in the OpenAPI description only; the route itself reads the body with `given_in`, which limits
+    its size. `also` contains status codes to document in addition to the usual ones.
     """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}

@@ -26,7 +26,7 @@ def watch_of(request: Request) -> AlarmWatch:
 
 
 def report_of(alarm: Alarm) -> AlarmReport:
-    """Return an alarm in the form in which the REST interface returns it."""
+    """Convert an alarm to the form that the REST interface returns."""
     values = {**vars(alarm), "level": alarm.level.word}
     state: State = "active" if alarm.cleared_ms is None else "cleared"
     return AlarmReport(title=kind_of(alarm.id).title, state=state, **values)

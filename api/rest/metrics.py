@@ -1,7 +1,7 @@
 """`/metrics`: the gateway's metrics for Prometheus and OpenMetrics scrapers. Read-only.
 
-The values come from the same overview as those of the REST interface, with the same access rules.
-There are no series per client, topic or device. The number of series depends only on the
+The values come from the same overview as those of the REST interface, and the same access rules
+apply. There are no series per client, topic or device. The number of series depends only on the
 configuration, except for metrics by reason, which have one series for each of at most
 `METRIC_REASONS_MAX` reasons.
 """

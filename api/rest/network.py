@@ -1,7 +1,7 @@
 """REST routes for the name and the network of the SD card, for administrators.
 
-The broker writes requests, which the card's system carries out. A change is on trial: it is undone
-after five minutes unless an administrator keeps it.
+The broker writes requests, which the card's system carries out. Each change is on trial: it is
+undone after five minutes unless an administrator keeps it.
 """
 
 from typing import Final

@@ -3,8 +3,8 @@
 The routes accept only GET and HEAD. ``conditional`` adds ETags, ``problems`` defines the form of
 errors, and ``admission`` controls access.
 
-``/healthz`` reports that this process runs, without querying another process. ``/readyz`` reports
-whether the broker responds.
+``/healthz`` reports that this process is running, without querying another process. ``/readyz``
+reports whether the broker responds.
 """
 
 from typing import Annotated, Any, Final, Literal

@@ -1,6 +1,6 @@
 """REST routes for updates of the SD card's system, for administrators.
 
-The broker writes a request, which the card's system carries out. `GET /api/v1/card` has the
+The broker writes a request, which the card's system carries out. `GET /api/v1/card` shows the
 progress.
 """
 

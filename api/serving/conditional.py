@@ -32,7 +32,7 @@ class ConditionalGet:
 
 
 class _Answer:
-    """One response that is being sent. Only JSON with status 200 gets an ETag."""
+    """A response that is being sent. Only JSON responses with status 200 get an ETag."""
 
     def __init__(self, send: Send, known: str) -> None:
         self._send = send

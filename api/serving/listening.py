@@ -1,4 +1,4 @@
-"""Opening of the TCP port, with a one-line error that names the process using the port.
+"""Opening of the TCP port, with a one-line error message if this fails.
 
 If the port cannot be opened, ``CannotListen`` names the address, the process that uses it (if
 ``/proc`` shows this), and the option to change.
@@ -108,8 +108,8 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
     """Describe the process that listens on a TCP port. Return None if it cannot be found.
 
-    The text has the form ``process 812 (python -m http.server)``. If the process is hidden, the
-    text names only its user. `proc` is the directory of the kernel's process file system.
+    The text has the form ``process 812 (python -m http.server)``. If the process is hidden from us,
+    the text names only its user. `proc` is the directory of the kernel's process file system.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

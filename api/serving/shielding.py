@@ -1,8 +1,8 @@
-"""Protection around all routes: security headers, HEAD requests, and checks of the host name.
+"""Protection for all routes: security headers, HEAD requests, and a check of the host name.
 
-Every response of the application, including errors, has the security headers. HEAD gets the same
-response as GET, without the body. The check of the host name prevents DNS rebinding: another site's
-page cannot read this page by resolving its own name to this machine.
+Every response of the application, including errors, has the security headers. A HEAD request gets
+the same response as a GET request, without the body. The check of the host name prevents DNS
+rebinding: another site's page cannot read this page by resolving its own name to this machine.
 """
 
 import ipaddress
@@ -70,7 +70,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return an ASGI application that responds with status 421, for an unknown host name."""
+    """Return an ASGI application that responds with status 421: the host name is unknown."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     fix = (

@@ -38,7 +38,7 @@ class BackupCommand:
 
     @property
     def is_possible(self) -> bool:
-        """True if this process may read all files that the command reads."""
+        """True if this process has permission to read all files that the command reads."""
         return all(os.access(path, os.R_OK) for path in self.reads)
 
     async def run(self) -> bytes:

@@ -1,4 +1,4 @@
-"""State of the system on the SD card, which a process with root rights writes to a file.
+"""State of the system on the SD card, which a process running as root writes to a file.
 
 The file contains the system slots, the last update, and the last provisioning. ``read`` returns its
 contents, the reason why it is unreadable, or None if this machine does not run from such a card.

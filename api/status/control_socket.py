@@ -1,9 +1,9 @@
 """A connection to the broker's status socket, kept open, with one request at a time.
 
-After earlier requests are complete, ``request`` takes at most ``ANSWER_SECONDS_MAX``. It returns
-the broker's result or, in case of any failure, raises a ``BrokerProblem`` with the cause and the
-fix. If the connection breaks, the next request opens a new one. The module ``observer`` interprets
-the results.
+Once earlier requests are complete, ``request`` takes at most ``ANSWER_SECONDS_MAX``. It returns the
+broker's result or, in case of any failure, raises a ``BrokerProblem`` with the cause and the fix.
+If the connection breaks, the next request opens a new one. The module ``observer`` interprets the
+results.
 """
 
 import asyncio

@@ -134,7 +134,7 @@ def _state_in(state: TopicState) -> Literal["online", "offline"] | None:
 
 
 def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]:
-    """Return why a device has no usable description, and the fix."""
+    """Return the reason why a device has no usable description, and the fix."""
     if described.is_retained:
         return (
             "The retained description of this device is not one of this gateway's.",

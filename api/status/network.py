@@ -1,4 +1,4 @@
-"""Name and network of the SD card: the settings in the card's report, and what the kernel uses.
+"""Name and network of the SD card: settings from the card's report, and the kernel's values.
 
 No special permission is needed, because every user may read the files, and the two system calls
 change nothing.
@@ -90,7 +90,7 @@ class NetworkReader:
             return None
 
     def _shown(self) -> Iterator[Interface]:
-        """Yield the interfaces that have an address, and wireless ones."""
+        """Yield the interfaces that have an address or are wireless."""
         addresses: dict[str, list[str]] = {}
         for name, address in [*_ipv4(), *self._ipv6()]:
             addresses.setdefault(name, []).append(address)
@@ -122,7 +122,7 @@ class NetworkReader:
                     yield name, f"{address}/{int(prefix, 16)}"
 
     def _signals(self) -> dict[str, int]:
-        """Return the signal strength in dBm by wireless interface, from /proc/net/wireless."""
+        """Return each wireless interface's signal strength in dBm, from /proc/net/wireless."""
         signals = {}
         for line in self._lines("net/wireless"):
             name, colon, values = line.partition(":")

@@ -1,7 +1,7 @@
 """Bytes written to the SD card, and an estimate of its remaining life.
 
-No daily amount is calculated during the first hour after a start. Each estimate states its
-assumptions. This module does no I/O.
+No daily amount is calculated in the first hour after the machine has started. Each estimate states
+its assumptions. This module does no I/O.
 """
 
 from typing import Final

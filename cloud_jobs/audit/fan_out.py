@@ -1,9 +1,9 @@
 """The audit check `fan_out`: a message enters the queue of each matching persistent session once.
 
 When the gateway passes a message on, it writes this event (the release) and all resulting queue
-entries as one batch, with one time. From the subscriptions in force, the check derives the sessions
-that must have an entry. The log also contains the number of matching sessions (`matched`), but this
-number includes sessions that the log does not record (clean sessions, QoS 0).
+entries as one batch, with the same time. From the subscriptions in force, the check derives the
+sessions that must have an entry. The log also contains the number of matching sessions (`matched`),
+but this number includes sessions that the log does not record (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFra
 
 
 def _pattern() -> Column:
-    """Return a column with the topic filters of the column `plain` as regular expressions."""
+    """Return an expression that converts topic filters (column `plain`) to regular expressions."""
     levels = F.transform(
         F.split("plain", "/", -1),
         lambda level: F.when(level == "+", F.lit("[^/]*")).otherwise(
@@ -117,7 +117,7 @@ def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
 def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
     """Return one row for each release of a message and each matching subscription in force.
 
-    The columns are those of `releases`, and `session`, `granted`, `is_shared` and `subscribed_at`.
+    The columns are those of `releases`, plus `session`, `granted`, `is_shared` and `subscribed_at`.
     """
     changes = events.where(is_event("subscribed", "unsubscribed"))
     shared = F.col("filter").rlike("^\\$share/[^/+#]+/.")

@@ -75,7 +75,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
     `is_passed` is True if a message at a later position of the queue was sent. In this case
-    `passed_at` is the sequence number of the event that started to send it.
+    `passed_at` is the sequence number of the event with which the later message's delivery began.
     """
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(
@@ -101,7 +101,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def overtaken(left: DataFrame) -> DataFrame:
-    """Find messages that still wait in a queue although a later message was sent.
+    """Find messages that are still waiting in a queue although a later message has been sent.
 
     Return the findings of the audit check `delivery`.
     """

@@ -1,8 +1,8 @@
 """The audit of the tables, with the same checks as on the gateway, implemented independently.
 
-Spark computes the findings, and the driver collects only counts and a limited number of exceptions.
-A finding is a violation only if the log is complete between the contradicting events. Otherwise it
-is inconclusive.
+Spark computes the findings, and the driver collects only counts and a limited number of findings. A
+finding is a violation only if the log is complete between the contradicting events. Otherwise it is
+inconclusive.
 """
 
 from __future__ import annotations

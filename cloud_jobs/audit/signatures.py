@@ -1,4 +1,4 @@
-"""Keys that signed the ingested segments, and ingested segments without a valid key.
+"""Keys that were used to sign the ingested segments, and segments without a valid key.
 
 Ingestion refuses segments without a valid key. Nevertheless, the tables can contain such segments
 for two reasons. An unsigned segment may have landed before its gateway's first signed segment,

@@ -270,7 +270,7 @@ def _discarded(tables: QueryEngine, lost: str) -> int:
 
 
 def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
-    """Return the gateways without an event for SILENT_SECONDS, most recently seen first."""
+    """Return the gateways that have had no event for SILENT_SECONDS, most recently seen first."""
     since = timestamp(now - datetime.timedelta(seconds=SILENT_SECONDS))
     return tables.rows(
         f"SELECT * FROM (SELECT gateway, {_last_seen(now)} AS seen FROM boots GROUP BY gateway) g "
@@ -288,7 +288,7 @@ def _last_seen(now: datetime.datetime) -> str:
 
 
 def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return each gateway's last event, and its version and time quality at its newest boot."""
+    """Return each gateway's last event, and the version and time quality of its latest boot."""
     if not gateways:
         return []
     return tables.rows(

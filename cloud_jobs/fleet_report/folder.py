@@ -236,10 +236,10 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return each gateway's rows with the largest `size` in the result of a query.
+    """Return, for each gateway, the rows with the largest `size` in the result of a query.
 
     `size` is the SQL expression to sort by. In each row, `of_gateway` is the number of rows that
-    the query has for the gateway.
+    the query found for the gateway.
     """
     return _by_gateway(
         tables.rows(

@@ -137,7 +137,7 @@ def _values(
 def _absent(
     cells: Sequence[Row], place: Mapping[str, int], column: Mapping[datetime.date, int]
 ) -> list[int]:
-    """Return the numbers of those cells in the heat map that have no events.
+    """Return the indices of the heat map's cells that have no events.
 
     Cells are numbered row by row. `place` maps gateways to rows, and `column` maps days to columns.
     """

@@ -38,7 +38,7 @@ class Names:
     entries: dict[Key, Named] = field(default_factory=dict)
 
     def of_gateway(self, gateway: str) -> str:
-        """Return the gateway's name, or its id if it has none."""
+        """Return the gateway's name, or its id if it has no name."""
         return self._of(gateway, "").name or gateway
 
     def of_sensor(self, gateway: str, device: str) -> str:

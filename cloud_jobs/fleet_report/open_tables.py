@@ -31,7 +31,7 @@ class OpenTables:
 def open_tables(root: str) -> OpenTables:
     """Open the gold tables.
 
-    The tables of sensors may be missing if an earlier version of the job wrote the gold tables.
+    The tables of sensors can be missing if an earlier version of the job wrote the gold tables.
     Raises one of the exceptions in READ_FAILURES if another table cannot be read.
     """
     try:

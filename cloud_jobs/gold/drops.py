@@ -20,7 +20,7 @@ _DELIVERY: Final = KEYS["qos2_deliveries"]
 
 
 def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
-    """Return rows of the table `drops`: messages that were dropped before a session got them.
+    """Return rows of the table `drops`: messages that were dropped before a session received them.
 
     Args:
         events: events of whole days, at their corrected times.

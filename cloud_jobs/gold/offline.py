@@ -1,8 +1,8 @@
 """Seconds per day in which a gateway was off: from the last event of one boot to the next boot.
 
 The seconds depend only on the table `boots`. If a gateway has new events, all of its days are
-computed again, because a boot that is ingested late splits an earlier interval. Days without events
-have a row as well.
+computed again, because a boot that is ingested late can split an earlier interval. Days without
+events have a row as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def offline_days(boots: DataFrame) -> DataFrame:
     """Return `offline_seconds` for each gateway and day on which the gateway was off.
 
     An interval is ignored if it is negative or longer than OFFLINE_DAYS_MAX days, because it then
-    shows a change of the clock.
+    indicates that the clock was changed.
     """
     in_order = Window.partitionBy("gateway").orderBy("first_sequence")
     off = boots.withColumn("since", F.lag("last_time").over(in_order)).where(

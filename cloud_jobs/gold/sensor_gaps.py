@@ -1,8 +1,8 @@
 """Gaps in the numbers that sensors give their frames, found in the readings that have landed.
 
-The numbers start again whenever the sensor starts. If a number between two existing ones is
-missing, the frame was lost before it reached the gateway's log, or is in a gap of the log. Frames
-that are missing before the first or after the last number cannot be detected.
+The numbering begins again whenever the sensor starts. If a number between two existing ones is
+missing, the frame was lost before it reached the gateway's log, or falls into a gap in the log.
+Frames that are missing before the first or after the last number cannot be detected.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The table `events` keeps the times as the gateways wrote them, because a log that was changed later
 would prove nothing. Tables derived from `events` have corrected times where possible, and a column
 for the quality of the times. A broker start may contain no synchronised segment until a later one
-lands. Its corrections then change, and the derived rows change too.
+lands. The corrections for this start then change, and so do the derived rows.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def steps_of(events: DataFrame) -> DataFrame:
     """Find the events at which the written times jump because the clock was set.
 
     A gateway records a clock step up to CLOCK_CHECK_MILLISECONDS after it happened, so the events
-    just before the record may have the new time already. The jump of the written times may be
+    just before the record may already have the new time. The jump of the written times may be
     smaller than the step of the clock, because written times never go back below the last time of
     the previous run.
     """

@@ -18,8 +18,8 @@ twice, the events are committed before the readings, and read back (`cloud_jobs.
 
 Each step depends only on the staging commit and on the tables that earlier steps wrote. Each write
 carries the batch's number as its application transaction. If a run fails at any point, the next run
-finds the unfinished batch and repeats all steps after staging. Delta skips those that were
-committed.
+finds the unfinished batch and repeats all steps after staging. Delta skips the steps that are
+already committed.
 """
 
 from __future__ import annotations

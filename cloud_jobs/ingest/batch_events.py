@@ -15,7 +15,7 @@ from cloud_jobs.tables.delta_tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The valid events in the trusted files of a batch, of which `commit` appends the new ones."""
+    """The valid events in the trusted files of a batch. `commit` stores the new events."""
 
     tables: Tables
     batch: int

@@ -1,8 +1,8 @@
 """The SenML records in a batch's delivered messages, and their commit as readings.
 
-A gateway is called plain if the batch cannot contain a record of it twice. Most gateways are plain,
-and their records are used as they were staged. For the other gateways, the records are derived
-again from the committed events, with joins and sorts (cloud_jobs.ingest.split).
+A gateway is called plain if the batch cannot contain any record from the gateway twice. Most
+gateways are plain, and their records are used as they were staged. For the other gateways, the
+records are derived again from the committed events, with joins and sorts (cloud_jobs.ingest.split).
 """
 
 from __future__ import annotations

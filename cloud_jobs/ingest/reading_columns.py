@@ -109,7 +109,10 @@ def _plain(values: pa.Array) -> pa.StringArray:
 
 
 def _joined(texts: list[pa.StringArray]) -> pa.StringArray:
-    """Join the strings of each row into a JSON array, or null if one of the strings is null."""
+    """Join the strings of each row into a JSON array.
+
+    The result for a row is null if one of its strings is null.
+    """
     parts: list[object] = ['["']
     for text in texts:
         parts += [text, '","']

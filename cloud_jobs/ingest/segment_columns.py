@@ -148,8 +148,8 @@ def _parse(lines: pa.Buffer, names: list[str]) -> pa.Table:
 def _is_one_object_a_line(events: bytes, count: int) -> bool:
     """Return True if each line begins and ends like an object, and no line is too long.
 
-    A line may still contain two objects, or an object may span two lines. To exclude this, the
-    caller compares the number of parsed rows with the number of lines.
+    Even so, a line might contain two objects, or an object might span two lines. To exclude this,
+    the caller compares the number of parsed rows with the number of lines.
     """
     if not (events.startswith(b"{") and events.endswith(b"}\n")):
         return False

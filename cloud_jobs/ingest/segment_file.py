@@ -242,7 +242,7 @@ def _matching(value: dict[str, object], name: str, pattern: re.Pattern[str]) -> 
 def _checked_footer(
     line: bytes, lines_sha256: str, events: int
 ) -> tuple[dict[str, object], int, int]:
-    """Parse the footer, and compare it with the hash and the number (`events`) of the event lines.
+    """Parse the footer, and compare it with the hash and the count (`events`) of the event lines.
 
     Return the footer, and the first and the last sequence number. Raises UntrustedSegmentError if
     the footer does not match the lines.

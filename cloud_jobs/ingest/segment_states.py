@@ -22,7 +22,7 @@ Row = dict[str, Any]
 class Ledger:
     """Results of earlier batches that matter for the files of the current batch.
 
-    They come from the table `segments`.
+    These results come from the table `segments`.
     """
 
     overlapped: frozenset[str]

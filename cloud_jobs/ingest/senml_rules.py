@@ -1,7 +1,7 @@
 """Base fields and rules of SenML packs (arrays of records), applied to Arrow columns.
 
-The result is the same as for `senml_pack`. A pack is omitted if any of its records breaks a rule,
-or may break one.
+The result is the same as that of `senml_pack`. A pack is omitted if any of its records breaks a
+rule, or might break one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Staged files of a batch, and the conversion of their contents to rows.
 
 Workers unpack the Arrow streams that were written at staging (cloud_jobs.ingest.staging), file by
-file. The batch number is passed to the workers' functions and not in a query plan, because Spark
-compiles code again for each different number in a plan.
+file. The batch number is passed to the workers' functions, not written into the query plan, because
+Spark compiles code again for each different number in a plan.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Staged:
     def with_content(self, content: str, *columns: str) -> DataFrame:
         """Select the files that have a value in the column named by `content`.
 
-        The column is `malformed`, `events` or `records`. The result
-        has the columns `columns`, followed by this column.
+        The column is `malformed`, `events` or `records`. The result has the columns listed in
+        `columns`, followed by the one named by `content`.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
@@ -84,7 +84,9 @@ def staged_files(tables: Tables, name: str) -> Staged:
 
 
 def events_of(staged: Staged, batch: int, columns: StructType = EVENTS) -> DataFrame:
-    """Select the valid lines of staged files as rows of the table `events`, or some of its columns.
+    """Select the valid lines of staged files as rows of the table `events`.
+
+    The rows have only the given columns of the table, by default all.
 
     The result may contain an event twice.
     """

@@ -151,7 +151,10 @@ def _contents_part(
 
 
 def _within_days(milliseconds: int) -> int:
-    """Limit a time to the days that are valid partitions, because a clock may show any year."""
+    """Limit a time to the days that are valid partitions.
+
+    This is necessary because a wrong clock can show any year.
+    """
     today = datetime.now(UTC).date()
     first, last = ((day - EPOCH).days for day in (DAY_MIN, today + timedelta(days=1)))
     return min(max(milliseconds, first * _DAY_MILLISECONDS), last * _DAY_MILLISECONDS)

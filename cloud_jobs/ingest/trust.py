@@ -72,7 +72,7 @@ class Refusal:
 def folder_of(path: str, source: str) -> str:
     """Return the folder of a file relative to the source.
 
-    Each argument may be a path or URL in the form that Spark uses, or as a person types it.
+    Each argument can be a path or a URL, in the form that Spark uses or as a person types it.
     """
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]

@@ -42,8 +42,8 @@ def withdraw(
     """Withdraw unsigned segments of gateways whose first key arrived with this batch.
 
     Segments that a valid segment names as its predecessor are not withdrawn. Return the names of
-    the withdrawn segments. `known` is queried for `segments` and `gateway_keys`. `files` are the
-    valid files of the batch.
+    the withdrawn segments. `known` is used to query the tables `segments` and `gateway_keys`.
+    `files` are the valid files of the batch.
     """
     gateways = _with_new_keys(known, batch)
     lent = _lent(tables, files, batch, gateways) if gateways else []

@@ -1,7 +1,7 @@
 """Retries of refused segments at the next ingestion.
 
 After an upgrade the job may accept a segment that it refused before, for example one of a newer
-format version. But the ingestion skips a file that was refused before and has not changed.
+format version. However, ingestion skips a file that was refused before and has not changed.
 Therefore the column `kind` of the segment's rows in the table `quarantine` is set to `requeued`,
 and the next ingestion examines the file again. If the file is refused again, a new row is added.
 """

@@ -23,7 +23,8 @@ def vacuum(
     """Remove each table's files to which no recent version of the table refers.
 
     Return the number of removed files by table. If `is_dry` is True, the files are counted but not
-    removed. A reader fails if it still reads a version that was replaced more than `keep_days` ago.
+    removed. A reader fails if it is still reading a version that was replaced more than `keep_days`
+    days ago.
     """
     spark, done = tables.spark, {}
     for check in _CHECKS:

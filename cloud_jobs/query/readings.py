@@ -120,7 +120,7 @@ def _timestamp(day: datetime.date) -> str:
 
 
 def _with_one_value(row: Row) -> Row:
-    """Return a row in which one column `value` replaces the columns for each type of value."""
+    """Return a row with one column `value` instead of a separate column for each type of value."""
     value = next((row[name] for name in _VALUES if row[name] is not None), None)
     others = {name: each for name, each in row.items() if name not in _VALUES}
     return {**others, "value": value}

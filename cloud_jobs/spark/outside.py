@@ -26,7 +26,10 @@ def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def is_local(settings: Mapping[str, str]) -> bool:
-    """Return True if Spark runs on this machine only. Without a setting, Spark uses `local[*]`."""
+    """Return True if Spark runs on this machine only.
+
+    Without a setting for the master, Spark uses `local[*]`.
+    """
     return settings.get("spark.master", "local").startswith("local")
 
 

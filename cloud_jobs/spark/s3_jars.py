@@ -1,6 +1,6 @@
 """Jars for `s3a:` URLs: Hadoop's file system for S3, and the parts of the AWS SDK that it uses.
 
-These jars take 13 MB. Hadoop itself depends on the complete AWS SDK of 650 MB
+These jars take up 13 MB. Hadoop itself depends on the complete AWS SDK of 650 MB
 (docs/decisions/0135).
 """
 

@@ -19,7 +19,7 @@ class Submit(Protocol):
     """Type of a function that runs another function in a thread and returns its future."""
 
     def __call__(self, do: Callable[..., T], /, *arguments: object) -> Future[T]:
-        """Run `do` with the arguments in another thread. Return its future without waiting."""
+        """Run a function with arguments in another thread. Return its future without waiting."""
 
 
 @contextmanager

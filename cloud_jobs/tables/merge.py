@@ -58,7 +58,7 @@ Builder: TypeAlias = Merge
 class MergeRule:
     """Rule for a MERGE: the condition under which rows of `old` and `new` match, and its clauses.
 
-    A function adds the clauses to the statement.
+    `clauses` is a function that adds the clauses to the statement.
     """
 
     on: str

@@ -1,7 +1,7 @@
 """The command `oncegate-device SUBCOMMAND`, which is run as root on the card.
 
-Each subcommand imports only the modules it needs. `booted` runs at every start, and importing the
-gateway would take a second on a slow board.
+Each subcommand imports only the modules it needs. This matters for `booted`, which runs at every
+start: importing the gateway would take a second on a slow board.
 """
 
 import subprocess

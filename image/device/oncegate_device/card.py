@@ -83,7 +83,7 @@ def facts_of(places: Places, start: Start) -> dict[str, object]:
 
 
 def status(places: Places) -> str:
-    """Return the card's status as lines of text for a person."""
+    """Return the card's status as human-readable lines of text."""
     start = start_of(places)
     record = updates.load(places)
     lines = [*_slot_lines(record, start), *sentences_of(record, start)]
@@ -174,7 +174,7 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """Return the report of the last provisioning, or None if there was none.
 
     If the card has another name on the network because its host name was taken, the report begins
-    with a line about this.
+    with a line that says so.
     """
     try:
         with (places.device / "provisioning.json").open("rb") as file:
@@ -213,9 +213,9 @@ def provisioning_lines_of(places: Places) -> list[str]:
 
 
 def _conflict_of_names(places: Places) -> list[str]:
-    """Return a list with one line if another machine on the network has this card's host name.
+    """Return a list of report lines about a conflict between host names on the network.
 
-    Otherwise return an empty list.
+    The list has one line if another machine has this card's host name; otherwise it is empty.
     """
     try:
         published = places.published_name.read_text().strip()

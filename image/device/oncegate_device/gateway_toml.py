@@ -1,7 +1,7 @@
 """Changes to the name and the network in the text of gateway.toml, on the boot partition.
 
-A change from the page is written to this file, so that it remains the only file with a card's
-settings.
+A change made on the web page is written to this file, so that it remains the only file with a
+card's settings.
 """
 
 import tomllib

@@ -223,8 +223,8 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    Raises RefusedError if this is so and the operator has not accepted it (`is_accepted`), or if
-    the new version could not read the present data.
+    Raises RefusedError if the operator has not accepted this (`is_accepted`), or if the new version
+    could not read the present data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

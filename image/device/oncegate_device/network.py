@@ -1,13 +1,13 @@
-"""Changes to the card's name and network, made on the page and on trial until they are kept.
+"""Changes to the card's name and network, made on the web page. Each is on trial until it is kept.
 
 ::
 
     trial ──> kept       an administrator has reached the page, and keeps the change
       └────> undone      by an administrator, after TRIAL_SECONDS, or at the next start
 
-A wrong address therefore locks no operator out, because the former settings are restored. During
-the trial they are stored in the directory `network-before`, so that a power cut undoes the change
-too.
+A wrong address therefore cannot lock operators out, because the former settings are restored.
+During the trial they are stored in the directory `network-before`, so that a power cut undoes the
+change too.
 """
 
 import hashlib
@@ -91,7 +91,7 @@ def undo(places: Places, reason: str, run: Systemctl = systemctl) -> None:
 
 
 def restore(places: Places, reason: str) -> bool:
-    """Restore the former settings without applying them, which is enough when the system starts.
+    """Restore the former settings without applying them. This is enough while the system starts.
 
     Return True if the Wi-Fi settings have changed.
     """

@@ -1,7 +1,7 @@
 """The files on the data partition that contain the card's name and network.
 
-This module does not import the gateway, because it is used at every boot, when the import would
-take too long.
+This module does not import the gateway, because it is used at every boot and the import would take
+too long.
 """
 
 import contextlib

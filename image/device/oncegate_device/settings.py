@@ -1,4 +1,4 @@
-"""Writes the settings of the provisioning file to files on the data partition.
+"""Writes the settings from the provisioning file to files on the data partition.
 
 Each file is replaced atomically. After a power cut, some files may be old and some new. The
 provisioning file then still has all settings, and the next boot writes all files again.

@@ -1,7 +1,7 @@
 """Requests for updates that the broker has left for the card's system.
 
-`check` runs without capabilities. It reads a request in the same way as `requests`, and writes it
-to a file owned by root if the request is valid. `carry_out` runs as root, and reads only that file.
+`check` runs without capabilities. It reads a request in the same way as the module `requests`, and
+writes a valid request to a file owned by root. `carry_out` runs as root, and reads only that file.
 """
 
 import json

@@ -87,8 +87,8 @@ def begun(record: Record, now: Moment, update: Update) -> Record:
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
     """Return the record with the state `failed` for the update, and the reason `detail`.
 
-    If an earlier update waits for a restart, the device still starts it, and the reason mentions
-    this.
+    If an earlier update is waiting for a restart, the device will still start that update, and the
+    reason says so.
     """
     last = record.last
     if last is not None and last.state is State.INSTALLED:
@@ -98,7 +98,7 @@ def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
 
 
 def installed(record: Record, now: Moment, release: Release | None) -> Record:
-    """Return the record with the state `installed`: the update waits for a restart."""
+    """Return the record with the state `installed`: the update is waiting for a restart."""
     assert record.last is not None
     update = replace(record.last, state=State.INSTALLED, detail="")
     return replace(record.with_slot(update.slot, release), last=_at(update, now))
@@ -192,8 +192,8 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
     """Return the new state of the last update and the reason, or None if the state stays the same.
 
-    The state changes if the installation was interrupted, or if another slot than the update's is
-    running.
+    The state changes if the installation was interrupted, or if the running slot is not the slot of
+    the update.
     """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"
