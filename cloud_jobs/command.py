@@ -1,4 +1,4 @@
-"""Commands for spark-submit, which do the work of `oncegate COMMAND` without the gateway package.
+"""Commands for spark-submit that do the work of `oncegate COMMAND` without the gateway package.
 
 The options of spark-submit set the master, the memory and the cores. The result is one JSON object
 on standard output; progress is written to standard error. The exit codes are the same as for

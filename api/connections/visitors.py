@@ -69,7 +69,7 @@ class Visitors:
         self._move(visitor, now, answering=True)
 
     def answer_went(self, visitor: Visitor, now: float) -> None:
-        """Record that all requests of a visitor have been answered."""
+        """Record that all requests from a visitor have been answered."""
         self._move(visitor, now, answering=False)
 
     def left(self, visitor: Visitor) -> None:
@@ -97,9 +97,9 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key under which an address is counted, and whether it is a loopback address.
+    """Return the key for counting an address, and whether the address is a loopback address.
 
-    For an IPv6 address the key is its /64 network, for any other address the address itself.
+    The key of an IPv6 address is its /64 network. The key of any other address is the address.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -116,6 +116,6 @@ def _counted_as(host: str) -> tuple[str, bool]:
 def origin_of(host: str) -> str:
     """Return the key under which connections from an address are counted.
 
-    For an IPv6 address the key is its /64 network, for any other address the address itself.
+    The key of an IPv6 address is its /64 network. The key of any other address is the address.
     """
     return _counted_as(host)[0]

@@ -31,7 +31,7 @@ class Step:
 
 
 def steps_of(events: Iterable[Event]) -> list[Step]:
-    """Return the steps of a sequence diagram from one client's events, sorted by sequence number.
+    """Return the steps of a sequence diagram for one client's events, sorted by sequence number.
 
     The last event of a delivery does not contain the QoS, so the QoS is remembered from an earlier
     event with the same message number.

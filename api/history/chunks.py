@@ -167,7 +167,7 @@ def points_in(
     If `wanted` is given, return only the series with this name.
 
     Raises:
-        Damaged: the bytes are not a valid group, although the chunk's checksum is right.
+        Damaged: the bytes are not a valid group, although the chunk's checksum is correct.
     """
     names, planes = _unpacked(group)
     each = COLUMNS * chunk.steps

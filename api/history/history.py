@@ -124,7 +124,7 @@ class History:
 
     @property
     def bytes_written(self) -> int:
-        """Number of bytes in the chunks that were written since the process started."""
+        """Total size in bytes of the chunks written since the process started."""
         return sum(files.bytes_written for files in self._files.values())
 
     def add(self, now_ms: int, readings: Iterable[Reading]) -> None:
@@ -146,7 +146,7 @@ class History:
         self._forget_old_hours()
 
     def _forget_old_hours(self) -> None:
-        """Remove points older than an hour. For efficiency, do so only every few minutes."""
+        """Remove points older than an hour. For efficiency, this is done only every few minutes."""
         horizon = self._now_ms // HOUR.step_ms - HOUR.steps
         if horizon - self._begins[HOUR.name] >= _FORGOTTEN_TOGETHER:
             self._begins[HOUR.name] = horizon

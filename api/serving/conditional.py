@@ -41,7 +41,7 @@ class _Answer:
         """The start message of a response whose body has not arrived yet."""
 
     async def send(self, message: Message) -> None:
-        """Process an ASGI message of the response, in place of the server's own `send`."""
+        """Process an ASGI message for the response, in place of the server's own `send`."""
         if message["type"] == "http.response.start" and _is_json(message):
             self._start = message
         elif self._start is None:

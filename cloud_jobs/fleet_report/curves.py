@@ -1,7 +1,7 @@
 """Curves of readings by day and by quarter hour, packed for the gateways' pages.
 
 A curve is a string of comma-separated numbers with one field per time slot. The field is empty if
-the slot has no value. The string is five times shorter than JSON objects with the same values. The
+the slot has no value. The string is a fifth as long as JSON objects with the same values. The
 page's script draws the curve and saves it as CSV.
 """
 
@@ -125,7 +125,7 @@ class _Slots:
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
         """Return the first time slot with a value in any of the series, and the number of slots.
 
-        The number counts the slots from the first to the last one with a value.
+        The slots are counted from the first to the last one with a value.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]

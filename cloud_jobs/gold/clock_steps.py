@@ -19,7 +19,7 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A segment: its name, its first and last sequence, and whether its clock was synchronised."""
+    """A segment: name, first and last sequence number, and whether its clock was synchronised."""
 
     name: str
     first: int

@@ -25,9 +25,9 @@ _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out
 def daily_verdicts(silver: Tables, events: DataFrame, found: DataFrame, through: int) -> DataFrame:
     """Return rows of the table `audit_daily`: a verdict for each gateway and day with `events`.
 
-    A finding counts on the day of its event. If this event is not in the log, the finding counts on
-    the nearest earlier day with events. If the gateway has no events at all, it counts on the day
-    when one of the gateway's files was last examined.
+    A finding is counted on the day of its event. If this event is not in the log, the finding is
+    counted on the nearest earlier day with events. If the gateway has no events at all, the finding
+    is counted on the day when one of the gateway's files was last examined.
     """
     days = events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins"))
     places = events.select(*STORE, "sequence", F.col("day").alias("own_day"))

@@ -126,7 +126,7 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
 
 
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
-    """Return the gateway and the hash of each unsigned file that an ingested segment names.
+    """Return the gateway and hash of each unsigned file that an ingested segment refers to.
 
     A segment names its predecessor by hash, which confirms that this file is genuine. The naming
     segment may itself be unsigned, because it was checked when its gateway's first key arrived.

@@ -2,8 +2,8 @@
 
 At the first start Spark's own resolver downloads the jars from Maven Central. The files are checked
 against the SHA-256 hashes in this module. Every later start passes the files to Spark directly and
-needs no network. If several processes start for the first time, one downloads and the others wait,
-because the resolver does not support concurrent downloads to one directory.
+needs no network. If several processes start for the first time together, one downloads and the
+others wait, because the resolver does not support concurrent downloads to one directory.
 """
 
 from __future__ import annotations

@@ -151,7 +151,10 @@ def _connected() -> SparkSession:
 
 
 def _submitted() -> SparkSession:
-    """Start the session that spark-submit has prepared. Raises IngestError without Delta Lake."""
+    """Start the session that spark-submit has prepared.
+
+    Raises IngestError if Delta Lake is missing.
+    """
     builder = SparkSession.builder
     there = dict(SparkConf().getAll())
     # Delta's default of 50 tasks per table state is meant for larger logs than these.

@@ -160,7 +160,7 @@ def _store_before(places: Places) -> None:
 
 
 def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, object]) -> str:
-    """Write the new settings to gateway.toml. Return a note for the record if that is impossible.
+    """Write the new settings to gateway.toml. Return a note for the record if this fails.
 
     If the file had been applied already, the new file counts as applied too, so that the next start
     does not read it again.

@@ -12,7 +12,7 @@ from oncegate_device.start import KEPT_TRIES
 def is_on_trial(slot: str) -> bool:
     """Return True if a slot is on trial, which means that U-Boot counts its remaining tries.
 
-    Return False if it is not, or if U-Boot's environment cannot be read.
+    Return False if the slot is not on trial, or if U-Boot's environment cannot be read.
     """
     name = f"BOOT_{slot}_LEFT"
     asked = subprocess.run(["fw_printenv", "-n", name], capture_output=True, text=True, check=False)

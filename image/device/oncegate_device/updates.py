@@ -215,7 +215,7 @@ def _at(update: Update, now: Moment) -> Update:
 def _record_in(value: object) -> Record:
     """Convert a record from JSON values.
 
-    Raises ValueError, TypeError or KeyError if it is not valid.
+    Raises ValueError, TypeError or KeyError if the record is not valid.
     """
     fields = _fields_of(value)
     slots = _fields_of(fields["slots"])
