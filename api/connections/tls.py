@@ -1,7 +1,7 @@
 """TLS layer between a visitor's socket and the HTTP code.
 
 From the moment it opens, a TLS connection counts towards the limit on visitors, and its request has
-a deadline. A browser that uses plain HTTP gets an HTTP response that says to use HTTPS.
+a deadline. A browser that uses plain HTTP gets an HTTP response with the advice to use HTTPS.
 """
 
 import asyncio

@@ -174,7 +174,7 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """Return the report of the last provisioning, or None if there was none.
 
     If the card has another name on the network because its host name was taken, the report begins
-    with a line that says so.
+    with a line that explains this.
     """
     try:
         with (places.device / "provisioning.json").open("rb") as file:

@@ -88,7 +88,7 @@ def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
     """Return the record with the state `failed` for the update, and the reason `detail`.
 
     If an earlier update is waiting for a restart, the device will still start that update, and the
-    reason says so.
+    reason mentions that.
     """
     last = record.last
     if last is not None and last.state is State.INSTALLED:
