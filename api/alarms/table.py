@@ -32,7 +32,7 @@ If a gateway has more, they have one cause, which is among the first alarms.
 class AlarmTable:
     """The active alarms, each identified by its kind and its subject.
 
-    The parameter `now` of the methods is a time of the monotonic clock in seconds.
+    The parameter `now` of the methods is a monotonic clock time, in seconds.
     """
 
     def __init__(self, alarms: Iterable[Alarm] = ()) -> None:

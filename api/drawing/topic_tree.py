@@ -61,7 +61,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Merge each branch that has no message and only one child with this child."""
+    """Join branches: a branch without a message is merged with its child if it has only one."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

@@ -171,7 +171,7 @@ async def restart(request: Request) -> Restarted:
 
 @actions.post("/reboot", summary="Restart the machine", **takes(ADMINISTRATORS, Restart, 409))
 async def reboot(request: Request) -> Restarted:
-    """Shut the machine down in order, and start it again. For administrators.
+    """Shut the machine down in an orderly way and start it again. For administrators.
 
     Status 409 means that the gateway does not run under systemd, which would have to do this.
     """

@@ -87,7 +87,7 @@ class Observer:
     async def sessions(
         self, *, after: str | None, limit: int, chosen: Mapping[str, str] | None = None
     ) -> SessionPage:
-        """Return a page of sessions, after the position `after` where the previous page ended.
+        """Return a page of sessions. `after` is the position at which the previous page ended.
 
         `chosen` contains JSON members to add to the broker's command `sessions`, such as filters.
         """

@@ -74,8 +74,8 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
-    `is_passed` is True if a message at a later position of the queue was sent. In this case
-    `passed_at` is the sequence number of the event with which the later message's delivery began.
+    The column `is_passed` is True if a message at a later position of the queue was sent. Then the
+    column `passed_at` is the sequence number of the event with which that delivery began.
     """
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(

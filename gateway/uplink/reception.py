@@ -34,7 +34,7 @@ class Arrival:
 class Reception:
     """Messages received from the broker on one side.
 
-    `held` has the packet identifiers that are stored on disk. `repeats` counts repeated QoS 2
+    `held` contains the packet identifiers that are stored on disk. `repeats` counts repeated QoS 2
     messages.
     """
 

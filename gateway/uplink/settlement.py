@@ -110,7 +110,7 @@ class SideChanges(ExchangeSettlement[Message]):
 class Settlement:
     """Applies signals to the lanes (messages to send) and receptions (received messages).
 
-    `paused` has the sides whose broker has refused a message. Nothing is sent to them for some
+    `paused` contains the sides whose broker has refused a message. Nothing is sent to them for some
     time.
     """
 

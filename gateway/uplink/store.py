@@ -72,8 +72,8 @@ class UplinkStore(TableDatabase):
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
         """Delete packet identifiers of received messages after their PUBREL.
 
-        If `packet_ids` is None, all identifiers of this side are deleted, because the session has
-        been lost.
+        If the session has been lost, `packet_ids` is None, and all identifiers of messages from
+        `source` are deleted.
         """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))

@@ -138,8 +138,8 @@ def _component_of(
 ) -> dict[str, object] | None:
     """Return the description of one value of a device.
 
-    The result is None if Home Assistant could not extract the value. `owner` has the names of the
-    gateway and of the device.
+    The result is None if Home Assistant could not extract the value. `owner` contains the names of
+    the gateway and of the device.
     """
     gateway, device = owner
     if value.is_gone:

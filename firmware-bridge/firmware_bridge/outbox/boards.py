@@ -59,7 +59,7 @@ class Placement:
 class BoardRows:
     """Database rows about boards: all stored rows, or the changes since the last commit.
 
-    A row in `blocks` has the key of a start, a block's number, the digests in the block, and a
+    A row in `blocks` contains the key of a start, a block's number, the digests in the block, and a
     counter that grows with each use. A row in `counts` has the number of starts with the same boot
     number. A row in `floors` has a device and a pair (boot, starts), which means that no boot
     number up to `boot` had more than `starts` starts.

@@ -95,7 +95,7 @@ class Settlement(ExchangeSettlement[Publication]):
     def send_durable(self, started: list[Exchange[Publication]]) -> None:
         """Send the packets that had to wait for the commit, if there is a connection.
 
-        `started` has the exchanges whose PUBLISH is sent for the first time.
+        `started` contains the exchanges whose PUBLISH is sent for the first time.
         """
         if self.send is None:
             return

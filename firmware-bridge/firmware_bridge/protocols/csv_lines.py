@@ -42,7 +42,7 @@ Column = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class CsvLines(TextLineSettings):
-    """Settings for CSV lines. Each line has the quantities of `columns`, in this order."""
+    """Settings for CSV lines. Each line has the quantities of `columns`, in that order."""
 
     descriptions: ClassVar = {
         "columns": 'Quantities of the columns of a CSV line, in order. "_" skips a column.',
@@ -70,7 +70,7 @@ class CsvLines(TextLineSettings):
 
 
 class CellReader:
-    """Reader of CSV lines. `kinds` has the declared data types of the columns."""
+    """Reader of CSV lines. `kinds` contains the declared data types of the columns."""
 
     def __init__(self, columns: Sequence[str], kinds: Kinds) -> None:
         self._columns = list(columns)

@@ -87,8 +87,8 @@ class Frame:
     such as the number of a node, is appended to the name of the port's own device. A sensor repeats
     a frame with an `identity` until the sensor receives `acknowledgement`. A frame with an
     `answer_code` is a board's answer to a command. In this case, `identity.sequence` is the number
-    of the request. `skipped` has the quantities without a value in this frame, with the reason for
-    each.
+    of the request. `skipped` contains the quantities without a value in this frame, with the reason
+    for each.
     """
 
     quantities: Quantities

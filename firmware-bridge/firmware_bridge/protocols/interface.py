@@ -20,7 +20,7 @@ from gateway.process.declarations.serial_line import Line
 class Decoder(ABC):
     """Decodes bytes, which may arrive in pieces of any size, into frames.
 
-    `tally` counts bytes that are not part of a valid frame. `kinds` has the data type of each
+    `tally` counts bytes that are not part of a valid frame. `kinds` contains the data type of each
     quantity seen so far. Each decoder limits the number of bytes in its buffer.
     """
 
@@ -129,7 +129,7 @@ class Poller(ABC):
     def time_out(self, answer: bytes) -> "Outcome | Request":
         """Return the outcome of a request whose response timed out.
 
-        `answer` has the bytes received, if any.
+        `answer` contains the bytes received, if any.
         """
         return Damage("truncated" if answer else "no_answer")
 

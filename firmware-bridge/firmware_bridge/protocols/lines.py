@@ -31,7 +31,7 @@ class LineDecoder(DelimitedDecoder):
     """Splits a stream into lines, and parses each line with `parse`.
 
     If `keeps_other_bytes` is True, bytes that are not UTF-8 become lone surrogates. These bytes
-    invalidate only one value instead of the whole line. `kinds` has the data types of the
+    invalidate only one value instead of the whole line. `kinds` contains the data types of the
     quantities that `parse` has found. `can_mistake_part_of_line` is True if a partial line may look
     complete. In this case, the first line after opening the port is skipped.
     """

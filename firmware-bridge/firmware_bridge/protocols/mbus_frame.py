@@ -57,7 +57,7 @@ def selection(secondary: str) -> bytes:
 def is_selected_by(header: bytes, secondary: str) -> bool:
     """Return True if a response comes from a meter that the secondary address selects.
 
-    `header` has the meter's number, manufacturer, version and medium. Wildcards in the address
+    `header` contains the meter's number, manufacturer, version and medium. Wildcards in the address
     match any value.
     """
     wanted = selection(secondary)[7:15]

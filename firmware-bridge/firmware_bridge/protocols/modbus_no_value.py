@@ -77,7 +77,7 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
     """Return True if a number in a register equals a value or bit pattern in `no_values`.
 
-    `raw` has the number's bytes in big-endian order.
+    `raw` contains the number's bytes in big-endian order.
     """
     if not no_values:
         return False

@@ -7,7 +7,7 @@ quantity:
 ::
 
     refused -> halves -> ... -> some answered, some refused: only the refused ones are unreadable
-                             -> all answered: the block was too large, or crossed a border
+                             -> all answered: the block was too large, or crossed a boundary
                              -> all refused: the block is unreadable
 
 Unreadable registers and limits found in this way are tested again at long intervals, because a

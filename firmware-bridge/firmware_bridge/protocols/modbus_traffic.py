@@ -34,7 +34,7 @@ _COUNT_AT = 6
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A request or a response on the line. `content` has the bytes between function and CRC.
+    """A request or a response on the line. `content` contains the bytes between function and CRC.
 
     `request` is the request that a response belongs to, or None if the request was not received.
     """

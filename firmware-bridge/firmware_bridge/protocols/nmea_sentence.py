@@ -62,7 +62,7 @@ logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 
 
 def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> Frame:
-    """Return the frame of a sentence. `body` has the bytes between `start` and '*'.
+    """Return the frame of a sentence. `body` contains the bytes between `start` and '*'.
 
     `start` is '$' or '!'. `skipped` counts fields that contain `nan`, `--.-` or the like instead of
     a number, and positions that do not exist.

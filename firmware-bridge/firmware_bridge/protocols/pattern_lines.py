@@ -75,7 +75,7 @@ class PatternLines(AskedSettings, TextLineSettings):
 class MatchReader:
     """Reader of lines that match an expression.
 
-    `kinds` has the declared data types of the expression's named groups.
+    `kinds` contains the declared data types of the expression's named groups.
     """
 
     def __init__(self, expression: re.Pattern[str], kinds: Kinds) -> None:

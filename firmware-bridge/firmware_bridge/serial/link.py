@@ -140,7 +140,7 @@ class SerialLink(Link):
         rs485: Rs485 | None = None,
         control_lines: tuple[ControlLine, ControlLine] = ("on", "on"),
     ) -> None:
-        """Open the port, which may block. `control_lines` has the settings of DTR and RTS.
+        """Open the port, which may block. `control_lines` contains the settings of DTR and RTS.
 
         Raises:
             PortLost: if the port is missing, forbidden or in use, or cannot use RS-485 mode.

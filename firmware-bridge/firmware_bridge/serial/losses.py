@@ -48,7 +48,7 @@ class Losses:
     def check_damage(self, damaged: Mapping[str, int]) -> None:
         """Log each reason for damaged frames if its count has doubled since it was last logged.
 
-        `damaged` has the total count for each reason.
+        `damaged` contains the total count for each reason.
         """
         for reason, count in damaged.items():
             if self._has_doubled("damaged", reason, count):
@@ -63,7 +63,7 @@ class Losses:
     def check_skipped(self, skipped: Mapping[str, int]) -> None:
         """Log each reason for omitted values in good frames if its count has doubled.
 
-        `skipped` has the total count for each reason.
+        `skipped` contains the total count for each reason.
         """
         for reason, count in skipped.items():
             if self._has_doubled("left_out", reason, count):
@@ -149,7 +149,7 @@ class Losses:
     def summarise(self, damaged: Mapping[str, int]) -> None:
         """Log one line with all counts since the last summary, if there are any.
 
-        `damaged` has the totals of damaged frames by reason.
+        `damaged` contains the totals of damaged frames by reason.
         """
         status = self._status
         counts = {

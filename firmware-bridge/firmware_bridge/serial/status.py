@@ -89,7 +89,7 @@ class DeviceStatus:
     ) -> dict[str, object]:
         """Return the device's part of the port's status as JSON.
 
-        `unread` has the quantities without a value. They may belong to any device on the port.
+        `unread` contains the quantities without a value. They may belong to any device on the port.
         """
         return {
             "device": self.device,
@@ -117,8 +117,8 @@ class PortStatus:
     `fault` is a sentence about why the port is not open. `opened` counts all openings, and `resets`
     counts openings because of silence. `failures` counts internal errors of the bridge. `resyncs`
     counts recoveries after damaged data. `dropped` counts lost readings and acknowledgements by
-    reason. `line_errors` has the errors that the driver or the server counts. `quiet_since` is the
-    time of the latest byte on the monotonic clock. `held` is True while the port is not read
+    reason. `line_errors` contains the errors that the driver or the server counts. `quiet_since` is
+    the time of the latest byte on the monotonic clock. `held` is True while the port is not read
     because the outbox is full. `dropping` is the reason why readings are dropped now, or None.
     `units` replace the units of the sensor.
     """
@@ -179,8 +179,8 @@ class PortStatus:
     def note_line_errors(self, counted: Mapping[str, int], base: Mapping[str, int]) -> None:
         """Add new line errors: the differences between the driver's counters `counted` and `base`.
 
-        `base` has the counters at the opening or at the previous call. Overruns are logged when
-        their total has doubled.
+        `base` contains the counters at the opening or at the previous call. Overruns are logged
+        when their total has doubled.
         """
         before = self.overruns
         for name, count in counted.items():

@@ -48,7 +48,7 @@ class RecentCount:
         """Counts in the previous steps, newest first."""
 
     def advance(self, steps: int) -> None:
-        """Begin a new ten-minute step `steps` times. Discard counts older than an hour."""
+        """Start `steps` new ten-minute steps. Discard counts older than an hour."""
         for _ in range(min(steps, STEPS + 1)):
             self._steps = [self.running, *self._steps[: STEPS - 1]]
             self.running = 0

@@ -158,7 +158,7 @@ class Bans:
     # -- effects of a ban
 
     def time_ms(self) -> int:
-        """Return the wall-clock time for the expiry of bans, in milliseconds since 1970."""
+        """Return the present wall-clock time, in milliseconds since 1970."""
         return self._event_loop.wall_clock.shown()[0]
 
     def _begin(self, ban: Ban) -> int:

@@ -233,7 +233,8 @@ class Journal:
     def has_droppable(self, before_sequence: int) -> bool:
         """Return True if `drop` could delete a file.
 
-        This is a file other than the newest that contains only events before `before_sequence`.
+        A file can be deleted if it is not the newest and contains only events before
+        `before_sequence`.
         """
         return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
 

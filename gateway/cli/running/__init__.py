@@ -1,1 +1,1 @@
-"""Shared parts of running processes: signals, readiness, log lines, and free ports."""
+"""Code that the running processes share: signals, readiness, log lines, and free ports."""

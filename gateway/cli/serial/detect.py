@@ -23,7 +23,7 @@ NOT_RECOGNISED = (
 def print_guess(best: Guess, table: str) -> None:
     """Print a guess about the protocol, with the configuration in `table`.
 
-    The output states how certain the guess is, and the values in its latest frame.
+    The output states how certain the guess is, and shows the values of the latest frame.
     """
     print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
     for row in () if best.latest is None else sample_rows(best.latest):

@@ -38,8 +38,8 @@ Signal = TypeVar("Signal")
 class QueueCommitter(ABC, Generic[Signal]):
     """The only writer of the database that contains `queues`.
 
-    A signal is an event on a connection, such as a received packet. A batch waits for more signals
-    for `commit_delay_seconds`, unless `hurry` is called.
+    A signal is an event on a connection, such as a received packet. A batch waits
+    `commit_delay_seconds` for more signals, unless `hurry` is called.
     """
 
     queues: Sequence[BrokerQueue[Any]]

@@ -242,8 +242,8 @@ def _check_names(manifest: Manifest) -> None:
 
     Raises:
         BackupRefused: if a name occurs twice, if one name is a folder in another name's path, or if
-            a path in the data directory does not belong to the part of the backup that the manifest
-            states.
+            a path in the data directory does not belong to the part of the backup for which the
+            manifest lists it.
     """
     names: set[str] = set()
     folders: set[str] = set()

@@ -59,8 +59,8 @@ class Result:
     """Results of a run.
 
     Rates are measured from `start` to `stop`, and faults from the first message to `end`. Each
-    point of `timeline` has the seconds since the start of the run, and the messages/s since the
-    previous point.
+    point of `timeline` contains the seconds since the start of the run, and the messages/s since
+    the previous point.
     """
 
     scenario: Scenario

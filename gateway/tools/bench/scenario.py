@@ -134,7 +134,7 @@ class Scenario:
 
     @property
     def outstanding_messages(self) -> int:
-        """Number of messages that one publisher may have in transit if there is no rate."""
+        """Number of messages that one publisher may have in transit if no rate is set."""
         if self.outstanding is not None:
             return self.outstanding
         into_one = 1 if self.shape == "pairs" else self.publishers

@@ -42,7 +42,7 @@ class Source:
 class Subscriber(Client):
     """Receives messages from several publishers.
 
-    `sources` has the state of each publisher. The key is the publisher's index.
+    `sources` contains the state of each publisher. The key is the publisher's index.
     """
 
     def __init__(

@@ -98,7 +98,7 @@ def write(path: Path, text: str, mode: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make created, renamed and deleted files in a folder durable."""
+    """Make the creation, renaming and deletion of files in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -26,7 +26,7 @@ class Batch:
         self.record_count = 0
         self.names = bytearray()
         self.parts: list[bytes] = []
-        """Records of the batch that `take_part` has already returned. `records` has the later
+        """Records of the batch that `take_part` has already returned. `records` contains the later
         ones."""
         self.parts_bytes = 0
         self.parts_count = 0

@@ -199,7 +199,7 @@ class FairReader:
         self._read_on(channel)
 
     def _read_on(self, channel: Channel) -> None:
-        """Pass kept bytes to the broker core in pieces, up to one slice (a millisecond) of work."""
+        """Pass buffered bytes to the broker core in pieces, for at most one slice of time."""
         connection, data, position = channel.connection, channel.unread, channel.unread_from
         self.unread_bytes -= channel.unread_counted
         # If too much data waits for its turn, memory is more important than time.

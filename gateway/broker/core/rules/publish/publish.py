@@ -1,6 +1,6 @@
 """Publishing by clients at QoS 0 and 1, and wills.
 
-`admission` has the checks for every PUBLISH, `qos2_receive` has QoS 2, and `fan_out` delivers
+`admission` checks every PUBLISH, `qos2_receive` handles QoS 2, and `fan_out` delivers
 messages of every QoS.
 """
 
