@@ -10,6 +10,7 @@ from typing import Any
 
 from oncegate_device import network_files, updates
 from oncegate_device.places import Places, write
+from oncegate_device.report import RECORD
 from oncegate_device.start import Release, Start, moment_of, start_of
 from oncegate_device.updates import Record, State, Update, line_of
 
@@ -177,7 +178,7 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
     with a line that explains this.
     """
     try:
-        with (places.device / "provisioning.json").open("rb") as file:
+        with (places.device / RECORD).open("rb") as file:
             report = json.loads(file.read(REPORT_BYTES_MAX))
         taken, lines = report["taken"], report["lines"]
         if not isinstance(taken, bool) or not isinstance(lines, list):

@@ -7,7 +7,7 @@ import re
 
 from oncegate_device import card
 from oncegate_device.places import Places, Writable, remounted, write
-from oncegate_device.provisioning import REPORT
+from oncegate_device.report import write_report
 from oncegate_device.start import start_of
 
 
@@ -24,4 +24,4 @@ def note(name: str, places: Places, *, writable: Writable = remounted) -> None:
     card.publish(places, start_of(places))
     lines = card.provisioning_lines_of(places)
     with writable(places.boot):
-        (places.boot / REPORT).write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
+        write_report(lines, places)

@@ -10,7 +10,6 @@ During the trial they are stored in the directory `network-before`, so that a po
 change too.
 """
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -22,6 +21,7 @@ from pathlib import Path
 from gateway.process.network_settings import NetworkChange
 from oncegate_device import card, gateway_toml, network_files, wiping
 from oncegate_device.places import Places, Writable, remounted, sync_folder, write
+from oncegate_device.report import is_applied, write_digest, write_record, write_report
 from oncegate_device.start import start_of
 
 TRIAL_SECONDS = 300.0
@@ -31,7 +31,6 @@ APPLY_SECONDS_MAX = 60.0
 """Time that systemd may take to apply settings: it starts one small program."""
 APPLY, KEEP_UNIT = "device-network-apply.service", "device-network-keep.service"
 TIMER, WIFI_UNIT = "oncegate-network.timer", "wpa_supplicant@wlan0.service"
-REPORT = "gateway-report.txt"
 
 _REPLACED = ("The gateway is called ", "Wi-Fi: ", "Ethernet: ")
 """Beginnings of lines in the provisioning report that a change replaces."""
@@ -130,7 +129,8 @@ def keep(places: Places, writable: Writable = remounted) -> None:
     with writable(places.boot):
         note = _write_gateway_toml(places, old, new)
         lines = _report_lines(places, old, new)
-        (places.boot / REPORT).write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
+        write_record(lines, places, is_taken=True)
+        write_report(lines, places)
     _record(places, "kept", f"The change is kept{note}")
     shutil.rmtree(before)
     sync_folder(places.device)
@@ -174,27 +174,19 @@ def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, o
         after = gateway_toml.changed(text, new, old).encode()
     except (UnicodeDecodeError, tomllib.TOMLDecodeError):
         return ", but gateway.toml has mistakes and does not have it: correct the file"
-    digest = places.device / "gateway.toml.sha256"
-    was_applied = _content(digest) == _digest_line(content, places.file) or not content
+    was_applied = is_applied(content, places) or not content
     if after != content:
         wiping.replace(places.file, after)
     if was_applied:
-        write(digest, _digest_line(after, places.file), 0o644)
+        write_digest(after, places)
     return ""
 
 
-def _digest_line(content: bytes, file: Path) -> str:
-    return f"{hashlib.sha256(content).hexdigest()}  {file}\n"
-
-
 def _report_lines(places: Places, old: dict[str, object], new: dict[str, object]) -> list[str]:
-    """Update the provisioning report with the new settings, and return its lines."""
+    """Return the lines of the provisioning report with the new settings."""
     page, now = f"//{old['hostname']}.local", f"//{new['hostname']}.local"
     known = [each.replace(page, now) for each in card.provisioning_lines_of(places)]
-    together = [*network_lines(new), *(each for each in known if not each.startswith(_REPLACED))]
-    record = json.dumps({"taken": True, "lines": together}, indent=1) + "\n"
-    write(places.device / "provisioning.json", record, 0o644)
-    return together
+    return [*network_lines(new), *(each for each in known if not each.startswith(_REPLACED))]
 
 
 def network_lines(settings: dict[str, object]) -> list[str]:

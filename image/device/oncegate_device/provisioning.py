@@ -6,8 +6,6 @@ before secrets are removed from the boot partition, and the digest of the applie
 last.
 """
 
-import hashlib
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +16,10 @@ from firmware_bridge.protocols.table import PROTOCOLS
 from gateway.configuration import ConfigurationError, conf_d
 from gateway.configuration.checking import configuration_of
 from oncegate_device import console, imager, wiping
-from oncegate_device.places import Places, Writable, remounted, write
+from oncegate_device.places import Places, Writable, remounted
+from oncegate_device.report import write_digest, write_record, write_report
 from oncegate_device.settings import Own, store
 from oncegate_device.wanted import FILE_BYTES_MAX, NETWORK, Wanted, WantedError, read
-
-REPORT = "gateway-report.txt"
 
 
 def provision(
@@ -59,8 +56,7 @@ def provision(
             wiping.replace(places.file, blanked.encode())
         imager.wipe(places.boot)
         _report(lines, places, is_taken=True)
-    digest = hashlib.sha256(blanked.encode()).hexdigest()
-    write(places.device / "gateway.toml.sha256", f"{digest}  {places.file}\n", 0o644)
+    write_digest(blanked.encode(), places)
     return lines
 
 
@@ -171,6 +167,5 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _report(lines: list[str], places: Places, *, is_taken: bool) -> None:
-    (places.boot / REPORT).write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
-    record = json.dumps({"taken": is_taken, "lines": lines}, indent=1) + "\n"
-    write(places.device / "provisioning.json", record, 0o644)
+    write_report(lines, places)
+    write_record(lines, places, is_taken=is_taken)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from oncegate_device.places import Places
-from oncegate_device.provisioning import REPORT, provision
+from oncegate_device.provisioning import provision
+from oncegate_device.report import REPORT
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "image" / "boot" / "gateway.toml"
 

@@ -1,6 +1,6 @@
 """The files that Raspberry Pi Imager leaves on a boot partition."""
 
-from oncegate_device.provisioning import REPORT
+from oncegate_device.report import REPORT
 
 from tests.image.device.boot_partition import KEY, Card
 

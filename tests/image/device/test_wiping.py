@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 from oncegate_device import wiping
-from oncegate_device.provisioning import REPORT
+from oncegate_device.report import REPORT
 from oncegate_device.settings import store
 from oncegate_device.wanted import read
 

@@ -1,0 +1,44 @@
+"""Results of provisioning: a report for people, its record, and the digest of the applied file.
+
+This module does not import the gateway, because it is used at every start and the import would
+take too long.
+"""
+
+import hashlib
+import json
+
+from oncegate_device.places import Places, write
+
+REPORT = "gateway-report.txt"
+"""File on the boot partition, which people read on another computer."""
+RECORD, DIGEST = "provisioning.json", "gateway.toml.sha256"
+"""Files on the data partition. The script `provision` compares the digest at each start."""
+
+
+def write_report(lines: list[str], places: Places) -> None:
+    """Write the report to the boot partition, which must be writable."""
+    (places.boot / REPORT).write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
+
+
+def write_record(lines: list[str], places: Places, *, is_taken: bool) -> None:
+    """Write the record of the report, which the card's status and the web page show."""
+    record = json.dumps({"taken": is_taken, "lines": lines}, indent=1) + "\n"
+    write(places.device / RECORD, record, 0o644)
+
+
+def write_digest(content: bytes, places: Places) -> None:
+    """Record that a gateway.toml with these contents is applied."""
+    write(places.device / DIGEST, _digest_line(content, places), 0o644)
+
+
+def is_applied(content: bytes, places: Places) -> bool:
+    """Return True if a gateway.toml with these contents is applied already."""
+    try:
+        return (places.device / DIGEST).read_text(encoding="utf-8") == _digest_line(content, places)
+    except FileNotFoundError:
+        return False
+
+
+def _digest_line(content: bytes, places: Places) -> str:
+    """Return a line in the format of sha256sum."""
+    return f"{hashlib.sha256(content).hexdigest()}  {places.file}\n"
