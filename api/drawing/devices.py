@@ -1,13 +1,13 @@
 """Devices as the pages show them: quantities with values, ages and curves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api import limits
 from api.drawing.chart import Chart, chart_of
 from api.history.history import History
 from api.history.readings import name_of
-from api.models.bridge import BridgeStatus, Device, Port, Quantity
+from api.models.bridge import BridgeStatus, Device, Port, Quantity, devices_of
 from api.wording import quantity_name_of
 
 
@@ -30,12 +30,6 @@ class ShownDevice:
     quantities: tuple[ShownQuantity, ...]
     others: int
     """Number of the device's quantities that are not in `quantities`."""
-
-
-def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
-    """Yield all devices with their ports, silent devices first."""
-    found = [(port, device) for port in bridge.ports for device in port.devices]
-    yield from sorted(found, key=lambda each: each[1].silent_seconds is None)
 
 
 def shown_on_overview(
@@ -71,11 +65,6 @@ def _shown(
         chart = chart_of(curve, name, now_ms=now_ms, bins=limits.POINTS_ON_OVERVIEW_MAX)
     time_ms = quantity.time_ms if quantity.time_ms is not None else device.last_ms
     return ShownQuantity(quantity, series, time_ms, chart)
-
-
-def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
-    """Return a device's port and the device itself, or None if no device has this name."""
-    return next((each for each in devices_of(bridge) if each[1].device == name), None)
 
 
 def topic_filter_of(port: Port, device: Device) -> str | None:

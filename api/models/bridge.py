@@ -1,5 +1,6 @@
 """The bridge's report: its MQTT connection, its outbox, its ports and their devices."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -179,3 +180,14 @@ class BridgeStatus(Reported):
     home_assistant: Discovery | None = None
     """Null if the bridge does not describe devices."""
     ports: list[Port]
+
+
+def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
+    """Yield all devices with their ports, silent devices first."""
+    found = [(port, device) for port in bridge.ports for device in port.devices]
+    yield from sorted(found, key=lambda each: each[1].silent_seconds is None)
+
+
+def found_device(bridge: BridgeStatus, name: str) -> tuple[Port, Device] | None:
+    """Return a device's port and the device itself, or None if no device has this name."""
+    return next((each for each in devices_of(bridge) if each[1].device == name), None)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from api import limits
 from api.models.actions import Given
-from api.models.values import Integer, Reported, Seconds
+from api.models.values import Integer, Password, Reported, Seconds
 
 _Text = Annotated[str, Field(max_length=limits.NETWORK_TEXT_CHARACTERS_MAX)]
 _Line = Annotated[str, Field(max_length=limits.SENTENCE_CHARACTERS_MAX)]
@@ -90,7 +90,7 @@ class ChangeNetwork(Given):
     ethernet_gateway: _Text | None = None
     ethernet_dns: Annotated[list[_Text], Field(max_length=limits.NETWORK_ITEMS_MAX)] | None = None
     """IP addresses of name servers."""
-    own_password: Annotated[str, Field(min_length=1, max_length=limits.PASSWORD_BYTES_MAX)]
+    own_password: Password
     """The password of the administrator who makes the change."""
 
 

@@ -6,17 +6,16 @@ from pydantic import Field
 
 from api import limits
 from api.models.actions import Given
-
-_Password = Annotated[str, Field(min_length=1, max_length=limits.PASSWORD_BYTES_MAX)]
+from api.models.values import Password
 
 
 class InstallUpdate(Given):
     source: Annotated[str, Field(max_length=limits.BUNDLE_ADDRESS_CHARACTERS_MAX)]
     """The https:// address of a signed bundle (`.raucb`), which the card downloads."""
-    own_password: _Password
+    own_password: Password
     """The password of the administrator who does it."""
 
 
 class GoBack(Given):
-    own_password: _Password
+    own_password: Password
     """The password of the administrator who does it."""

@@ -7,7 +7,7 @@ from pydantic import Field
 from api import limits
 from api.mistakes import TOKEN_NAME
 from api.models.actions import Given
-from api.models.values import Count, Reported
+from api.models.values import Count, Password, Reported
 
 
 class User(Reported):
@@ -50,19 +50,18 @@ class TokenList(Reported):
 
 
 _Name = Annotated[str, Field(min_length=1, max_length=limits.USERNAME_BYTES_MAX)]
-_Password = Annotated[str, Field(min_length=1, max_length=limits.PASSWORD_BYTES_MAX)]
 
 
 class SetPassword(Given):
     user: _Name
-    password: _Password
-    own_password: _Password
+    password: Password
+    own_password: Password
     """The password of the administrator who makes the change."""
 
 
 class RemoveUser(Given):
     user: _Name
-    own_password: _Password
+    own_password: Password
     """The password of the administrator who makes the change."""
 
 
@@ -83,13 +82,13 @@ class AddToken(Given):
     """The program's name."""
     token_role: Literal["viewer", "operator", "administrator"] = "viewer"  # noqa: S105
     """The role of the program."""
-    own_password: _Password
+    own_password: Password
     """The password of the administrator who does it."""
 
 
 class RemoveToken(Given):
     name: Annotated[str, Field(min_length=1, max_length=limits.TOKEN_NAME_CHARACTERS_MAX)]
-    own_password: _Password
+    own_password: Password
     """The password of the administrator who does it."""
 
 

@@ -16,12 +16,15 @@ from pydantic import (
     model_validator,
 )
 
+from api import limits
+
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 FiniteNumber = Annotated[float, Field(allow_inf_nan=False)]
 Seconds = Annotated[float, Field(ge=0)]
 # Up to the last millisecond of the year 9999, the last year that Python's datetime supports.
 Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_999)]
+Password = Annotated[str, Field(min_length=1, max_length=limits.PASSWORD_BYTES_MAX)]
 
 
 class Reported(BaseModel):

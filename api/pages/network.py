@@ -38,7 +38,10 @@ async def network(request: Request) -> Response:
 async def ask_change(request: Request) -> Response:
     """Show the form for changing name and network."""
     found = network_of(request)
-    return _form(request, {} if found is None else _fields_of(found))
+    if found is None:
+        problem = f"{NOT_A_CARD[:1].upper()}{NOT_A_CARD[1:]}."
+        return _form(request, {}, problem, 404, has_network=False)
+    return _form(request, _fields_of(found))
 
 
 @network_page.post("/system/network/change", dependencies=[Depends(ADMINISTRATORS)])
@@ -54,7 +57,8 @@ async def do_change(request: Request) -> Response:
         given = _change_in(fields)
         await carried_out(request, "change_network", given, Requested)
     except FORM_FAILURES as failure:
-        return _form(request, fields, *shown_of(failure))
+        has_network = network_of(request) is not None
+        return _form(request, fields, *shown_of(failure), has_network=has_network)
     port = request.url.port
     base = f"{request.url.scheme}://", "" if port is None else f":{port}"
     return rendered(
@@ -124,12 +128,14 @@ def _change_in(fields: Mapping[str, str]) -> ChangeNetwork:
 
 
 def _form(
-    request: Request, fields: Mapping[str, str], problem: str | None = None, status_code: int = 200
+    request: Request,
+    fields: Mapping[str, str],
+    problem: str | None = None,
+    status_code: int = 200,
+    *,
+    has_network: bool = True,
 ) -> Response:
     shown = {name: fields.get(name, "") for name in (*_SENT_AGAIN, "before")}
-    has_network = network_of(request) is not None
-    if not has_network and problem is None:
-        problem, status_code = f"{NOT_A_CARD[:1].upper()}{NOT_A_CARD[1:]}.", 404
     return rendered(
         request,
         "network_form.html",

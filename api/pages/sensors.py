@@ -11,15 +11,13 @@ from api.drawing.chart import chart_of
 from api.drawing.devices import (
     ShownQuantity,
     csv_series_of,
-    devices_of,
-    found_device,
     topic_filter_of,
 )
 from api.history.history import History
 from api.history.readings import name_of
 from api.history.rings import DAY, HOUR, MONTH, Ring
 from api.login.admission import VIEWERS
-from api.models.bridge import Device
+from api.models.bridge import Device, devices_of, found_device
 from api.models.home_assistant import InHomeAssistant
 from api.pages.page import down_page, rendered
 from api.rest.history import history_of

@@ -15,6 +15,7 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from api import limits
 from api.login.admission import EVERYONE, VIEWERS
+from api.models.bridge import found_device
 from api.models.broker import BrokerStatus
 from api.models.configuration import ShownConfiguration
 from api.models.home_assistant import InHomeAssistant
@@ -196,8 +197,7 @@ async def home_assistant(
     """
     observer = observer_of(request)
     bridge = (await observer.overview()).serial.status
-    devices = () if bridge is None else (each for port in bridge.ports for each in port.devices)
-    if bridge is None or all(each.device != device for each in devices):
+    if bridge is None or found_device(bridge, device) is None:
         raise HTTPException(404, "The bridge reports no device of this name.")
     return await in_home_assistant(observer, bridge, device)
 

@@ -104,7 +104,7 @@ class CardReader:
     def read(self) -> CardReport | None:
         """Read the card's report. Return None if this machine does not run from such a card."""
         try:
-            facts = CardFacts.model_validate(value_of_json(_bytes_of(self._file)))
+            facts = CardFacts.model_validate(value_of_json(bytes_of(self._file)))
         except FileNotFoundError:
             return None
         except ValidationError as error:
@@ -119,8 +119,8 @@ class CardReader:
         if device is None:
             return None
         try:
-            counters = _bytes_of(self._block_devices / device / "stat").split()
-            sectors = int(_bytes_of(self._block_devices / device / "size"))
+            counters = bytes_of(self._block_devices / device / "stat").split()
+            sectors = int(bytes_of(self._block_devices / device / "size"))
             return wear_of(
                 sectors_written=int(counters[6]),
                 sectors=sectors,
@@ -139,7 +139,7 @@ def _unread(why: str) -> CardReport:
     )
 
 
-def _bytes_of(file: Path) -> bytes:
+def bytes_of(file: Path) -> bytes:
     """Read a file of at most CARD_BYTES_MAX.
 
     Raises:

@@ -8,19 +8,19 @@ import array
 import contextlib
 import fcntl
 import ipaddress
-import os
 import socket
 import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from api import limits
 from api.models.network import EthernetSettings, Interface, LastChange, Network, WifiSettings
 from api.models.values import Reported, Seconds
+from api.status.card import bytes_of
 from gateway.process.control.received_json import value_of_json
 
 _SIOCGIFCONF: Final = 0x8912
@@ -46,7 +46,7 @@ class _Settings(Reported):
 class _Card(Reported):
     """The part of the card's report about the network (docs/formats/card.md)."""
 
-    network: Annotated[_Settings | None, Field()] = None
+    network: _Settings | None = None
 
 
 class NetworkReader:
@@ -82,10 +82,7 @@ class NetworkReader:
 
     def _settings(self) -> _Settings | None:
         try:
-            descriptor = os.open(self._card_file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            with os.fdopen(descriptor, "rb") as file:
-                content = file.read(limits.CARD_BYTES_MAX + 1)
-            return _Card.model_validate(value_of_json(content)).network
+            return _Card.model_validate(value_of_json(bytes_of(self._card_file))).network
         except (OSError, ValidationError, ValueError, RecursionError):
             return None
 

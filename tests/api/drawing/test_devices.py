@@ -7,13 +7,11 @@ import pytest
 from api import limits
 from api.drawing.devices import (
     csv_series_of,
-    devices_of,
-    found_device,
     shown_on_overview,
     topic_filter_of,
 )
 from api.history.history import History, Reading
-from api.models.bridge import BridgeStatus
+from api.models.bridge import BridgeStatus, devices_of, found_device
 from tests.api import recorded
 
 
