@@ -3,29 +3,35 @@
 import json
 import os
 import shutil
-import signal
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.real_programs.program import Program
 from tests.system.broker_process import free_port
 
 HERE = Path(__file__).parent
 PLACE = HERE.parents[1] / "build" / "real-programs" / "home-assistant"
-START_SECONDS_MAX = 180.0
-DEADLINE_SECONDS = 60.0
 # Of the machine and of the test's own component: no library for photographs, no quick compression.
 EXPECTED = ("custom integration witness", "[aiohttp_fast_zlib]", "Error loading libturbojpeg")
 
 
-class HomeAssistant:
+class HomeAssistant(Program):
     """A Home Assistant whose MQTT integration uses the broker on `broker_port`."""
 
+    start_seconds_max = 180.0
+
     def __init__(self, directory: Path, broker_port: int) -> None:
-        self._directory = directory
-        directory.mkdir()
+        super().__init__(
+            directory,
+            [PLACE / "bin" / "hass", "--config", directory],
+            {
+                "PATH": f"{PLACE / 'bin'}:{os.environ['PATH']}",
+                "LANG": "C.UTF-8",
+                "UV_OFFLINE": "1",  # what is not installed would be fetched
+            },
+        )
         shutil.copytree(HERE / "witness", directory / "custom_components" / "witness")
         (directory / "configuration.yaml").write_text(
             # Without codes for a second factor, whose packages it would fetch.
@@ -60,41 +66,12 @@ class HomeAssistant:
                 }
             )
         )
-        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, and wait until it has started."""
-        (self._directory / "shown.json").unlink(missing_ok=True)
-        with (self._directory / "output").open("ab") as output:
-            self._process = subprocess.Popen(
-                [str(PLACE / "bin" / "hass"), "--config", str(self._directory)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=self._directory,
-                env={
-                    "PATH": f"{PLACE / 'bin'}:{os.environ['PATH']}",
-                    "HOME": str(self._directory),
-                    "LANG": "C.UTF-8",
-                    "UV_OFFLINE": "1",  # what is not installed would be fetched
-                },
-            )
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while not (self._directory / "shown.json").exists():
-            assert self._process.poll() is None, self.output()
-            assert time.monotonic() < deadline, self.output()
-            time.sleep(0.1)
-
-    def stop(self) -> None:
-        """Stop it as a service manager does."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            self._process.wait(DEADLINE_SECONDS)
-            self._process = None
-
-    def output(self) -> str:
-        """Return everything printed so far."""
-        return (self._directory / "output").read_text(errors="replace")
+        shown = self.directory / "shown.json"
+        shown.unlink(missing_ok=True)
+        self.start_until(shown.exists)
 
     def warnings(self) -> list[str]:
         """Return the warnings and errors in its log, except the expected ones."""
@@ -107,12 +84,12 @@ class HomeAssistant:
 
     def shown(self) -> dict[str, Any]:
         """Return its MQTT entities by their unique id."""
-        found: dict[str, Any] = json.loads((self._directory / "shown.json").read_text())
+        found: dict[str, Any] = json.loads((self.directory / "shown.json").read_text())
         return found
 
     def wait_until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Wait until its entities fulfil the condition, and return them."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + self.deadline_seconds
         while not condition(shown := self.shown()):
             assert time.monotonic() < deadline, json.dumps(shown, indent=1)
             time.sleep(0.2)
@@ -120,12 +97,12 @@ class HomeAssistant:
 
     def energy_page(self, preferences: dict[str, Any]) -> dict[str, Any]:
         """Configure the energy page, and return the issues that it reports."""
-        answered = self._directory / "energy.answered.json"
+        answered = self.directory / "energy.answered.json"
         answered.unlink(missing_ok=True)
-        part = self._directory / "energy.asked.part"
+        part = self.directory / "energy.asked.part"
         part.write_text(json.dumps(preferences))
-        part.rename(self._directory / "energy.asked.json")
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        part.rename(self.directory / "energy.asked.json")
+        deadline = time.monotonic() + self.deadline_seconds
         while not answered.exists():
             assert time.monotonic() < deadline, self.output()
             time.sleep(0.2)

@@ -4,20 +4,19 @@ Its configuration is that of docs/telegraf.md, with a port, a QoS and a file of 
 """
 
 import json
-import os
 import re
-import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
+
+from tests.real_programs.program import Program
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "real-programs" / "telegraf" / "telegraf"
 CONNECT_SECONDS = 2
 """Interval of attempts to connect: Telegraf makes them when the clock shows a multiple of it."""
+CONNECTED = "Connected [tcp"
 REFUSED = "connect: connection refused"
-DEADLINE_SECONDS = 90.0
 
 
 def settings(port: int, qos: int, file: Path) -> str:
@@ -37,51 +36,24 @@ def settings(port: int, qos: int, file: Path) -> str:
     return text
 
 
-class Telegraf:
+class Telegraf(Program):
     """Its session at the broker on `broker_port` outlasts its own restarts."""
 
+    start_seconds_max = deadline_seconds = 90.0
+
     def __init__(self, directory: Path, broker_port: int, qos: int) -> None:
-        self._directory = directory
-        directory.mkdir()
+        super().__init__(directory, [PROGRAM, "--config", "telegraf.conf"])
         self._readings = directory / "readings.jsonl"
         self._readings.touch()
         (directory / "telegraf.conf").write_text(settings(broker_port, qos, self._readings))
-        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it, and wait until it is connected to the broker."""
-        connections = self.output().count("Connected [tcp")
-        with (self._directory / "output").open("ab") as output:
-            self._process = subprocess.Popen(
-                [str(PROGRAM), "--config", str(self._directory / "telegraf.conf")],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=self._directory,
-                env={"PATH": os.environ["PATH"], "HOME": str(self._directory)},
-            )
-        self.wait_for_output("Connected [tcp", connections + 1)
-
-    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Stop it as a service manager does, or with SIGKILL."""
-        if self._process is not None:
-            self._process.send_signal(number)
-            self._process.wait(DEADLINE_SECONDS)
-            self._process = None
-
-    def output(self) -> str:
-        """Return everything printed so far."""
-        path = self._directory / "output"
-        return path.read_text(errors="replace") if path.exists() else ""
+        self.start_until_printed(CONNECTED)
 
     def wait_for_output(self, text: str, count: int) -> None:
         """Wait until it has printed the text this number of times."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while self.output().count(text) < count:
-            assert self._process is not None
-            assert self._process.poll() is None, self.output()
-            assert time.monotonic() < deadline, self.output()
-            time.sleep(0.05)
+        self.wait_for_condition(lambda: self.output().count(text) >= count, self.deadline_seconds)
 
     def readings(self) -> list[dict[str, Any]]:
         """Return each metric in its file, in the order in which they were written."""
@@ -91,7 +63,7 @@ class Telegraf:
 
     def wait_for(self, count: int) -> list[dict[str, Any]]:
         """Wait for this number of different values, and return all metrics."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
+        deadline = time.monotonic() + self.deadline_seconds
         while True:
             readings = self.readings()
             if len({each["fields"]["v"] for each in readings}) >= count:

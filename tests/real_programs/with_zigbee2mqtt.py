@@ -105,7 +105,7 @@ def test_zigbee2mqtt_is_described_found_again_and_obeys(house: House) -> None:
     house.reader.wait_until(
         lambda: json.loads(house.reader.payloads[STATE][-1]) == {"state": "offline"}
     )
-    # What it retained is there after a kill of the broker, without it.
+    # Its retained messages survive a kill of the broker while Zigbee2MQTT is stopped.
     house.broker.restart("killed")
     other = Listener(house.broker.port, "#")
     try:
