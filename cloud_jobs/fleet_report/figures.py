@@ -209,7 +209,7 @@ def _quarantine(tables: QueryEngine) -> list[Row]:
 
 
 def not_delivered_sql(days: list[datetime.date]) -> str:
-    """Return an SQL query for the messages of these days that were not delivered, by reason."""
+    """Return an SQL query that counts undelivered messages by client, topic and reason."""
     return _NOT_DELIVERED.format(first=days[0], last=days[-1])
 
 

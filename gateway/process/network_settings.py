@@ -14,7 +14,8 @@ from gateway.process.countries import country_meant_by
 
 HOSTNAME: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 HOSTNAME_ALLOWED: Final = "1 to 63 of a-z, 0-9 and -, like cabinet-7"
-SSID: Final = r"[^\0\r\n]{1,32}"
+SSID: Final = r"[^\0\r\n\ud800-\udfff]{1,32}"
+"""Characters of a network's name. Half a surrogate pair has no encoding in UTF-8."""
 SSID_ALLOWED: Final = "the network's name, 1 to 32 characters"
 SSID_BYTES_MAX: Final = 32
 """Bytes of a network's name (IEEE 802.11, 9.4.2.2)."""
@@ -146,7 +147,7 @@ def _address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | No
 
 def _wifi_in(request: Mapping[str, object]) -> WifiNetwork:
     ssid, password = _text_of(request, "wifi_ssid"), _text_of(request, "wifi_password")
-    if re.fullmatch(SSID, ssid) is None or len(_encoded(ssid)) > SSID_BYTES_MAX:
+    if re.fullmatch(SSID, ssid) is None or len(ssid.encode()) > SSID_BYTES_MAX:
         raise _refused("wifi_ssid", f"{SSID_ALLOWED}, at most {SSID_BYTES_MAX} bytes")
     if re.fullmatch(WIFI_PASSWORD, password) is None:
         raise _refused("wifi_password", WIFI_PASSWORD_ALLOWED)
@@ -182,15 +183,6 @@ def _text_of(request: Mapping[str, object], key: str) -> str:
     if not isinstance(value, str):
         raise _refused(key, "a string")
     return value
-
-
-def _encoded(text: str) -> bytes:
-    """Encode text in UTF-8. If it has a lone surrogate, the result is too long to be accepted."""
-    return text.encode("utf-8", "surrogatepass") + b"?" * SSID_BYTES_MAX * _has_surrogate(text)
-
-
-def _has_surrogate(text: str) -> bool:
-    return any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _refused(key: str, allowed: str) -> NetworkSettingsError:

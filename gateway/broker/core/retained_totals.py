@@ -23,7 +23,7 @@ class RetainedTotals:
         self.places = 0
         """Number of held messages that have a place."""
         self.places_bytes = 0
-        """Maximum memory of these messages once they are retained, with their topic levels."""
+        """Memory that these messages can take once they are retained, including topic levels."""
 
     def add(self, message: Message) -> None:
         """Count a message that is now retained."""

@@ -1,4 +1,4 @@
-"""The units registered for SenML, and other common spellings of these units.
+"""Units registered for SenML, and common spellings that devices use for them.
 
 Source: the SenML Units and Secondary Units registries of IANA, from RFC 8428 (section 12.1) and RFC
 8798 (sections 3 and 4), and later additions taken from RIOT OS (sys/senml, 2021): NTU, five
