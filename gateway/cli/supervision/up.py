@@ -162,7 +162,7 @@ async def _run(
             if as_services:
                 _print_addresses(configuration)
             else:
-                _print_log_hint(configuration)
+                _print_overview(configuration)
                 await core_build.build_until(stop, _print)
         await stop.wait()
         _print("stopping ...")
@@ -218,7 +218,7 @@ def _page_url_of(configuration: "Configuration") -> str:
     return f"{'http' if page.tls is None else 'https'}://{host}:{page.port}/"
 
 
-def _print_log_hint(configuration: "Configuration") -> None:
+def _print_overview(configuration: "Configuration") -> None:
     from rich.console import Console
     from rich.markup import escape
 
