@@ -50,7 +50,8 @@ _FIX_OF_CODE: Final = {
     "tokens here, keep their file where the broker may write, such as its data directory.",
     "unavailable": "In its terminal, stop `oncegate up` with Ctrl-C and start it again. A "
     "container is restarted by its engine.",
-    "not_a_card": "Use the tools of this machine's system, such as `hostnamectl` and `nmtui`.",
+    "not_a_card": "Elsewhere use the tools of the system: `hostnamectl` and `nmtui` for name and "
+    "network, and the package manager for updates.",
     "busy": "Try again in a moment.",
     "bridge_away": "Start it with `systemctl start oncegate-bridge`. `journalctl -u "
     "oncegate-bridge` shows why it stopped.",

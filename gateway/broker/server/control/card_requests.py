@@ -99,9 +99,7 @@ class CardRequests:
         """Return the directory of requests. Raises Refused if this is not the card's system."""
         if self.directory is None or not self.directory.is_dir():
             raise Refused(
-                "not_a_card",
-                f"{name} needs the system of the SD card: set name and network of this machine "
-                "where its own system keeps them",
+                "not_a_card", f"{name} is possible only where the gateway runs from the SD card"
             )
         return self.directory
 
