@@ -10,12 +10,13 @@ An instance must be used from only one thread at a time.
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from api.history.chunks import Chunk, Damaged, encoded, outline_of, points_in
+from api.history.chunks import Chunk, Damaged, encoded, outline_of, points_in, series_in
 from api.history.chunks import Points as ChunkPoints
 from api.history.points import Point
 from api.history.rings import Ring
@@ -23,6 +24,8 @@ from gateway.process.files.disk_errors import line_of
 from gateway.process.files.private import open_private
 
 logger = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
 
 _SUFFIX: Final = ".history"
 _DAMAGED: Final = ".damaged"
@@ -59,7 +62,7 @@ class ChunkFiles:
 
         Raises OSError if the directory cannot be used.
         """
-        self._directory.mkdir(mode=0o750, exist_ok=True)
+        self._directory.mkdir(mode=0o750, parents=True, exist_ok=True)
         pattern = re.compile(rf"{self._ring.name}-(\d{{1,12}}){re.escape(_SUFFIX)}")
         names = (pattern.fullmatch(path.name) for path in self._directory.iterdir())
         self._files = [
@@ -104,7 +107,8 @@ class ChunkFiles:
         for file, chunk in self._chunks_newest_first():
             if chunk.first <= last and chunk.last >= first and chunk.first < visible_before:
                 end = min(last + 1, visible_before)
-                of_series = self._read(file, chunk, chunk.group_of(name), name)
+                decode = partial(points_in, chunk=chunk, wanted=name)
+                of_series = self._read(file, chunk.group_of(name), decode) or {}
                 for (_, its_unit), points in of_series.items():
                     unit = unit or its_unit
                     found.append([each for each in points if first <= each.step < end])
@@ -120,7 +124,7 @@ class ChunkFiles:
         for file in self._files:
             for chunk in file.chunks[-1:]:
                 for place in chunk.groups:
-                    found.update(self._read(file, chunk, place).keys())
+                    found.update(self._read(file, place, series_in) or ())
         return found
 
     def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
@@ -139,7 +143,8 @@ class ChunkFiles:
             chosen.append((file, chunk))
         for file, chunk in reversed(chosen):
             for place in chunk.groups:
-                yield from self._read(file, chunk, place).items()
+                decode = partial(points_in, chunk=chunk)
+                yield from (self._read(file, place, decode) or {}).items()
 
     def _chunks_newest_first(self) -> Iterator[tuple[_File, Chunk]]:
         for file in reversed(self._files):
@@ -147,25 +152,24 @@ class ChunkFiles:
                 yield file, chunk
 
     def _read(
-        self, file: _File, chunk: Chunk, place: tuple[int, int], wanted: str | None = None
-    ) -> dict[tuple[str, str], list[Point]]:
-        """Return the points of a group by series, or an empty dictionary if it is unreadable.
+        self, file: _File, place: tuple[int, int], decode: Callable[[bytes], _Result]
+    ) -> _Result | None:
+        """Read a group, which is a part of a chunk with some of its series, and decode it.
 
-        A group is the part of a chunk that contains some of its series. `place` is the group's
-        offset in the file and its length, both in bytes. If `wanted` is given, only the series with
-        this name is returned.
+        `place` is the group's offset in the file and its length, both in bytes. Return the result
+        of `decode`, or None if the group cannot be read.
         """
         try:
             descriptor = open_private(file.path, os.O_RDONLY)
             try:
-                return points_in(os.pread(descriptor, place[1], place[0]), chunk, wanted)
+                return decode(os.pread(descriptor, place[1], place[0]))
             finally:
                 os.close(descriptor)
         except OSError as error:
             logger.debug("%s: %s", file.path, line_of(error))
         except Damaged as damage:
             logger.debug("%s: %s", file.path, damage)
-        return {}
+        return None
 
     def _scan(self, file: _File) -> None:
         """Find the chunks of a file.

@@ -22,7 +22,7 @@ import json
 import struct
 import zlib
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import Final
@@ -81,7 +81,7 @@ class Chunk:
         return self.groups[_number_of(name, len(self.groups))]
 
 
-Points = Mapping[tuple[str, str], Sequence[Point]]
+Points = Mapping[tuple[str, str], Iterable[Point]]
 """Points by the name and unit of their series."""
 
 
@@ -94,7 +94,7 @@ def encoded(step_seconds: int, first: int, points: Points) -> bytes:
     if not 0 < count <= _STEPS_MAX:
         raise ValueError(f"{count} steps do not fit a chunk")
     groups_count = max(1, -(-len(points) // SERIES_PER_GROUP))
-    members: list[list[tuple[tuple[str, str], Sequence[Point]]]] = [[] for _ in range(groups_count)]
+    members: list[list[tuple[tuple[str, str], Iterable[Point]]]] = [[] for _ in range(groups_count)]
     for series, found in sorted(points.items()):
         members[_number_of(series[0], groups_count)].append((series, found))
     groups = [_group_of(each, first, count) for each in members]
@@ -104,7 +104,7 @@ def encoded(step_seconds: int, first: int, points: Points) -> bytes:
 
 
 def _group_of(
-    members: Iterable[tuple[tuple[str, str], Sequence[Point]]], first: int, count: int
+    members: Iterable[tuple[tuple[str, str], Iterable[Point]]], first: int, count: int
 ) -> bytes:
     names: list[tuple[str, str, int | None]] = []
     raw = bytearray()
@@ -157,6 +157,16 @@ def _lengths_of(body: memoryview, groups: int) -> list[int]:
     if not 0 < groups <= _GROUPS_MAX or _BODY.size + _LENGTH.size * groups > len(body):
         raise Damaged("impossible groups")
     return list(struct.unpack_from(f"<{groups}I", body, _BODY.size))
+
+
+def series_in(group: bytes) -> list[tuple[str, str]]:
+    """Return the name and unit of each series in a group (a part of a chunk).
+
+    Raises:
+        Damaged: the bytes are not a valid group, although the chunk's checksum is correct.
+    """
+    names, _ = _unpacked(group)
+    return [(name, unit) for name, unit, _ in names]
 
 
 def points_in(

@@ -7,14 +7,16 @@ event loop; files are read and written in a separate thread.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
 from api import limits
 from api.history.chunk_files import ChunkFiles
+from api.history.chunks import SERIES_PER_GROUP
 from api.history.points import Point, Summary, Track
 from api.history.rings import DAY, HOUR, MONTH, RINGS, Ring
 from gateway.process.files.disk_errors import line_of
@@ -106,10 +108,13 @@ class History:
 
     async def open(self) -> None:
         """Load the points of earlier runs. An error is stored in `fault`, not raised."""
-        directory = self._directory
-        if directory is not None:
-            for name, unit, points in await self._in_thread(lambda: self._open_files(directory)):
-                self._resume(name, unit, points)
+        if (directory := self._directory) is not None:
+            await self._in_thread(lambda: self._open_files(directory))
+            latest = self._latest_hours()
+            # The points of a few series at a time need little memory.
+            while found := await self._in_thread(lambda: [*islice(latest, SERIES_PER_GROUP)]):
+                for name, unit, points in found:
+                    self._resume(name, unit, points)
         self._loaded = True
 
     @property
@@ -189,11 +194,11 @@ class History:
                     name, first=first, last=last, visible_before=begin
                 )
             )
-        known = unit or self._stored.get(name) or ""
-        return Curve(name, known if series is None else series.unit, ring, stored + recent)
+        unit = unit or self._stored.get(name) or "" if series is None else series.unit
+        return Curve(name, unit, ring, stored + recent)
 
     def last_hour(self, name: str) -> Curve:
-        """Return the points of a series in the last hour. These points are always in memory."""
+        """Return the points of a series in the last hour, which are always in memory."""
         step = self._now_ms // HOUR.step_ms
         series = self._series.get(name)
         points = [] if series is None else series.tracks[HOUR.name].between(step - HOUR.steps, step)
@@ -223,7 +228,7 @@ class History:
         points = {
             (name, series.unit): found
             for name, series in self._series.items()
-            if (found := series.tracks[ring.name].between(begin, before - 1))
+            if (found := series.tracks[ring.name].copy(begin, before - 1))
         }
         if points:
             try:
@@ -258,32 +263,29 @@ class History:
                 self._begins.get(HOUR.name, points[0].step), points[0].step
             )
 
-    def _open_files(self, directory: Path) -> list[tuple[str, str, list[Point]]]:
-        """Open the files of the history. Return the name, unit and latest hour of each series.
-
-        After a power cut, the latest hour comes from the day ring, whose points are a minute apart.
-        """
-        found = []
+    def _open_files(self, directory: Path) -> None:
+        """Open the files of the history, and load the names of the series."""
         try:
-            directory.mkdir(mode=0o750, parents=True, exist_ok=True)
             for ring in RINGS:
                 files = ChunkFiles(directory, ring)
                 files.open()
                 self._files[ring.name] = files
                 self._stored |= files.names()
-            for ring in (HOUR, DAY):
-                every = ring.step_seconds // HOUR.step_seconds
-                for (name, unit), points in self._files[ring.name].latest(HOUR.span_seconds):
-                    found.append((name, unit, [p._replace(step=p.step * every) for p in points]))
         except OSError as error:
             self._note_fault(error)
         damaged = [name for files in self._files.values() for name in files.damaged]
         if damaged:
-            self.damage = (
-                f"The history was damaged, and curves may have gaps; the damaged file is kept as "
-                f"{directory / damaged[0]}."
-            )
-        return found
+            kept = f"curves may have gaps; the damaged file is kept as {directory / damaged[0]}"
+            self.damage = f"The history was damaged, and {kept}."
+
+    def _latest_hours(self) -> Iterator[tuple[str, str, list[Point]]]:
+        """Yield the name, unit and latest hour of each series on disk. After a power cut, the hour
+        comes from the day ring, whose points are a minute apart."""
+        for ring in (HOUR, DAY):
+            every = ring.step_seconds // HOUR.step_seconds
+            if ring.name in self._files:
+                for (name, unit), points in self._files[ring.name].latest(HOUR.span_seconds):
+                    yield name, unit, [p._replace(step=p.step * every) for p in points]
 
     def _note_fault(self, error: OSError) -> None:
         fault = (

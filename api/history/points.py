@@ -5,6 +5,7 @@ This module does no I/O.
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, nan
 from typing import NamedTuple
@@ -86,13 +87,22 @@ class Track:
 
     def between(self, first: int, last: int) -> list[Point]:
         """Return the points of the steps from `first` to `last`, both included."""
+        return list(self.copy(first, last))
+
+    def copy(self, first: int, last: int) -> "Track":
+        """Return a new track with the points of the steps from `first` to `last`."""
+        copied = Track()
         begin, end = bisect_left(self._steps, first), bisect_left(self._steps, last + 1)
-        columns = (column[begin:end] for column in self._columns)
-        return list(map(Point, self._steps[begin:end], *columns))
+        copied._steps = self._steps[begin:end]
+        copied._columns = tuple(column[begin:end] for column in self._columns)
+        return copied
 
     def latest(self) -> int | None:
         """Return the step of the latest point, or None if there are no points."""
         return self._steps[-1] if self._steps else None
+
+    def __iter__(self) -> Iterator[Point]:
+        return map(Point, self._steps, *self._columns)
 
     def __len__(self) -> int:
         return len(self._steps)

@@ -13,8 +13,8 @@ from tests.api.history.full_size import BACK_AT_MS, DAY_MS, END_MS, HOUR_MS, JUM
 
 SERIES = 1000
 MEMORY_MIB_MAX = 60
-STOP_MIB_MAX = 300
-"""Memory at a stop and at a start, when the hour of all series is a list of points."""
+STOP_MIB_MAX = 110
+"""Memory at a stop, when the last hour of all series is copied, and at a start."""
 HOUR_POINTS = 720
 DISK_BYTES_MAX = 100_000_000
 BYTES_A_DAY_MAX = 2_000_000
