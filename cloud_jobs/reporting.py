@@ -11,7 +11,6 @@ from typing import Final, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from cloud_jobs.audit.gaps import GAP_COLUMNS, GAPS
-from cloud_jobs.ingest.known_rows import KnownRows
 from cloud_jobs.ingest.run import Run
 from cloud_jobs.ingest.totals import segments_in
 from cloud_jobs.limits import (
@@ -34,8 +33,10 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
     """Return the report of a run that began at `began` (seconds on the monotonic clock)."""
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
-        if run.known is not None and run.known.is_held:
-            found = _query_held(tables, run, run.known)
+        memory = None if run.known is None else run.known.load()
+        if run.known is not None and memory is not None:
+            found = _query_held(tables, run, memory)
+            run.known.forget()
         else:
             found = _query_in_process(tables) if is_small else _query_with_spark(tables)
     return _report(settings, run, found, began)
@@ -136,15 +137,14 @@ def _query_in_process(tables: Tables) -> _Found:
         return _found_in(memory, tables, refused.result(), starts.result())
 
 
-def _query_held(tables: Tables, run: Run, known: KnownRows) -> _Found:
+def _query_held(tables: Tables, run: Run, memory: InMemory) -> _Found:
     """Run the report's queries on the rows of `segments` that the run already has in memory."""
     is_refusing = run.before["quarantined"] + run.news["quarantined"] > 0
-    is_refusing |= bool(known.query("SELECT name FROM {segments} WHERE state = 'quarantined'"))
+    is_refusing |= bool(memory.query("SELECT name FROM {segments} WHERE state = 'quarantined'"))
     with side_by_side() as submit:
         starts = submit(_repeated_starts, tables)
         refused = _refused(tables) if is_refusing else ({}, 0)
-        found = _found_in(known.memory(), tables, refused, [])
-    known.forget()
+        found = _found_in(memory, tables, refused, [])
     return found._replace(repeated_starts=starts.result())
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
 from typing import Any, Final
 
+import pyarrow as pa
+
 from cloud_jobs.limits import SEGMENTS_HELD_MAX
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
@@ -34,54 +36,53 @@ HELD: Final = {
 class KnownRows:
     """Cache for queries of the tables `segments` and `gateway_keys`.
 
-    The first query loads the rows. Rows that the run appends are added to the cache. After any
-    other change the rows are loaded again.
+    The first query loads the rows, unless `load` has loaded them before. Rows that the run appends
+    are added to the cache. After any other change the rows are loaded again.
     """
 
-    def __init__(self, tables: Tables, *, is_alone: bool = False, segments: int = 0) -> None:
+    def __init__(self, tables: Tables, *, is_alone: bool = False) -> None:
         """Create an empty cache.
 
         Args:
             tables: the ingested tables.
             is_alone: True if no other run can write to the tables.
-            segments: number of rows of the table `segments`.
         """
         self._tables = tables
-        self._is_alone = is_alone
-        self._segments = segments
+        self._is_holding = is_alone
+        self._segments = 0
         self._memory: InMemory | None = None
         self._loading = RLock()
 
-    @property
-    def is_held(self) -> bool:
-        """True if the driver may hold the rows in memory. The first query loads them."""
-        return self._is_alone and self._segments <= SEGMENTS_HELD_MAX
+    def load(self) -> InMemory | None:
+        """Load the rows if they are not in memory. Return None if they must not be held there."""
+        with self._loading:
+            if self._memory is None and self._is_holding:
+                found = self._read()
+                self._segments = found["segments"].num_rows
+                self._release_if_too_many()
+                if self._is_holding:
+                    self._memory = InMemory()
+                    for name, rows in found.items():
+                        self._memory.add(name, rows)
+            return self._memory
 
     def query(self, sql: str, **values: Values) -> list[dict[str, Any]]:
         """Return the rows of a query. The parameters are the same as for `Tables.query`."""
         with self._loading:
-            if self.is_held:
-                return self.memory().query(sql, **values)
+            memory = self.load()
+            if memory is not None:
+                return memory.query(sql, **values)
         return self._tables.query(sql, **values)
-
-    def memory(self) -> InMemory:
-        """Return the cached tables, and load them first if necessary.
-
-        Call this only if `is_held` is True.
-        """
-        with self._loading:
-            if self._memory is None:
-                self._memory = self._loaded()
-            return self._memory
 
     def add(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Add rows to the cache after they have been appended to the table `name`."""
-        if name == "segments":
-            self._segments += len(rows)
-        if not self.is_held:
-            self.forget()
-        elif self._memory is not None:
+        with self._loading:
+            if self._memory is None:
+                return
+            if name == "segments":
+                self._segments += len(rows)
             self._memory.append(name, HELD[name], rows)
+            self._release_if_too_many()
 
     def forget(self) -> None:
         """Discard the cached rows.
@@ -93,16 +94,21 @@ class KnownRows:
                 self._memory.close()
             self._memory = None
 
-    def _loaded(self) -> InMemory:
-        memory = InMemory()
+    def _release_if_too_many(self) -> None:
+        if self._segments > SEGMENTS_HELD_MAX:
+            self._is_holding = False
+            self.forget()
+
+    def _read(self) -> dict[str, pa.Table]:
+        """Read the rows with Spark, but not many more than the driver may hold."""
         with small_effort(self._tables.spark), side_by_side() as submit:
             found = {
-                name: submit(self._tables.read(name).select(*columns).toArrow)
+                name: submit(
+                    self._tables.read(name).select(*columns).limit(SEGMENTS_HELD_MAX + 1).toArrow
+                )
                 for name, columns in HELD.items()
             }
-        for name, rows in found.items():
-            memory.add(name, rows.result())
-        return memory
+        return {name: rows.result() for name, rows in found.items()}
 
 
 def open_files(

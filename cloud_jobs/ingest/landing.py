@@ -59,7 +59,7 @@ def list_landed(
     paths = _paths_in(tables.spark, source)
     # Uploaders first write under another name. Such a file is not a segment yet, and not lost.
     segments = [path for path in paths if path.endswith(".zst")]
-    if known is not None and known.is_held:
+    if known is not None and known.load() is not None:
         found = open_files(known.query(KNOWN_FILES), segments, SETTLED)
     else:
         found = _not_settled(tables, segments) if segments else []

@@ -12,10 +12,11 @@ from cloud_jobs.ingest.keys_file import NO_KEYS, load_keys
 from cloud_jobs.ingest.known_rows import KnownRows
 from cloud_jobs.ingest.landing import contents_of, list_landed
 from cloud_jobs.ingest.pace import Pace
-from cloud_jobs.ingest.totals import segments_in, sums_after, sums_of
+from cloud_jobs.ingest.totals import sums_after, sums_of
 from cloud_jobs.limits import SEGMENTS_PER_BATCH_MAX, SMALL_BATCH_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.effort import small_effort
+from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
 
 
@@ -46,17 +47,20 @@ def ingest_batches(
     """Ingest all batches, or stop between two batches if `is_stopping` returns True.
     `is_alone` is True if no other run can write to the tables."""
     pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)
-    with small_effort(tables.spark):
-        before = sums_after(tables, 0)
+    known = KnownRows(tables, is_alone=is_alone)
+    with small_effort(tables.spark), side_by_side() as submit:
+        sums = submit(sums_after, tables, 0)
+        submit(known.load)
+    before = sums.result()
     finished = before["batch"]
-    known = KnownRows(tables, is_alone=is_alone, segments=segments_in(before))
     Batch(tables, finished, progress, after_step).sweep()
     rows: list[dict[str, Any] | None] = []
     pace = Pace(time.monotonic())
     listing, waiting = None, deque[str]()
     while True:
         batch = Batch(tables, finished + 1, progress, after_step, settings.source, pinned, known)
-        if batch.is_staged():
+        # If no other run can stage a batch, only the first batch may be staged already.
+        if not (is_alone and rows) and batch.is_staged():
             progress(f"batch {batch.number}: a run before did not finish it; going on")
             rows.append(batch.complete())
         else:
