@@ -1,1 +1,4 @@
-"""The gateway: a package for each process, the commands, and the code that the processes share."""
+"""The gateway's Python code.
+
+It contains one package for each process, the commands, and the code that the processes share.
+"""

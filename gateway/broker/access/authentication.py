@@ -1,11 +1,12 @@
 """Authentication of clients: the only entry point of this package.
 
-The user sources are queried in order. The first source that knows the user, or that checks tokens
-if the client sends a token, decides (decision 90). Enhanced authentication (MQTT 5.0 section 4.12)
-is a series of messages on one connection. Each authentication method belongs to one source. All
-checks are asynchronous, because a check can run in a thread or query another process. Failed
-guesses delay later checks (gateway/broker/access/logins/guesses.py). The server limits the number
-of open authentication exchanges, and the time for which one may stay open.
+The user sources are queried in order until one of them decides about the login (decision 90). A
+source that stores users decides about its own users. A source that checks tokens decides if the
+client sends a token. Enhanced authentication (MQTT 5.0 section 4.12) is a series of messages on one
+connection. Each authentication method belongs to one source. All checks are asynchronous, because a
+check can run in a thread or query another process. Failed guesses delay later checks
+(gateway/broker/access/logins/guesses.py). The server limits the number of open authentication
+exchanges and their duration.
 """
 
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ class Authenticator:
         """Store the user sources. They are queried in the given order.
 
         `checks` runs the checks and records wrong guesses. When the configuration is reloaded, pass
-        the `checks` of the previous authenticator, so that earlier wrong guesses are not forgotten.
+        the `checks` of the previous authenticator to keep the record of wrong guesses.
         """
         self._sources = sources
         self._by_method = {method: each for each in sources for method in each.methods}
@@ -112,15 +113,15 @@ class Authenticator:
         """Start and return an authentication exchange. `method` must be one of `methods`.
 
         The exchange's `step` raises Busy if too many logins are queued, and Abandoned if the client
-        no longer waits.
+        is no longer waiting for the result.
         """
         assert method in self._by_method, f"{method!r} is not among {self.methods}"
         return self._by_method[method].begin(login, self.checks)
 
     def close(self) -> None:
-        """Start no further checks of credentials, and close all user sources.
+        """Prevent new checks of credentials, and close all user sources.
 
-        A check that is already running finishes on its own.
+        Checks that are already running finish on their own.
         """
         self.checks.close()
         self.close_sources()

@@ -64,7 +64,7 @@ class Ban:
 
 
 def ban_of(record: dict[str, Any]) -> Ban:
-    """Return the ban described by a JSON object, which comes from the bans file or from a request.
+    """Convert a JSON object to a ban. The object comes from the bans file or from a request.
 
     Raises:
         ValueError: the object is invalid. The message states what was expected.

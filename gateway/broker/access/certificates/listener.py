@@ -1,10 +1,9 @@
 """The certificate of a TLS listener: checks of its files, and a TLS context for handshakes.
 
-To load a certificate, this module performs a handshake in memory, with itself as the client. A
-successful handshake proves that certificate and key can serve clients, and reveals the
-certificate's fields. Loading ignores the certificate's dates, because the clock of a machine
-without a battery can be wrong at startup, and a valid certificate would then be rejected. The
-caller checks the dates.
+To load a certificate, this module performs a TLS handshake with itself in memory. A successful
+handshake proves that certificate and key work, and reveals the certificate's fields. Loading
+ignores the certificate's dates. The clock of a machine without a battery can be wrong at startup,
+and would make a valid certificate seem invalid. The caller checks the dates.
 """
 
 import datetime
@@ -80,7 +79,7 @@ class TlsFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """A listener's certificate that has been loaded and can serve clients."""
+    """A listener's certificate that has been loaded and is ready for TLS handshakes."""
 
     file: Path
     context: ssl.SSLContext
@@ -113,7 +112,7 @@ class Loaded:
         return None
 
     def warning_at(self, now: float) -> str | None:
-        """Return a warning if the certificate is invalid at `now` or expires soon, or None."""
+        """Return a warning if the certificate expires soon or is invalid at `now`, else None."""
         days = self.days_left(now)
         if now < self.not_before or days >= WARNING_DAYS or days < 0:
             return self.problem_at(now)

@@ -1,9 +1,8 @@
 """Parsing of certificate revocation lists (CRLs), to find out which certificates are revoked.
 
-Only the fields needed to identify certificates are read from the DER. The lengths of fields must be
-definite, as DER requires. OpenSSL verifies the list's signature at every handshake. This module
-decides which open connections must be closed because their certificates were revoked after the
-handshake.
+This module reads only the fields that identify certificates. The lengths of fields must be
+definite, as DER requires. OpenSSL verifies the list's signature at every handshake. The parsed list
+is used to close open connections whose certificates were revoked after the handshake.
 
 Source: RFC 5280, sections 4.1 (Certificate) and 5.1 (CertificateList)::
 

@@ -1,1 +1,1 @@
-"""Checks of logins: the queue, the checks themselves, delays after wrong guesses, and results."""
+"""Checks of logins, with their queue, the delays after wrong guesses, and the results."""

@@ -96,9 +96,9 @@ class Checks:
         )
 
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
-        """Wait for a check that has begun, and end the login's turn when the check is complete.
+        """Wait for a check that has begun. When it is complete, another login may be checked.
 
-        If the caller is cancelled, the check still runs to completion. Until then it counts as one
+        The check continues even if the caller is cancelled. Until it is complete, it counts as one
         of the concurrent checks.
         """
         running = asyncio.ensure_future(check)
@@ -116,8 +116,8 @@ class Checks:
         A failure delays later guesses. After a success, the user counts as known at the client's
         address, so that guesses from other addresses cannot lock the user out.
 
-        A token may belong to a user other than the one named in the packet. Such a login is not
-        recorded as a success of the named user.
+        A token can belong to a user other than the one named in the packet. A login with such a
+        token is not recorded as a success of the named user.
         """
         place = self.guesses.place_of(login.origin, login.username)
         if answer.reason_code == 0 and answer.username == login.username:

@@ -1,8 +1,9 @@
 """The record of wrong passwords, from which the delay of the next check is calculated.
 
 Failures are counted in three bounded tables: by origin (address), by user, and by pair of origin
-and user. If the same pair sends the same wrong password again, this is not a new guess: a device
-with an outdated password counts only for its own pair. Counts halve every minute.
+and user. If the same pair sends the same wrong password again, for example because a device has an
+outdated password, the failure is not counted as a new guess from the origin. Counts halve every
+minute.
 
 A pair with a recent successful login is *known*. Guesses by other pairs do not delay a known pair,
 so a stranger cannot lock a user out. All functions take the time as an argument, in seconds of a
@@ -159,7 +160,8 @@ class Guesses:
     def failed(self, place: Place, password: bytes | None, now: float) -> None:
         """Record a failed login.
 
-        Repeated failures without a password, from the same origin and user, count as one guess.
+        If the same user fails repeatedly from the same origin without a password, this counts as
+        one guess.
         """
         before = self._pairs.get(place.pair)
         digest = self._digest(b"password", password or b"")

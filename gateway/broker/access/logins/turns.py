@@ -1,9 +1,9 @@
 """Scheduling of logins that wait for a CPU or for a database connection.
 
-A fixed number of logins is processed concurrently. Logins of users who recently logged in from the
-same address are processed first. For the other logins, the addresses take turns, and the users of
-one address take turns. If an address has failed logins, only one login from it is processed at a
-time, with pauses in between (`Guesses`).
+Only a fixed number of logins are processed concurrently. Logins of users who recently logged in
+from the same address are processed first. Other logins are processed alternately by address, and
+alternately by user within an address. If an address has failed logins, only one login from this
+address is processed at a time, with pauses between the logins (`Guesses`).
 """
 
 import asyncio
@@ -177,7 +177,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if a login must wait until another from the same address has been processed.
+        """Return True if another login from the same address must be processed first.
 
         Only addresses with recent failed logins are limited to one login at a time.
         """

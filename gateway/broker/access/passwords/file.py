@@ -111,11 +111,14 @@ class PasswordFile:
         return frozenset(self._entries)
 
     def differs_from(self, other: "PasswordFile") -> bool:
-        """Return True if the two files have different users or passwords."""
+        """Return True if this file and `other` contain different users or passwords."""
         return self._entries != other._entries
 
     def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
-        """Return the users in `before` that have since been removed or have a new password."""
+        """Return the users whose passwords in the earlier file `before` are no longer valid.
+
+        These users have been removed, or have a new password.
+        """
         return frozenset(user for user in before._entries if not self.has_same_entry(before, user))
 
     def has_same_entry(self, other: "PasswordFile", username: str) -> bool:
@@ -141,8 +144,9 @@ class PasswordFile:
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
         """Return the hashes to check a password against, and the user's own hash.
 
-        The user's own hash is one of the hashes. It is None for an unknown user. Every name gets
-        hashes of the same types, so that the time taken does not reveal which names exist.
+        The user's own hash is one of these hashes, or None for an unknown user. The hashes have the
+        same types for every user name. Therefore, the duration of a check does not reveal which
+        names exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
@@ -178,7 +182,8 @@ class PasswordFile:
 def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
     """Return a hash that no password matches, or None if the file has no Mosquitto hashes.
 
-    Verifying this hash takes as long as verifying most of the Mosquitto hashes in the file.
+    The hash has the iteration count that is most common among the file's Mosquitto hashes.
+    Therefore, verification takes the usual time.
     """
     hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
     if not hashes:
@@ -189,7 +194,10 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 
 @cache
 def decoy_hash() -> Argon2Hash:
-    """Return a hash to verify for users without an Argon2 hash, so that all checks take as long."""
+    """Return a hash that is checked for users without an Argon2 hash.
+
+    Because of this extra hash, a check takes about the same time for all users.
+    """
     return Argon2Hash.of(secrets.token_urlsafe(16))
 
 

@@ -4,8 +4,8 @@
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
 
 Salt and hash are base64. Our password file keeps an imported hash unchanged until the user gets a
-new password. The password of a stolen `$6$` hash, or of a `$7$` hash with 101 iterations (the
-default), can be guessed thousands of times faster than that of an Argon2 hash.
+new password. If an attacker steals a `$6$` hash, or a `$7$` hash with 101 iterations (the default),
+the attacker can guess the password thousands of times faster than with an Argon2 hash.
 """
 
 import base64

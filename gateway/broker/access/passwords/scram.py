@@ -57,9 +57,9 @@ class _Refused(Exception):
 
 
 class _Expected(Enum):
-    """State of the exchange: the message that the client must send next.
+    """The message that the client must send next. This is the state of the exchange.
 
-    The state is not a bound method, because a bound method would create a reference cycle.
+    The state is an enumeration, because a bound method would create a reference cycle.
     """
 
     FIRST = "client-first"

@@ -80,8 +80,8 @@ def keys_of(password: str, *, salt: bytes, iterations: int) -> ScramKeys:
 def are_of_empty_password(keys: ScramKeys) -> bool:
     """Return True if the keys were derived from an empty password.
 
-    A user with an empty password is always rejected. The check costs as much as a check of a
-    password, and the result is cached.
+    A user with an empty password is always rejected. This check takes as long as a password check,
+    so its result is cached.
     """
     stored_key, _ = _derived("", salt=keys.salt, iterations=keys.iterations)
     return hmac.compare_digest(stored_key, keys.stored_key)

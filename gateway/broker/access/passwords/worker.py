@@ -6,9 +6,9 @@ big-endian)::
     request   size u32 | a pickle of (hashes, password), `size` bytes long
     answer    one byte per hash: 1 for the password's hash, else 0; always 0 for an empty password
 
-The worker opens no files or connections, and has only Python's path in its environment. It
-unpickles only data from the broker that started it. Its responses are not pickles. The worker exits
-when standard input closes, so it never outlives the broker.
+The worker opens no files or connections. Its environment contains only PYTHONPATH, if this variable
+is set. It unpickles only data from the broker that started it. Its responses are not pickles. The
+worker exits when standard input closes, so it never outlives the broker.
 """
 
 import os
@@ -57,7 +57,10 @@ def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer the password checks in `requests`, one after another, until the input ends."""
+    """Check the passwords in `requests`, one after another, until the input ends.
+
+    The results are written to `answers`.
+    """
     while len(size := requests.read(SIZE.size)) == SIZE.size:
         pickled = requests.read(*SIZE.unpack(size))
         hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it

@@ -1,8 +1,8 @@
 """Pool of password worker processes, started on demand and restarted after a failure.
 
 The workers run at the lowest priority, so that password guessing does not delay other work. If
-other programs or the broker use all CPU time, these workers are temporarily replaced with workers
-of normal priority (docs/decisions/0154).
+other programs or the broker use all CPU time, workers of normal priority are used for a while
+(docs/decisions/0154).
 """
 
 import asyncio
@@ -116,9 +116,9 @@ class PasswordWorkers:
     async def _checked(self, request: bytes, count: int) -> bytes | None:
         """Return a worker's response, or None if the worker failed.
 
-        A low-priority worker tries first. If it gets too little CPU time, a worker with normal
-        priority repeats the check, and workers with normal priority do all checks for a while.
-        `count` is the number of hashes in the request. Raises OSError if no process can be started.
+        A low-priority worker is used first. If it gets too little CPU time, a worker with normal
+        priority repeats the check. All further checks then use normal priority for a while. `count`
+        is the number of hashes in the request. Raises OSError if no process can be started.
         """
         loop = asyncio.get_running_loop()
         try:

@@ -4,7 +4,8 @@ Each user may subscribe to `users/NAME/...` and to the topics of sensors, states
 discovery. Users other than the bridge's may publish only to `users/NAME/...` and, if device
 discovery is on, to Home Assistant's status topic. From the status page, an operator may publish to
 every topic except the topics for commands and for sensor readings. Listeners without authentication
-(on loopback, or where the operator allows this) are unrestricted.
+are unrestricted. A listener has no authentication if it is on loopback, or if the operator allows
+this.
 """
 
 from collections.abc import Sequence

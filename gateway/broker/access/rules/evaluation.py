@@ -1,9 +1,9 @@
 """Evaluation of access rules: the first matching rule decides. Without a match, access is denied.
 
 When the rules file is loaded, rules are grouped by the clients to which they apply. The rules for a
-client are selected at the client's first action. After that, an action needs only a search by topic
-levels. Clients with the same rules share one search tree, which contains the patterns that have no
-placeholders.
+client are selected at the client's first action. Each action is then decided by a search along the
+levels of the topic. Clients with the same rules share one search tree. The shared tree contains
+only patterns without placeholders.
 """
 
 from collections.abc import Iterable
@@ -103,9 +103,9 @@ class FileRules(AccessRules):
         return self._allowed(min(self._first_of_filter(client, topic_filter, qos)))
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if the members of a shared subscription's group may be different users.
+        """Return True if different users may be in the same group of a shared subscription.
 
-        This is the case if the rule that allows the subscription names `$share` or covers
+        This is the case if the rule that allows the subscription names `$share`, or if it covers
         everything.
         """
         by_filter, by_group = self._first_of_filter(client, topic_filter, qos)
@@ -145,12 +145,11 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the numbers of the first rules for a filter, without and with a `$share` group.
+        """Return the number of the first rule for a filter, and of the first rule for its group.
 
-        The first number belongs to the rule for the plain filter, the second to the rule for the
-        same filter in the group of `whole_filter`. A number is the rule's position in the file, or
-        NOTHING if no rule matches. The second number is also NOTHING if `whole_filter` names no
-        group.
+        A rule's number is its position in the file, or NOTHING if no rule matches. The first number
+        is for the filter in `whole_filter` without `$share` and the group. The second number is for
+        the filter with its group. It is NOTHING if `whole_filter` names no group.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]
@@ -236,9 +235,9 @@ class FileRules(AccessRules):
 def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
     """Add a rule's pattern to the search tree of patterns.
 
-    If a rule allows a shared subscription, the client may also receive messages that match the
-    subscription's filter. If a rule denies a shared subscription, the client can still receive
-    these messages through another subscription.
+    A rule that allows a shared subscription also allows the client to receive messages that match
+    the subscription's filter. A rule that denies a shared subscription does not deny these
+    messages, because the client may get them through another subscription.
     """
     group, topic_filter = ("", "") if pattern is None else split_pattern(pattern)
     if not group:

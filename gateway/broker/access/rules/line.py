@@ -45,7 +45,8 @@ def kinds_of(
 ) -> int:
     """Return the actions that a rule covers, as a bit mask.
 
-    Raises Mistake if the actions do not fit the patterns or conditions.
+    Raises Mistake if the actions cannot be combined with each other, or with the patterns or
+    conditions.
     """
     everything = "all" in actions
     publishes = everything or "publish" in actions

@@ -5,10 +5,11 @@ and `%%` for a percent sign. A user name or identifier must not change the meani
 a pattern with `%u` or `%c` matches nothing if the value is empty, contains `+`, `#` or `/`, or
 would make the first level begin with `$`. Mosquitto does the same.
 
-`$share/GROUP/FILTER` is a pattern for shared subscriptions, with `+` for any group.
+`$share/GROUP/FILTER` is a pattern for shared subscriptions. In such a pattern, the group `+`
+matches any group.
 
 A pattern covers a topic filter if it matches every topic that the filter matches. A topic name is a
-filter without wildcards, so one search serves topic names and filters.
+filter without wildcards, so the same search works for topic names and filters.
 """
 
 import re
@@ -107,8 +108,8 @@ class PatternTree:
     def add(self, pattern: str | None, number: int, kinds: int) -> None:
         """Add a pattern without placeholders. The pattern None matches all topics.
 
-        Patterns must be added in ascending order of `number`. `kinds` has one bit for each kind of
-        action, and a search tests the bit of one kind.
+        Patterns must be added in ascending order of `number`. In `kinds`, one bit is set for each
+        kind of action to which the pattern applies.
         """
         self.size += 1
         if pattern is None:
@@ -121,7 +122,7 @@ class PatternTree:
         node.entries.append((number, kinds))
 
     def first(self, levels: list[str], kind: int, group: str = "") -> int:
-        """Return the lowest number of a pattern that applies to `kind` and covers `levels`.
+        """Return the number of the first pattern that applies to `kind` and covers `levels`.
 
         Args:
             levels: levels of a topic or filter.

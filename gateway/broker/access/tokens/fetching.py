@@ -29,7 +29,7 @@ class NotFetched(Exception):
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Rejects HTTP redirects, because a redirect could lead from TLS to plain HTTP.
 
-    The final URL must be configured instead.
+    The configuration must contain the final URL.
     """
 
     def redirect_request(  # noqa: PLR0917 - as the library calls it

@@ -1,9 +1,9 @@
 """Keys of an identity provider (RFC 7517), fetched in a thread and cached.
 
-The keys are fetched again when they are older than `cache_seconds`, and when a token names an
-unknown key, since the provider may have a new key. At least FETCH_PAUSE_SECONDS pass between two
-fetches, so that invented key names cause no load. While the provider does not respond, the last
-keys remain valid for another `keep_seconds`.
+The keys are fetched again when they are older than `cache_seconds`. They are also fetched when a
+token names an unknown key, because the provider may have a new key. At least FETCH_PAUSE_SECONDS
+pass between two fetches, so tokens with invented key names cannot cause many fetches. While the
+provider does not respond, the last keys remain valid for another `keep_seconds`.
 """
 
 import asyncio

@@ -105,7 +105,7 @@ class TokenUsers:
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the configured token settings, which take the place of a user's entry.
+        """Return the configured token settings, which are used instead of a user's entry.
 
         The result is the same for every user, because this source has no list of users. A token is
         valid until it expires or until these settings change. The provider is not queried.
@@ -123,7 +123,7 @@ class TokenUsers:
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
         """Return `digest` if the provider still has the key that signed the token, otherwise b"".
 
-        An empty digest differs from every other digest, so the caller closes the connection.
+        If the result differs from `digest`, the caller closes the connection.
         """
         return digest if digest in await self._keys.digests() else b""
 

@@ -1,8 +1,8 @@
 """Verification of JSON Web Tokens (RFC 7519) that an identity provider has signed (RFC 7515).
 
 PyJWT checks the signature, `exp`, `nbf`, `iat`, `aud` and `iss`. This module decides which keys may
-sign with which algorithm, and which claim contains the user name. HMAC is not allowed, because its
-secret would be the provider's public key, so anyone could sign a token.
+sign with which algorithm, and which claim contains the user name. HMAC is not allowed. Its secret
+would be the provider's public key, so anyone could sign a token.
 """
 
 import base64
@@ -106,9 +106,9 @@ def header_of(token: bytes) -> Header | None:
 
 
 def refuse_unsigned(token: bytes, header: Header, rules: TokenRules) -> None:
-    """Raise TokenRefused if a token can be rejected by its length or its header alone.
+    """Raise TokenRefused if the length or the header of a token is not acceptable.
 
-    The provider's keys are not needed for this.
+    This check does not need the provider's keys.
     """
     if len(token) > TOKEN_BYTES_MAX:
         raise TokenRefused(f"a token of {len(token)} bytes, at most {TOKEN_BYTES_MAX} are read")
@@ -179,7 +179,8 @@ def _reason_of(error: jwt.PyJWTError) -> str:
 def _key_of(key: Mapping[str, Any], algorithm: str) -> jwt.PyJWK:
     """Return a PyJWT key for the given algorithm.
 
-    Raises TokenRefused if the key does not fit the algorithm, or PyJWTError if the key is invalid.
+    Raises TokenRefused if the key cannot be used with the algorithm, or PyJWTError if the key is
+    invalid.
     """
     kind, curve = FAMILIES[algorithm]
     if key.get("kty") != kind or (curve is not None and key.get("crv") != curve):
@@ -215,7 +216,7 @@ def _username_of(claims: Mapping[str, Any], rules: TokenRules) -> str:
 def _groups_of(claims: Mapping[str, Any], rules: TokenRules) -> frozenset[str]:
     """Return the group names in the claim that `rules` selects.
 
-    The claim is a list of strings, or one string of words separated by spaces (RFC 8693).
+    The claim is a list of strings, or one string in which spaces separate the names (RFC 8693).
     """
     if rules.groups_claim is None:
         return frozenset()

@@ -1,1 +1,1 @@
-"""User sources: the password file and a database. Another module records removed users."""
+"""User sources (the password file and a database), and the file that records removed users."""

@@ -195,7 +195,7 @@ class DatabaseUsers:
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """The hash to verify for unknown users, so that their logins take the usual time."""
+        """Hashes to check for unknown users, so that these logins take as long as other logins."""
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
@@ -264,7 +264,7 @@ def _accepted(user: User, login: Login) -> Proven:
 def _name_of(row: Row) -> str | None:
     """Return the user name as the database spells it.
 
-    The client may have spelled the name differently, because a database can ignore case.
+    The client may have spelled the name differently, because some databases ignore case.
     """
     if "username" not in row:
         return None

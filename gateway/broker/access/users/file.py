@@ -75,11 +75,11 @@ class FileUsers:
 
     @property
     def problem(self) -> None:
-        """Always None: this source has no problem, because the file is loaded before use."""
+        """Always None, because the password file is loaded before this source is used."""
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """Hashes to verify for unknown users, of the same types as for known users."""
+        """Hashes to check for unknown users. The hashes of known users have the same types."""
         return self.file.hashes_of("")[0]
 
     def begin(self, login: Login, checks: Checks) -> "ScramLogin":
