@@ -1,9 +1,9 @@
 """Entry point of the core. The event loop passes events to it, and gets requests and batches.
 
 The event loop calls a method for each event, and then processes the requests in `effects`. A batch
-is a group of changes that are committed together. When `waits_for_commit` returns True, because a
-client is waiting for the current batch, the event loop calls `seal`, which ends the batch. After
-committing the batch, the event loop calls `committed`, which releases the waiting packets.
+is a group of changes that are committed together. If `waits_for_commit` returns True, a client is
+waiting for the current batch. The event loop then ends the batch by calling `seal`, and commits it.
+After that, the event loop calls `committed`, which releases the waiting packets.
 """
 
 from gateway.broker.core.core import Core
@@ -68,8 +68,8 @@ class Broker:
     ) -> None:
         """Continue from the recovered state. Publish or schedule wills of the previous run.
 
-        A run is the time from the broker's start until it ends. Connections from the previous run
-        are recorded as closed. `wall_ms` is the time in milliseconds since 1970, and `clock` the
+        A run lasts from the start of the broker to its end. Connections from the previous run are
+        recorded as closed. `wall_ms` is the time in milliseconds since 1970, and `clock` is the
         quality of this time.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
@@ -101,7 +101,7 @@ class Broker:
         revoke.restrict(self.core, rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
-        """Set whether user names are authenticated from now on, and by which methods."""
+        """Set whether user names are authenticated, and the methods of enhanced authentication."""
         revoke.authenticate(self.core, authenticates, methods)
 
     def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
@@ -123,7 +123,7 @@ class Broker:
     def revoke_certificates(self, revoked: frozenset[str]) -> int:
         """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
 
-        Return the number of sessions for which delivery was not already stopped.
+        Return the number of sessions to which this call stopped delivery.
         """
         return revoke.revoke_certificates(self.core, revoked)
 
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection. If too many are open, the new one is already closed."""
+        """Create and return a connection. If too many connections are open, close the new one."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -171,7 +171,7 @@ class Broker:
         receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation that is not in an MQTT packet."""
+        """Close a connection because of a violation that was not found in an MQTT packet."""
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
@@ -275,9 +275,9 @@ class Broker:
         return self._output.committed_batch
 
     def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
-        """End the current batch and return it, with the packets that wait for it.
+        """End the current batch. Return it together with the packets that wait for its commit.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` the quality of this time.
+        `wall_ms` is the time in milliseconds since 1970, and `clock` is the quality of this time.
         """
         number = self.batch.batch_number
         withheld = self._output.seal()
@@ -290,7 +290,7 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records added since the last call, encoded as a blob. The batch continues."""
+        """Return the records added since the last call, encoded as a blob. The batch stays open."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock)
 

@@ -1,6 +1,7 @@
 """Denied actions, counted by client and type of denial. Each count is logged as one line.
 
-No client can flood the log by repeating a denied action. The number of counts is limited too.
+Therefore, a client cannot flood the log by repeating a denied action. The number of counts is
+limited too.
 """
 
 from typing import Final

@@ -29,8 +29,9 @@ class PageRequest:
 class HandOver:
     """A request to load the stored messages of an ended session that was in a shared subscription.
 
-    The other members of the group get these messages: the deliveries in flight (`started`), and
-    `count` queued messages from queue position `first_position` on.
+    The other members of the group get these messages. `started` contains the deliveries in flight.
+    `count` is the number of queued messages, and `first_position` is the queue position of the
+    first of them.
     """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:
@@ -71,8 +72,9 @@ class AuthenticationRequest:
 class AuthenticationAnswer:
     """Response of the authenticator to an authentication request.
 
-    `reason_code` is 0 if the client is accepted, and 0x80 or above if the client is refused. With
-    0x18, `data` must be sent to the client, which must respond.
+    `reason_code` is 0 if the client is accepted, and 0x80 or above if the client is refused. If it
+    is 0x18, `data` must be sent to the client, and authentication continues with the client's
+    response.
     """
 
     def __init__(
@@ -137,7 +139,7 @@ class Effects:
         return hand_overs
 
     def take_resumed(self) -> list[Connection]:
-        """Return the connections from which the event loop must continue to read."""
+        """Return the connections from which the event loop must resume reading."""
         resumed = self.resumed
         self.resumed = []
         return resumed

@@ -82,7 +82,7 @@ class Published:
 
 
 class Delivered:
-    """Event created when a message was sent at QoS 0, or was acknowledged at QoS 1 or 2."""
+    """Event created when a message has been sent at QoS 0, or acknowledged at QoS 1 or 2."""
 
     def __init__(self, client_id: str, topic: str | None, qos: int) -> None:
         self.client_id = client_id

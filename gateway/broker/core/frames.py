@@ -53,7 +53,7 @@ class Frames:
     ) -> bytes:
         """Encode the PUBLISH of a QoS 1 or 2 delivery.
 
-        The packet is sent when batch number `release_batch` is durable, as in `_aliased`.
+        The packet is sent once the batch with the number `release_batch` is durable.
         """
         retain = delivery.flags & RETAIN != 0
         packet_id = delivery.packet_id
@@ -77,7 +77,7 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that delivers a message at QoS 0. `flags` are those of the delivery.
 
-        The packet is sent when batch number `release_batch` is durable, as in `_aliased`.
+        The packet is sent once the batch with the number `release_batch` is durable.
         """
         field = b""
         if connection.version == 5:
@@ -106,10 +106,10 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
-        The packet is sent when batch number `release_batch` is durable, or immediately if this is
-        the last committed batch. NO_ALIAS means that no alias may be used. While an earlier packet
-        that defines the alias waits for its batch, the new packet may overtake it. The new packet
-        then contains the topic and defines the alias again.
+        The packet is sent once the batch with the number `release_batch` is durable. NO_ALIAS means
+        that no alias may be used. If an earlier packet defines the alias but waits for a later
+        batch, the new packet may be sent first. The new packet then contains the topic and defines
+        the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

@@ -6,10 +6,10 @@ starts at the last known gateway time of the previous run. In a new data directo
 starts at wall time. Later, gateway time and wall time can differ by years, so gateway time is never
 displayed.
 
-An outage is the time for which the gateway is switched off. The length of an outage becomes known
-if the clock was synchronised both before and after the outage. It is the amount by which wall time
-has advanced more than gateway time. The length is stored as an `Outage`, and added to the age of
-everything older than the outage.
+An outage is the time for which the gateway is switched off. Its length can be calculated if the
+clock was synchronised both before and after the outage. Wall time has then advanced more than
+gateway time, and the difference is the length of the outage. The length is stored as an `Outage`,
+and added to the age of everything older than the outage.
 """
 
 from typing import Final

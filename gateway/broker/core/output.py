@@ -32,7 +32,8 @@ class Withheld:
 class SealedBatch:
     """A batch to commit, with the packets that are sent once the batch is durable.
 
-    `blob` is the batch's encoding for the journal, or None if nothing was recorded.
+    `blob` contains the batch's records as they are written to the journal. It is None if the batch
+    has no records.
     """
 
     def __init__(self, number: int, blob: bytes | None, withheld: list[Withheld]) -> None:
@@ -77,7 +78,7 @@ class Output:
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
         """Send a packet, after any earlier packets to this connection that wait for a commit.
 
-        If `is_fact` is True, the packet itself must wait until the current batch is durable.
+        If `is_fact` is True, the packet also waits until the current batch is durable.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             self.withhold(connection, data)
@@ -85,10 +86,10 @@ class Output:
             self.push(connection, data)
 
     def release_batch(self, connection: Connection, is_fact: bool) -> int:
-        """Return the number of the batch that must be durable before `send` would send a packet.
+        """Return the number of the batch that must be durable before `send` sends a packet.
 
-        `is_fact` has the same meaning as in `send`. If the packet would not have to wait, return
-        the number of the last committed batch.
+        `is_fact` has the same meaning as in `send`. If the packet need not wait, return the number
+        of the last committed batch.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
@@ -97,9 +98,8 @@ class Output:
     def qos0_release_batch(self, connection: Connection, withheld: bool) -> int:
         """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
-        If the packet does not wait, the result is the number of the last committed batch. While
-        CONNACK waits for a commit, the result is NO_ALIAS, because the order of sending is not
-        known yet.
+        If the packet need not wait, return the number of the last committed batch. While CONNACK is
+        waiting for a commit, return NO_ALIAS, because the order of the packets is not known yet.
         """
         if withheld:
             return self.recorder.batch_number
@@ -166,7 +166,10 @@ class Output:
                 self.effects.writes.append(connection)
 
     def close_after_commit(self, connection: Connection) -> None:
-        """Close the connection once the current batch, which records this, is durable."""
+        """Close the connection once the current batch is durable.
+
+        The batch records that the connection is closed.
+        """
         self.closing_after_commit.append(connection)
 
     def waits(self) -> bool:

@@ -146,7 +146,7 @@ def name_of(session: Session) -> str:
 
 
 def cost_of(topic_filter: str) -> int:
-    """Return the most memory that a subscription can take, in bytes.
+    """Return the maximum memory that a subscription can take, in bytes.
 
     A subscription takes less if it has topic levels in common with another subscription.
     """

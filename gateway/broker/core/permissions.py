@@ -82,9 +82,9 @@ class Client:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class AccessRules:
-    """Access rules that allow everything. All other classes of access rules are subclasses.
+    """Base class of access rules. This class itself allows everything.
 
-    Callers may cache the results, since the results change only when the rules are replaced.
+    Callers may cache the results, because the results change only when the rules are replaced.
     """
 
     def may_connect(self, client: Client) -> bool:
@@ -100,7 +100,7 @@ class AccessRules:
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if members of a group `$share/NAME/FILTER` may be different users."""
+        """Return True if different users may be members of the same group `$share/NAME/FILTER`."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -151,9 +151,9 @@ class Permissions:
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Record whether any session's certificate is revoked.
+        """Record whether the certificate of any session is revoked.
 
-        If there is such a session, no access check is skipped.
+        If so, access checks are never skipped.
         """
         self._has_revoked = has_revoked
         self._update()
@@ -236,7 +236,7 @@ class Permissions:
         return session.is_revoked or client.username in self.removed_users
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
-        """Return a suffix for a group name that separates groups with the same name by user.
+        """Return a suffix for a group name, to separate the groups of different users.
 
         The suffix is empty if all users share the group. Otherwise it is a slash and the user name,
         or only a slash for clients without a user.

@@ -9,9 +9,9 @@ from gateway.broker.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
 class RetainedTotals:
     """Totals of retained messages, and of held messages that will be retained on release.
 
-    A held message is acknowledged to its publisher before it is released and retained. To make sure
-    that the message can still be retained then, a *place* is reserved: the held message already
-    counts towards the limits on retained messages.
+    A held message is acknowledged to its publisher before it is released and retained. The broker
+    must then still be able to retain the message, so it reserves a *place* for the message. The
+    held message already counts towards the limits on retained messages.
     """
 
     def __init__(self, owners: Owners) -> None:
@@ -26,13 +26,13 @@ class RetainedTotals:
         """Memory that these messages can take once they are retained, including topic levels."""
 
     def add(self, message: Message) -> None:
-        """Count a message that is now retained."""
+        """Add a message that is now retained to the totals."""
         self.memory_bytes += message.retained_bytes()
         self.size_bytes += message.size_bytes()
         self._owners.took_place(message)
 
     def remove(self, message: Message) -> None:
-        """Subtract a message that is no longer retained."""
+        """Subtract a message that is no longer retained from the totals."""
         self.memory_bytes -= message.retained_bytes()
         self.size_bytes -= message.size_bytes()
         self._owners.gave_place_up(message)

@@ -16,11 +16,11 @@ class Exchange(Protocol):
     """
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
-        """Process the authentication data of a CONNECT or AUTH packet.
+        """Process the authentication data of a CONNECT or AUTH packet, and return the result.
 
-        The reason code of the result is 0 if the client is accepted. It is 0x18 if the result's
-        data must be sent to the client, which must respond. If the code is 0x80 or above, the
-        client is rejected and the exchange is over.
+        The result's reason code is 0 if the client is accepted. If the code is 0x80 or above, the
+        client is rejected and the exchange is over. If the code is 0x18, the result's data must be
+        sent to the client, and the exchange continues with the client's response.
         """
 
 
@@ -72,15 +72,15 @@ class Source(Protocol):
         """Return the digest (`Proven.digest`) that the same login would produce now.
 
         `digest` is the digest from the time of the login. The result is None if the user no longer
-        exists. The source may use cached data that it read after `since` (a time of the event
+        exists. Cached data may be used only if it was read after `since` (a time of the event
         loop's clock). Raises NotKnown if the source does not respond.
         """
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """Hashes to verify for unknown users.
+        """Hashes to check for unknown users. No password matches them.
 
-        Verifying them takes as long as verifying an existing user's hash, and always fails.
+        A check of these hashes takes as long as a check of an existing user's hash.
         """
 
     def begin(self, login: Login, checks: Checks) -> Exchange:

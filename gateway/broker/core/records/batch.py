@@ -118,7 +118,7 @@ class Batch:
     def _name(self, session: Session) -> int:
         """Count one more record of `session`, and return the session's number.
 
-        This adds the session's client identifier to the blob if the blob does not contain it yet.
+        If the blob does not contain the session's client identifier yet, add it.
         """
         self.record_count += 1
         if session.named_in_batch != self.batch_number:

@@ -57,7 +57,7 @@ NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class RecordLayout:
-    """The fixed part of a record. `lengths` has the indexes of the fields with text lengths."""
+    """The fixed part of a record. `lengths` are the indexes of the text length fields."""
 
     def __init__(self, fixed: Struct, lengths: tuple[int, ...] = ()) -> None:
         self.fixed = fixed

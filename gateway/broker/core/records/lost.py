@@ -1,8 +1,8 @@
-"""Messages lost through damage in the journal, counted by session during the replay.
+"""Messages lost through damage to the journal, counted by session during the replay.
 
-If the record that opened a session is unreadable, the session cannot be restored. Its messages in
-later records are lost. In other sessions, messages are lost at queue positions without a readable
-record.
+If the record that opened a session is unreadable, the session cannot be restored, and its messages
+in later records are lost. In other sessions, a message is lost if there is no readable record for
+its queue position.
 """
 
 from mypy_extensions import mypyc_attr
@@ -79,7 +79,7 @@ class LostMessages:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Count the messages that a lost session is known to have had, according to a record.
+        """Update the message counts of a lost session from one of its records.
 
         The caller passes only records of sessions whose state is missing.
         """

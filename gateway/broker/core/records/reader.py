@@ -86,7 +86,7 @@ class _Reader:
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
-        """Return a record. Raises struct.error, LookupError or ValueError if it is damaged."""
+        """Return the next record. Damage raises struct.error, LookupError or ValueError."""
         number = self.bytes(1)[0]
         if number not in _KINDS:
             raise ValueError(f"unknown record kind {number}")

@@ -1,6 +1,7 @@
-"""Records as read from a blob: one class for each layout, with the fields named as in `layout`.
+"""Records as read from a blob. There is one class for each layout in `layout`.
 
-`session` is the number of a session, or 0 if there is none. `message` is the number of a message.
+The fields have the same names as in `layout`. `session` is the number of a session, or 0 if there
+is none. `message` is the number of a message.
 """
 
 from mypy_extensions import mypyc_attr

@@ -67,7 +67,7 @@ class Replay:
         self._time_is_loaded = state.time.time_ms > 0
 
     def note(self, blob: Blob) -> None:
-        """Skip a blob whose facts are already in the tables, except for the blob's header."""
+        """Process only the header of a blob, because the blob's facts are already in the tables."""
         self._advance_to(blob)
         if not self._time_is_loaded:
             self._set_time(blob)

@@ -1,8 +1,9 @@
 """Encoder of records. No other module writes records. Their layouts are defined in `layout`.
 
-Records that occur for every message are written field by field, because a compiled BytesWriter
-takes integers directly. A Struct would create an object for each integer, which is ten times slower
-and would take a tenth of the broker's CPU time. Only rare records are packed with a Struct.
+Records that occur for every message are written field by field with a BytesWriter, which takes
+integers directly when compiled. A Struct would create an object for each integer. This would be ten
+times slower, and would take a tenth of the broker's CPU time. Only rare records are packed with a
+Struct.
 """
 
 from typing import Final

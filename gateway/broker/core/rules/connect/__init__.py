@@ -1,1 +1,1 @@
-"""Rules for how connections and sessions begin and end: CONNECT, AUTH, DISCONNECT, limits."""
+"""Rules for opening and closing connections and sessions: CONNECT, AUTH, DISCONNECT, limits."""

@@ -90,10 +90,10 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Return the reason code and the name of the reason for which a login is refused.
+    """Return the reason code with which a client is refused, and the name of the reason.
 
-    The client's will can also be the reason. If the login is accepted, the code is 0 and the name
-    is empty.
+    A client is also refused if it is not allowed to publish its will. If the client is accepted,
+    the code is 0 and the name is empty.
     """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password

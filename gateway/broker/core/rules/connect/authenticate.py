@@ -40,7 +40,8 @@ def check_password(
 ) -> None:
     """Request a check of the password in a CONNECT, unless a login rate limit is exceeded.
 
-    The user and the listener can each have a limit. If one is exceeded, the client is refused.
+    The user and the listener can each have a limit. The client is refused if one of them is
+    exceeded.
     """
     limit = core.login_rates.spent(username, now)
     share = connection.share

@@ -87,10 +87,11 @@ def _authenticate(
 
 
 def _refusal_of_names(core: Core, packet: Connect) -> int:
-    """Check the user name and the client identifier for control characters.
+    """Check the names in a CONNECT for control characters.
 
-    Return the reason code with which the client is refused, or 0. A client whose session already
-    exists is accepted even if a name has control characters.
+    These are the will's topic, the client identifier and the user name. If the client's session
+    already exists, only the will's topic is checked. Return the reason code for refusing the
+    client, or 0 if it is accepted.
     """
     if core.limits.allow_control_characters:
         return 0
@@ -106,9 +107,9 @@ def _refusal_of_names(core: Core, packet: Connect) -> int:
 
 
 def _refusal_of_will(core: Core, will: WillOfConnect) -> tuple[int, str]:
-    """Return the reason code with which a will is refused, and the name of the exceeded limit.
+    """Return the reason code with which a will is refused, and the name of the reason.
 
-    If the will is accepted, the code is 0.
+    If the will is accepted, the code is 0 and the name is empty.
     """
     limits = core.limits
     if will.topic.count("/") >= limits.max_topic_levels:

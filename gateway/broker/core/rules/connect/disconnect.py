@@ -1,8 +1,8 @@
 """End of connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
 
 When a connection ends, its will is published immediately or after its delay, unless a DISCONNECT
-discards it. A session ends with its connection, after its expiry interval, by a clean start, or
-because an operator drops it.
+discards it. A session ends when its connection ends or its expiry interval has passed. It also ends
+if the client makes a clean start, or if an operator deletes the session.
 """
 
 from typing import Final
