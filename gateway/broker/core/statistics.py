@@ -1,4 +1,4 @@
-"""Counters for statistics, and notices for the log. Every dropped message and refusal is counted.
+"""Counters for statistics, and notices for the log. All drops and refusals are counted.
 
 The methods that count an event also report it to the observer, if there is one, so counts and
 reports always agree.
@@ -101,9 +101,9 @@ class Statistics:
         self.recently_denied.add(reason, session.client_id, session.username, topic)
 
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
-        """Record that a new connection has displaced another with the same client identifier.
+        """Record that a new connection has displaced an older one with the same client identifier.
 
-        Takeovers between devices that share a client identifier are counted as errors.
+        If devices appear to share the identifier, their takeovers are counted as errors.
         """
         count = self.takeovers.note(client_id, displaced, newcomer, now)
         if count:
@@ -167,13 +167,16 @@ class Statistics:
     ) -> None:
         """Inform the observer that a message is forwarded to its subscribers.
 
-        Callers that run for every message check first whether `observe` is set, to save the call.
+        Callers in frequently executed code first check whether `observe` is set, to save the call.
         """
         if self.observe is not None:
             self.observe(Published(session.client_id, topic, payload, qos, retain, is_will))
 
     def delivered(self, delivery: Delivery) -> None:
-        """Inform the observer that a message reached a client at QoS 1 or 2, or from the queue."""
+        """Inform the observer that a message was delivered.
+
+        The message has QoS 1 or 2, or is a QoS 0 message from the queue.
+        """
         if self.observe is not None:
             message = delivery.message
             topic = None if message is None else message.topic

@@ -1,8 +1,9 @@
 """Detection of devices that share a client identifier and keep disconnecting each other.
 
 A single takeover is normal: a client that lost its network reconnects while its old connection is
-still open. Devices that share an identifier reconnect again and again. Either a displaced address
-returns and displaces the other address, or takeovers follow each other within seconds.
+still open. Devices that share an identifier reconnect again and again. They are detected if a
+displaced address returns and displaces the other address, or if takeovers follow each other within
+seconds.
 """
 
 from typing import Final
@@ -119,7 +120,7 @@ class Takeovers:
     def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
         """Return at most `count_max` log lines that are due, each with its client identifier.
 
-        Entries of clients that no longer need to be observed are removed.
+        Entries of clients that need no further observation are removed.
         """
         self._advance(now)
         lines: list[tuple[str, str]] = []

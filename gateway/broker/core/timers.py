@@ -1,4 +1,4 @@
-"""Timers: values with a due time. They do not run by themselves.
+"""Timers with due times. The timers do not fire by themselves.
 
 The event loop has the clock, and calls `Broker.wake`. A connection or session has at most one timer
 of each kind. When a connection or session ends, its timers are removed, so a client that reconnects
@@ -75,8 +75,8 @@ class Timers:
     def take_due(self, now: float, order_max: int) -> Timer | None:
         """Remove and return the timer that is due first, or return None if no timer is due.
 
-        Timers with an `order` above `order_max` are ignored. To exclude timers that were added
-        after a certain time, pass the value that `count` had at that time.
+        Also return None if the `order` of this timer is above `order_max`. To exclude timers that
+        were added after a certain time, pass the value that `count` had at that time.
         """
         if not self.heap:
             return None

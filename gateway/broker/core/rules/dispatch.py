@@ -9,8 +9,9 @@
     CONNECTED         violation                `authenticate`      `disconnect`        their rule
     ================  =======================  ==================  ==================  ==========
 
-`connect` leads to CONNECTED, directly or through AUTHENTICATING. `authenticate` leads from
-CONNECTED back to itself (re-authentication). A violation, a refusal and DISCONNECT lead to CLOSED.
+After `connect`, the state becomes CONNECTED, either directly or through AUTHENTICATING. After
+`authenticate` in the state CONNECTED (re-authentication), the state is CONNECTED again. After a
+violation, a refusal or DISCONNECT, the state is CLOSED.
 """
 
 from typing import cast

@@ -3,8 +3,9 @@
 The configuration decides what a full queue does. If the queue refuses messages, a QoS 1 or 2
 PUBLISH is refused for all receivers, or deferred (`defer`). If the queue slows its publishers
 (`backpressure`), the PUBLISH is always deferred. A refused or deferred PUBLISH reaches no receiver,
-so the publisher can send it again without a duplicate. A message that was accepted earlier (at
-PUBREC, or a will) is added to a full queue even beyond the queue's limits.
+so the publisher can send it again without a duplicate. Wills, and messages that were already
+acknowledged with PUBREC, have been accepted earlier. They are added to a full queue even if they
+exceed its limits.
 """
 
 from typing import Final
@@ -37,9 +38,9 @@ WAIT_CYCLE_MAX: Final = 64
 def refused_or_deferred(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Refuse or defer a PUBLISH if a queue that should receive its message is full.
+    """Refuse or defer a PUBLISH if the queue of a receiver is full.
 
-    Return True if this happened, so that the caller must stop processing the packet.
+    Return True if the PUBLISH was refused or deferred. The caller must then stop processing it.
     """
     if not packet.qos or (packet.qos == 2 and packet.packet_id in session.inbound):
         return False  # it is not acknowledged, or is already held
@@ -112,9 +113,9 @@ def _blocking_session(
 def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> Session | None:
     """Return a member of a shared subscription whose full queue prevents the delivery, or None.
 
-    If a member that slows publishers is full, the message waits unless another connected member has
-    room. If a member that refuses messages is full, the message is refused unless another member
-    has room.
+    If the queue of a member that slows publishers is full, the message waits unless another
+    connected member has room. If the queue of a member that refuses messages is full, the message
+    is refused unless another member has room.
     """
     full: Session | None = None
     slow: Session | None = None
@@ -169,8 +170,8 @@ def _defer(
 def _waits_for_itself(core: Core, connection: Connection) -> bool:
     """Return True if a connection waits for a full queue that only its own input can empty.
 
-    If so, the broker must continue to read from the connection. The result is also True if several
-    connections are waiting for each other's queues in a cycle.
+    In this case, the broker must continue to read from the connection. The result is also True if
+    several connections wait for each other's queues in a cycle.
     """
     waits = connection
     for _ in range(WAIT_CYCLE_MAX):

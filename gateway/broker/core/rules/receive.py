@@ -1,7 +1,8 @@
 """Processing of received bytes in slices, and handling of protocol violations.
 
-A slice is the work that a connection may cause in one turn of the event loop (`work.py`). A
-connection that has sent more is *behind*: its remaining bytes wait for its next slice.
+A slice is the work that a connection may cause in one turn of the event loop (`work.py`). If a
+connection has sent more, its remaining bytes wait for its next slice. Such a connection is called
+*behind*.
 """
 
 from typing import Final
@@ -66,7 +67,7 @@ def accept(
 
 
 def receive(core: Core, connection: Connection, data: bytes, now: float) -> None:
-    """Process the packets that `data` completes.
+    """Process the packets that are complete after `data` has been received.
 
     If earlier bytes of the connection are still unprocessed, only store `data`.
     """

@@ -9,10 +9,9 @@ from gateway.broker.core.timers import Timer, TimerKind
 
 
 def resume_all(core: Core, now: float) -> None:
-    """Take over the recovered sessions.
+    """Restart the expiry of the recovered sessions, and publish or schedule their wills.
 
-    Sessions that were connected in the previous run are closed, and their wills are published or
-    scheduled.
+    Sessions that were connected in the previous run are recorded as closed.
     """
     for session in list(core.state.sessions.values()):
         if not session.closed_ms:

@@ -32,7 +32,7 @@ TIMER_UNITS: Final = 7
 
 
 def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
-    """Schedule the end of a connection if its peer does not read for SLOW_READER_SECONDS."""
+    """Set a timer that closes a connection whose peer has not read for SLOW_READER_SECONDS."""
     if not connection.slow_reader_scheduled and connection.is_open:
         connection.slow_reader_scheduled = True
         due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
@@ -42,7 +42,8 @@ def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
 def run_due(core: Core, now: float) -> None:
     """Run the timers that are due, for at most one slice of work.
 
-    A timer that is set during this call waits for the next call, so that sockets are served first.
+    A timer that is set during this call is run by a later call. The event loop can therefore
+    process sockets first.
     """
     work = core.state.work
     work.spent = 0

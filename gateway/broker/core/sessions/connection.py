@@ -139,7 +139,10 @@ class Connection:
         return self.state is not ConnectionState.CLOSED
 
     def set_address_share(self, address_share: Share, now: float) -> None:
-        """Count the connection towards the limits of its address (`address_share`) from now on."""
+        """Count the connection towards the limits of its address from now on.
+
+        `address_share` contains the limits of the address.
+        """
         self.address_share = address_share
         self.meters += address_share.meters(now)
 

@@ -1,7 +1,7 @@
 """Counters for the sessions of one user, or of all clients without a user.
 
-The counters are updated when changes are recorded, so checking a limit is one comparison. Only
-`gateway.broker.core.owners` and `gateway.broker.core.state` change the counters.
+The counters are updated when changes are recorded, so a limit can be checked with one comparison.
+Only `gateway.broker.core.owners` and `gateway.broker.core.state` change the counters.
 """
 
 from typing import TYPE_CHECKING

@@ -29,7 +29,7 @@ class PacketBuffer:
         return -1 if self._tail is None else self._tail[0]
 
     def append(self, packets: bytes) -> None:
-        """Append one packet, or several packets already joined."""
+        """Append one packet, or the bytes of several packets joined together."""
         if len(packets) <= COPIED_BYTES_MAX:
             tail = self._tail
             if tail is None:

@@ -2,8 +2,8 @@
 
 An exchange is stored in a slot, whose index is the identifier modulo the number of slots. Clients
 choose ascending identifiers and have few exchanges in flight, so two exchanges rarely need the same
-slot. If they do, the later exchange is stored in a dict. A dict alone would be slower: every
-decoded key above 256 is a new object, so it must be found by comparing values.
+slot. If they do, the later exchange is stored in a dict. Storing all exchanges in a dict would be
+slower, because decoded keys above 256 are new objects and must be compared by value.
 """
 
 from collections.abc import Iterator

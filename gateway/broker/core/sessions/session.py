@@ -39,7 +39,7 @@ class Pace:
 
 
 class MemoryQueues:
-    """Clean sessions with queued messages in memory, and the total size of their queues."""
+    """Clean sessions with queued messages in memory, and the total size of the queues."""
 
     def __init__(self) -> None:
         self.bytes_count = 0

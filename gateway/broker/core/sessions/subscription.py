@@ -33,7 +33,7 @@ class Subscription:
         """Key of the group in `TopicTree`, for a shared subscription."""
 
     def delivery_flags(self, qos: int, retain: bool) -> int:
-        """Return the flags for a delivery that results from this subscription alone."""
+        """Return the flags for a delivery that results only from this subscription."""
         flags = qos | (RETAIN if retain else 0) | (SHARED if self.is_shared else 0)
         return flags | SINGLE_SUBSCRIPTION | self.key << KEY_SHIFT
 

@@ -2,10 +2,10 @@
 
 The tree tracks its memory size. Most levels have a single child, and need no dictionary.
 
-A lookup visits the levels that the topic names, and levels below a `+`. Levels at the same depth,
-with `+` at the same positions above them, have the same *pattern*. A topic matches at most one
-level of each pattern, so a limit on the number of patterns also limits the time that a lookup
-takes.
+A lookup visits the levels that the topic names, and the levels below a `+`. Two levels have the
+same *pattern* if they are at the same depth and have `+` at the same positions above them. A topic
+matches at most one level of each pattern. Therefore, a limit on the number of patterns also limits
+the time for a lookup.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ Python dictionary never shrinks by itself."""
 
 
 class Pattern:
-    """Positions of the wildcards above a level. Levels with the same positions share an object."""
+    """Positions of the wildcards above a level. Levels with equal positions share one object."""
 
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above

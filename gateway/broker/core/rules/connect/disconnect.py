@@ -201,7 +201,7 @@ def schedule_will(core: Core, session: Session, now: float) -> None:
 
 
 def end_session(core: Core, session: Session, reason: EndReason, now: float) -> None:
-    """End a session. A will that has not been published is published first."""
+    """End a session. If its will has not been published yet, publish it first."""
     if session.will is not None:
         publish.publish_will(core, session, now)
     shared_subscriptions.begin(core, session, now)

@@ -14,7 +14,7 @@ KEEP_ALIVE_FACTOR: Final = 1.5
 def check(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
     """Return True if the client has sent a packet within its keep-alive time.
 
-    If so, the next check of the keep-alive is scheduled.
+    In this case, also schedule the next check.
     """
     silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
     due = connection.last_packet + silence_seconds

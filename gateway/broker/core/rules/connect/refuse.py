@@ -47,7 +47,7 @@ def refuse(
 ) -> None:
     """Send CONNACK with an error code, and close the connection [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
 
-    `reason` is counted and logged. If `sends_reason` is set, an MQTT 5.0 client receives `detail`
+    `reason` is counted and logged. If `sends_reason` is True, `detail` is sent to MQTT 5.0 clients
     as the reason string.
     """
     core.statistics.count_error(reason)

@@ -62,8 +62,8 @@ def deny_removed_users(core: Core, users: frozenset[str] | None, removed: frozen
 def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
     """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
 
-    Sessions whose certificate is no longer in `revoked` are served again. Return the number of
-    sessions for which delivery was not already stopped.
+    Delivery resumes to sessions whose certificate is no longer in `revoked`. Return the number of
+    sessions to which this call stopped delivery.
     """
     count, differs, has_revoked = 0, False, False
     for session in core.state.sessions.values():

@@ -1,10 +1,10 @@
 """Limits on the number of sessions, in total and for each user.
 
-The limits are checked when a client needs a new session. If users are configured, all clients
-without a user together may have only a part of the sessions, so that sessions remain for the users.
-When a limit is reached, a session that was never used is deleted, because this loses no message. To
-make room for a new clean session, the broker can also delete an empty session from before the
-broker's last restart, even if that session has been used.
+The limits are checked when a client needs a new session. If users are configured, the clients
+without a user may use only a part of all sessions. The other sessions are reserved for users. When
+a limit is reached, a session that was never used is deleted, because this loses no message. To make
+room for a new clean session, the broker can also delete an empty session from before the broker's
+last restart, even if that session has been used.
 """
 
 from gateway.broker.core.core import Core
@@ -36,8 +36,8 @@ def refusal_of(
 ) -> tuple[int, str]:
     """Return the reason code with which a client is refused, and the name of the exceeded limit.
 
-    The code is 0 if the client is accepted. `before` is the client's existing session, or None. If
-    `is_clean` is set, a new session would end with its connection.
+    The code is 0 if the client is accepted. `before` is the client's existing session, or None.
+    `is_clean` is True if a new session would end with its connection.
     """
     owner = owner_of(core, connection)
     quota = owner.quota

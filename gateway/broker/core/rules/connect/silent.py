@@ -1,6 +1,6 @@
 """Silent connections, which have not sent CONNECT. Some are closed to make room for others.
 
-Anyone can open connections, so silent connections must not keep out clients that send CONNECT.
+Anyone can open connections, so silent connections must not prevent other clients from connecting.
 """
 
 from typing import Final
@@ -45,11 +45,10 @@ def close_oldest(
     Return False if there is no connection to close.
 
     Args:
-        newcomer: the connection that needs the room, or None if that connection is not accepted
-            yet.
+        newcomer: the connection that needs room, or None if it has not been accepted yet.
         now: the time in seconds of the monotonic clock.
-        to_connect: True if the newcomer has sent CONNECT. A silent connection of any age may then
-            be closed.
+        to_connect: True if the newcomer has sent CONNECT. In this case, a silent connection of any
+            age may be closed.
     """
     is_of_listener = (
         newcomer is not None

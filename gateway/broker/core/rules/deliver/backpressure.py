@@ -1,11 +1,11 @@
 """Backpressure: which sessions slow down their publishers, and for how long (`WhenFull.SLOW`).
 
 A queue becomes *deep* when half of a limit is used. It is no longer deep when less than 47 % of
-each limit is used. While a queue is deep and its client reads, each QoS 1 or 2 PUBLISH for the
-queue waits and is not acknowledged (`full_queues`), so no acknowledged message is dropped. A
-session does not slow its publishers if its client is disconnected, has acknowledged nothing for
-READING_SECONDS, or would need more than DRAIN_SECONDS_MAX to empty its queue. The queue of such a
-session fills up, and drops messages at its limits.
+each limit is used. While a queue is deep and its client reads, QoS 1 and 2 PUBLISH packets for the
+queue must wait (`full_queues`). They are not acknowledged yet, so no acknowledged message is
+dropped. A session does not slow its publishers if its client is disconnected, has acknowledged
+nothing for READING_SECONDS, or would need more than DRAIN_SECONDS_MAX to empty its queue. In these
+cases, the queue fills up, and messages beyond its limits are dropped.
 """
 
 from typing import Final
@@ -48,7 +48,7 @@ def queued(core: Core, session: Session) -> None:
 
 
 def drained(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Check a deep queue (half full or more) after its client has acknowledged a message."""
+    """Update the state of a deep queue (half full or more) after an acknowledgement."""
     if not _is_filled(core, session, 47):
         session.is_half_full = session.filling_noted = False
         _stop_slowing(core, session, now)
@@ -91,8 +91,8 @@ def _note_filling(core: Core, session: Session) -> None:
 def connected(core: Core, session: Session, now: float) -> None:
     """Check the queue of a client that has reconnected.
 
-    If the queue is deep (half full or more), publishers have to wait for the queue only once the
-    client has begun to read.
+    If the queue is deep (half full or more), publishers do not have to wait for it until the client
+    has acknowledged a message.
     """
     session.is_half_full = _is_filled(core, session, 50)
     session.acknowledged_at = NEVER if session.is_half_full else now

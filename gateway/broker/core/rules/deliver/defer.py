@@ -1,9 +1,10 @@
 """Deferral of PUBLISH packets that cannot be accepted now.
 
 An MQTT 5.0 client can be refused with a reason code. Clients of older versions cannot, so their
-PUBLISH packets are deferred. A PUBLISH to a queue that slows its publishers is deferred for clients
-of every version. A deferred PUBLISH is not acknowledged, and keeps its place in the order of its
-connection. If too many are deferred, the broker stops reading from the connection.
+PUBLISH packets are deferred. If a queue slows its publishers, PUBLISH packets for it are deferred
+for clients of every version. A deferred PUBLISH is not acknowledged, and keeps its position among
+the packets of its connection. If too many packets are deferred, the broker stops reading from the
+connection.
 """
 
 from typing import Final
@@ -64,7 +65,7 @@ def _forget_closed(core: Core) -> None:
 
 
 def take(core: Core, connection: Connection) -> None:
-    """Process a connection's deferred PUBLISH packets again, before its other packets."""
+    """Try again to process a connection's deferred PUBLISH packets, before its other packets."""
     core.deferred.pop(connection, None)
     packets = connection.deferred.packets
     if packets and connection.is_open:
@@ -75,16 +76,16 @@ def take(core: Core, connection: Connection) -> None:
 
 
 def take_all(core: Core) -> None:
-    """Process the deferred PUBLISH packets of all connections again."""
+    """Try again to process the deferred PUBLISH packets of all connections."""
     for connection in list(core.deferred):
         take(core, connection)
 
 
 def retry_all(core: Core, due: float) -> None:
-    """Schedule the deferred packets of all connections to be processed again at the time `due`.
+    """Schedule another attempt to process all connections' deferred packets at the time `due`.
 
-    Each call begins with a different connection, so that the same connection does not always use up
-    the free space.
+    Each attempt begins with a different connection, so that the same connection does not always use
+    up the free space.
     """
     for first in core.deferred:
         del core.deferred[first]

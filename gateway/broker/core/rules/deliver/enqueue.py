@@ -81,8 +81,8 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
     """Drop a retained message if the session's queue is full and slows its publishers.
 
-    Return True if the message was dropped. The publisher of a new message would have to wait until
-    the queue has room, but a stored retained message has no publisher that could wait.
+    Return True if the message was dropped. A new message would not be dropped, because its
+    publisher can wait until the queue has room. A stored retained message has no waiting publisher.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):
@@ -137,7 +137,7 @@ def _displace(core: Core, session: Session) -> bool:
 
 
 def request_page(core: Core, session: Session) -> None:
-    """Request a session's queued messages from disk. Delivery waits until these are loaded."""
+    """Request a session's queued messages from disk. Delivery waits until they are loaded."""
     session.loading = True
     core.effects.pages.append(PageRequest(session))
 
@@ -191,7 +191,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _release_publishers(core: Core, session: Session, now: float) -> None:
-    """Process the deferred packets that wait for this queue, once half of the queue is free."""
+    """If half of the queue is free, try again to process all deferred packets."""
     limits = core.limits
     if (
         2 * session.queued_count <= limits.max_mqueue_len

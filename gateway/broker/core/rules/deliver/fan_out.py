@@ -42,7 +42,7 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
 
 
 def source_of(session: Session) -> Source:
-    """Return the description of a session's client that is stored with the client's messages.
+    """Return the description of a session's client, which is stored with the client's messages.
 
     The same object is returned until the client's user, listener or groups change.
     """

@@ -31,9 +31,9 @@ from gateway.broker.wire.packets import Publish
 def violation_of(core: Core, connection: Connection, packet: Publish) -> Violation | None:
     """Return the violation for which the connection must be closed, or None.
 
-    If the PUBLISH has a topic alias, the alias is replaced by its topic. `dispatch` calls this
-    function only if a packet could fail one of the function's checks. If you add a check, extend
-    the condition in `dispatch` as well.
+    If the PUBLISH has a topic alias, the alias is replaced with its topic. `dispatch` does not call
+    this function if the packet cannot fail any of these checks. If you add a check, extend the
+    condition in `dispatch` as well.
     """
     if packet.properties is not None and packet.properties.topic_alias is not None:
         violation = _resolve_alias(core, connection, packet)
@@ -81,7 +81,7 @@ def _resolve_alias(core: Core, connection: Connection, packet: Publish) -> Viola
 
 
 def quota_violation_of(connection: Connection) -> Violation | None:
-    """Return a violation if another PUBLISH exceeds the receive maximum [MQTT5-3.3.4-7].
+    """Return a violation if another PUBLISH exceeds the receive maximum, or None [MQTT5-3.3.4-7].
 
     Only MQTT 5.0 clients are granted a receive maximum.
     """
@@ -98,8 +98,8 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
     """Return the reason code with which a message is refused, or 0 if the message is accepted.
 
-    A refusal cannot be reported to a client that uses a version older than MQTT 5.0. A refused
-    message from such a client is acknowledged and dropped.
+    Clients of versions older than MQTT 5.0 cannot be informed of a refusal. A refused message from
+    such a client is acknowledged and dropped.
     """
     if is_system:
         # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages
@@ -195,10 +195,10 @@ def record(core: Core, session: Session, message: Message, route: Route) -> None
 
 
 def record_again(core: Core, session: Session, message: Message) -> Message:
-    """Record a message again for another session, if only a clean session still had the message.
+    """Record a message for another session, and return the recorded message.
 
-    Return the recorded message. The earlier record may have been removed from disk when the last
-    persistent receiver acknowledged the message.
+    This is needed if only a clean session still had the message. The earlier record of the message
+    may have been removed from disk after the last persistent receiver acknowledged the message.
     """
     again = message
     if message.batch >= 0:

@@ -21,7 +21,8 @@ def refused_or_deferred(
 ) -> bool:
     """Refuse, drop or defer a PUBLISH whose message cannot be stored because the disk is full.
 
-    Return True if this happened, so that the caller must stop processing the packet.
+    Return True if the PUBLISH was refused, dropped or deferred. The caller must then stop
+    processing it.
     """
     if packet.qos == 2 and packet.packet_id in session.inbound:
         return False  # a repeat of a held message

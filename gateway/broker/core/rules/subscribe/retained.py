@@ -40,8 +40,8 @@ WAIT_SECONDS: Final = 0.05
 def find(core: Core, session: Session, connection: Connection, pending: PendingSubscribe) -> bool:
     """Find the retained messages that the SUBSCRIBE `pending` adds to a persistent session's queue.
 
-    Return True when the search is complete. The search ends early if it has found one message more
-    than fits into the queue and the client's window. This extra message is later counted as
+    Return True when the search is complete. The search ends early when it has found one message
+    more than the queue and the client's window can take. This extra message is later counted as
     dropped.
     """
     if not session.persistent:

@@ -1,9 +1,9 @@
 """Redistribution of a member's messages when its session ends (MQTT 5.0 section 4.8.2).
 
-The member's queued messages, and its unacknowledged QoS 1 messages, are passed to another member of
+The member's queued messages and its unacknowledged QoS 1 messages are passed to another member of
 the shared subscription. A QoS 2 message that has been sent is not passed on [MQTT5-4.8.2-5].
-Messages that are only on disk are read before the batch that ends the session is sealed, so that
-the end and the new queue entries form one transaction.
+Messages that are only on disk are read before the batch that ends the session is sealed. This batch
+therefore contains both the end of the session and the new queue entries.
 """
 
 from gateway.broker.core.core import Core
@@ -40,7 +40,7 @@ def finish(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Pass on the messages of an ended session, which the store has read from disk."""
+    """Pass on an ended session's messages after the store has read them from disk."""
     for delivery in request.started:
         delivery.message = contents.get(delivery.message_number)
     for delivery in (*request.started, *deliveries):
