@@ -1,4 +1,4 @@
-"""Protocol violations: how each is counted, reported to the client, and logged.
+"""Protocol violations, and how each of them is counted, reported to the client, and logged.
 
 The reason codes are those of MQTT 5.0. For clients of older versions, the connection is closed
 without a reason code.

@@ -1,7 +1,7 @@
-"""Work in one turn of the event loop, counted so that remaining work can wait for a later turn.
+"""Counting of the work in one turn of the event loop. Excess work waits for a later turn.
 
 The core has no clock. It counts units of work that take about a microsecond each in the compiled
-core. Between two slices of work, the event loop serves all other clients.
+core. Between two slices of work, the event loop handles all other clients.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ DELIVERY_UNITS: Final = 2
 
 
 class Work:
-    """Counter of the units of work that the current slice has spent."""
+    """Counter of the units of work that have been done in the current slice."""
 
     def __init__(self) -> None:
         self.spent = 0

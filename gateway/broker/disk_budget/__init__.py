@@ -1,7 +1,7 @@
-"""The choice of the files that are removed first when disk space runs short.
+"""Removal of files when disk space runs short.
 
-`budget` makes the decision without any I/O, from the existing files and the free space. `inventory`
-lists and removes files. The broker calls both once a second
+`budget` selects the files without any I/O, based on the existing files and the free space.
+`inventory` lists and removes files. The broker calls both once a second
 (`gateway/broker/server/housekeeping.py`), because it must free space even if no other process runs.
 Database tables, the outbox and undelivered acknowledged messages are not in the inventory, so they
 can never be removed.

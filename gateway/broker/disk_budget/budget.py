@@ -134,7 +134,7 @@ class Rules:
 
     @property
     def taken_again_from(self) -> int:
-        """Free space in bytes that a full disk must reach before new data is accepted again.
+        """Free space in bytes that is required before a full disk accepts new data again.
 
         This is more than the minimum, so that the disk does not alternate quickly between full and
         not full.
@@ -144,7 +144,7 @@ class Rules:
     def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
         """Return True if no new data may be accepted.
 
-        `was_full` is the previous result. If it is True, more free space is required.
+        `was_full` is the result of the previous call. If it is True, more free space is required.
         """
         return free_bytes < (self.taken_again_from if was_full else self.free_min)
 

@@ -16,7 +16,7 @@ class Observer:
     """Base class for observers. Override the methods for the events that you need.
 
     All methods are called in one thread, one after another, in the order of the events. The methods
-    can be slow. If the queue of events fills up meanwhile, only this observer misses events.
+    can be slow. If the queue of events fills up in the meantime, only this observer misses events.
     """
 
     def connected(self, event: Connected) -> None:

@@ -94,7 +94,7 @@ class Bans:
         """Add a ban and close the matching connections.
 
         Returns:
-            The number of closed connections, and True if the ban was written to disk.
+            The number of closed connections, and a Boolean: True if the ban was written to disk.
 
         Raises:
             TooManyBans: the list of bans is full.
@@ -109,8 +109,8 @@ class Bans:
         """Lift a ban.
 
         Returns:
-            The lifted ban, and True if the change was written to disk. If the ban does not exist,
-            the result is None.
+            The lifted ban, and a Boolean: True if the change was written to disk. If the ban does
+            not exist, the result is None.
         """
         ban = self._bans.pop((kind, value), None)
         if ban is None:

@@ -2,7 +2,7 @@
 
 The search is divided into steps because a filter may match all retained messages. The tree may
 change between two steps. A level that has been removed since the last step is empty. A message that
-has been retained since the last step was also delivered as a normal message.
+has been retained since the last step has also been delivered as a normal message.
 """
 
 from typing import Final

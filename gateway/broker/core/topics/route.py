@@ -57,7 +57,7 @@ class Group:
 
         Args:
             limits: limits of windows and queues.
-            qos: QoS of the message. A member may have been granted less.
+            qos: QoS of the message. The QoS granted to a member may be lower.
             size_bytes: size of the message.
             excluded: a member that must not receive the message, or None.
             refused: members to whom the access rules deny the message.
@@ -82,7 +82,10 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Readiness of a shared subscription's member to take a message now. Higher is better."""
+    """Readiness of a shared subscription's member to take a message now.
+
+    A higher value means that the member is more ready.
+    """
 
     NEVER = 0
     DROPPED_ABSENT = 1
@@ -153,7 +156,7 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of matching sessions and groups, including those denied the message."""
+        """Return the number of matching sessions and groups, including those without access."""
         return self.count() + len(self.refused_targets)
 
 
@@ -202,7 +205,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
 
 
 def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Record in a route that a subscribed session may not receive messages on the topic."""
+    """Record in a route that a subscribed session must not receive messages on the topic."""
     route.refused += 1
     target = _target_of(session, subscriptions)
     for subscription in subscriptions:

@@ -87,12 +87,12 @@ class BatchWriter:
 
     @property
     def waits_for_room(self) -> bool:
-        """True if a batch waits because the disk is full."""
+        """True if a batch is waiting because the disk is full."""
         return self._waiting is not None and not self.waits_for_descriptor
 
     @property
     def waits_for_descriptor(self) -> bool:
-        """True if a batch waits because the process has no free file descriptor."""
+        """True if a batch is waiting because the process has no free file descriptor."""
         return self._waiting is not None and self._lacks_descriptor
 
     def stalled_seconds(self) -> float:
@@ -102,7 +102,7 @@ class BatchWriter:
         return self._loop.time() - self._started_at
 
     def write_part(self) -> None:
-        """Write the records of the current batch that are not written yet, without fsync."""
+        """Write the current batch's unwritten records to disk, without fsync."""
         broker = self.broker
         # A part must be consistent: it ends a session and passes its messages on to others.
         self._hand_over()

@@ -64,10 +64,10 @@ class Committer:
     # -- when
 
     def tick(self) -> None:
-        """Commit records that are not committed yet, or schedule their commit.
+        """Commit new records, or schedule their commit.
 
-        Call this method whenever the broker core has new records. After the call, all records that
-        no client is waiting for are written, but not necessarily synced.
+        Call this method whenever the broker core has new records. It writes all records that no
+        client is waiting for, but may sync them later.
         """
         if self.writer.is_stopped:
             return
@@ -88,10 +88,10 @@ class Committer:
         return self.journal_room.is_wanted or self._has_work()
 
     def write_down(self) -> None:
-        """Write records that no client is waiting for, to keep them if the process is killed.
+        """Write the records that no client is waiting for. They survive if the process is killed.
 
-        The records are synced later, with their batch. After this call, packets that reveal the
-        records to a client may be sent.
+        The records are synced later, with their batch. Packets that reveal these records to a
+        client may be sent after this call.
         """
         if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()
@@ -153,7 +153,7 @@ class Committer:
         self._end_with(fault_of_writing(self.store.path.name, error))
 
     def halt(self, error: BaseException) -> None:
-        """Stop all sending and writing after a bug, since the state may be inconsistent."""
+        """Stop all sending and writing after a bug, because the state may be inconsistent."""
         if self.failure is None:
             self._end_with(fault_of_broker(error))
 

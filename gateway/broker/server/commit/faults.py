@@ -1,6 +1,6 @@
 """Errors that end the process, because a write failed or the state may be inconsistent.
 
-Each error message assures the operator that only data on disk has been acknowledged.
+Each error message states that only data on disk has been acknowledged.
 """
 
 from gateway.process.files.disk_errors import line_of

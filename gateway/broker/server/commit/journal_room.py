@@ -50,7 +50,7 @@ class JournalRoom:
             self.is_wanted = True
 
     def drop(self) -> None:
-        """Remove exported data, and then the oldest other data if the journal is still too large.
+        """Remove exported data, and if the journal is still too large, its oldest other data.
 
         Exported data is data that the uploader has already copied to the session log.
 

@@ -28,7 +28,7 @@ class RecentBlobs:
     def add(self, blob: bytes) -> None:
         """Add the encoded events of a durable batch.
 
-        Remove the oldest blobs beyond the size limit.
+        If the buffer then exceeds its size limit, the oldest blobs are removed.
         """
         self._blobs.append(blob)
         self._size_bytes += len(blob)

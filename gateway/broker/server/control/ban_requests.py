@@ -57,7 +57,7 @@ class BanRequests:
         return {"banned": asdict(ban), "ended": ended, "kept": is_kept}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a page of bans that begins at the index in the request's key `first`.
+        """Return one page of bans. The request's key `first` is the index of the page's first ban.
 
         Raises Refused if the index is invalid.
         """

@@ -1,4 +1,4 @@
-"""Requests to change the SD card's system: its host name, its network or its version.
+"""Requests to change the host name, the network or the version of the system on the SD card.
 
 The broker is not allowed to change the machine. It writes a request, one JSON object, into the
 directory `card-requests`, which exists only on the card. A path unit of systemd starts the card's
@@ -32,7 +32,7 @@ Request = dict[str, Any]
 
 
 class CardRequests:
-    """Passes administrators' requests on to the card's program. Use it from one event loop only."""
+    """Passes administrators' requests to the card's program. Must be used from one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
@@ -42,7 +42,7 @@ class CardRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request | Awaitable[Request]]]:
-        """The functions that answer commands to the card, by command name."""
+        """The functions that answer commands about the card, by command name."""
         return {
             "change_network": self._change_network,
             "keep_network": self._written_empty,
@@ -89,7 +89,7 @@ class CardRequests:
     def _written_empty(self, request: Request) -> Request:
         """Write a request that has no arguments.
 
-        No password is needed, because the request only keeps or undoes a network change that an
+        No password is needed. The request only keeps or undoes a network change, which an
         administrator has already confirmed with the password.
         """
         name = str(request["command"])

@@ -121,7 +121,7 @@ class Events:
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer the command `events`. Only one request is answered at a time.
 
-        The events are decoded in steps, between which the event loop serves clients.
+        The events are decoded in steps, so that decoding does not block the event loop.
 
         Raises:
             Refused: the request does not conform to docs/formats/control-socket.md.

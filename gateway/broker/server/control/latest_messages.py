@@ -52,7 +52,7 @@ class LatestMessage:
 
 
 class LatestMessages:
-    """Index of the latest messages by topic. It may only be used from one event loop."""
+    """Index of the latest messages by topic. Must be used from one event loop."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent
@@ -66,7 +66,7 @@ class LatestMessages:
     async def update(self) -> None:
         """Decode the events that have been recorded since the last call, and update the index.
 
-        The events are decoded in steps, between which the event loop serves clients.
+        The events are decoded in steps, so that decoding does not block the event loop.
         """
         async with self._turn:
             found: dict[str, LatestMessage | None] = {}

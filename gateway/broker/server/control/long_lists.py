@@ -14,9 +14,9 @@ async def first_in_slices(
 ) -> list[_Item]:
     """Return the first of `items` for a page, without blocking the event loop.
 
-    `first_of` sorts a list of items in the page's order, and returns as many of the first items as
-    the page needs. Each call gets the items that the previous call returned and the next
-    `slice_items` items. Between two calls, the event loop serves clients.
+    `first_of` sorts the given items in the page's order, and returns as many of them as the page
+    needs. It is called with `slice_items` items at a time, together with the result of the previous
+    call. Between two calls, the event loop can handle other events.
     """
     rest = iter(items)
     found: list[_Item] = []

@@ -35,7 +35,7 @@ class MachineRequests:
         return dict.fromkeys(COMMANDS, self._requested)
 
     def _requested(self, request: Request) -> Request:
-        """Create the file for a request to systemd, unless the file exists.
+        """Create the file for a request to systemd, unless the file already exists.
 
         Raises Refused if the file cannot be created.
         """

@@ -1,8 +1,8 @@
 """Authorisation and audit log for commands on the status page's socket.
 
 The status page authenticates the caller, and reports the caller's name and role. This module checks
-the role again: a command is refused if no setting in `[api]` (for a user, a group or tokens) could
-give this caller the reported role.
+the role again. It refuses a command if the configuration section `[api]` cannot give this caller
+the reported role. Roles can be given to a user, a group or a token.
 """
 
 import logging
@@ -83,8 +83,8 @@ class OperatorCommands:
     def _highest_of(self, name: str, *, is_program: bool) -> int:
         """Return the index of the highest role that a caller can have, or -1 if there is none.
 
-        The broker does not know the caller's groups or token, so any configured group or token
-        counts.
+        The broker knows neither the caller's groups nor the caller's token. It therefore assumes
+        that the caller belongs to every configured group, or has any of the tokens.
         """
         page = self.page
         if page is None or not page.has_operators:

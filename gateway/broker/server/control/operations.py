@@ -1,4 +1,4 @@
-"""Recording of operators' actions in the session log: who did what, and with what result.
+"""Recording of operators' actions in the session log, with the operator and the result.
 
 These events explain, for example, why a client was disconnected. All actions reserved for operators
 are recorded, no matter which socket received the request. Commands that only read are not recorded.
@@ -132,7 +132,7 @@ def arguments_of(request: Mapping[str, Any]) -> str:
 
 
 def _without_query(key: str, value: object) -> object:
-    """Return a value, without the query if it is a source address. A query may hold a secret."""
+    """Return a value. The query of a source address is removed, because it may contain a secret."""
     return value.partition("?")[0] if key == "source" and isinstance(value, str) else value
 
 

@@ -1,6 +1,6 @@
 """Confirmation of changes to users and tokens with the administrator's own password.
 
-This password is checked like the password at a login, with the same delays after wrong guesses. An
+This password is checked like a password at a login, with the same delays after wrong guesses. An
 attacker who controls the status page does not know the password, and therefore cannot change users
 or tokens.
 """
@@ -24,7 +24,7 @@ class ConfirmedChanges:
     """Permits changes to a file, one at a time. Each change needs the administrator's password."""
 
     def __init__(self, authentications: Authentications, what: str) -> None:
-        """Set what is changed: `what` is a noun for error messages, such as "users"."""
+        """Set the dependencies. `what` is a noun for error messages, such as "users"."""
         self._authentications = authentications
         self._what = what
         self._turn = asyncio.Lock()

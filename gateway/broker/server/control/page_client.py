@@ -91,7 +91,7 @@ class PageClient(Channel):
         self._event_loop.receive(self, encode(packet, VERSION))
 
     def write(self) -> None:
-        """Decode the core's outgoing packets.
+        """Decode the packets that the core has sent to this client.
 
         Close the connection if the core has closed its side.
         """
@@ -105,7 +105,7 @@ class PageClient(Channel):
             asyncio.get_running_loop().call_soon(self._lose)
 
     def update_reading(self) -> None:
-        """Do nothing: reading is never paused, because this client waits for each response."""
+        """Do nothing. Reading is never paused, because this client waits for each response."""
 
     def abort(self) -> None:
         """Close the connection immediately."""

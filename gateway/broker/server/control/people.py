@@ -1,7 +1,7 @@
 """Logins at the status page: checks of passwords, and checks whether a login is still valid.
 
-The status page has no passwords of its own: the broker's users log in there. A password check costs
-as much as for an MQTT client, and waits in the same queue.
+The status page has no passwords of its own. The broker's users log in to the page. A password check
+costs as much as for an MQTT client, and waits in the same queue.
 """
 
 import asyncio

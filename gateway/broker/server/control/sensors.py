@@ -1,10 +1,10 @@
 """Operators' requests about serial ports and sensors. The broker forwards them to the bridge.
 
-The bridge has the serial ports and writes the sensors' files, but has no socket of its own. The
-bridge fetches requests through `control.sock` with the command `serial_requests`, which the broker
-answers when there is a request. The bridge sends its answers with the next `serial_requests`. This
-module does not check the requests. `operating.py` has already checked who may send them, and the
-bridge checks their contents.
+The bridge has the serial ports and writes the sensors' files, but has no socket of its own. It
+fetches requests with the command `serial_requests` on `control.sock`. The broker answers this
+command as soon as there is a request. The bridge sends its answers with its next `serial_requests`.
+This module does not check the requests. `operating.py` has already checked who may send them, and
+the bridge checks their contents.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ Answer = dict[str, Any]
 
 
 class SensorRequests:
-    """Requests that the bridge has not answered yet. It may only be used from one event loop."""
+    """Requests that the bridge has not answered yet. Must be used from one event loop."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now

@@ -88,7 +88,7 @@ class Wanted:
         return client_id if self.sort == "client_id" else f"{number} {client_id}"
 
     def first_of(self, sessions: Iterable[Session]) -> list[Session]:
-        """Return the sessions of the requested page, and one more if there is a further page."""
+        """Return the requested page's sessions, and one more session if another page follows."""
         return nsmallest(self.limit + 1, filter(self._has, sessions), key=self.key_of)
 
     def _has(self, session: Session) -> bool:
@@ -112,7 +112,7 @@ class Wanted:
 
 
 class SessionList:
-    """Answers requests about the broker's sessions. It may only be used from one event loop."""
+    """Answers requests about the broker's sessions. Must be used from one event loop."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
@@ -126,7 +126,7 @@ class SessionList:
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer the command `sessions`.
 
-        The sessions are compared in steps, between which the event loop serves clients.
+        The sessions are compared in steps, so that sorting does not block the event loop.
 
         Raises:
             Refused: the request does not conform to docs/formats/control-socket.md.

@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class TokenChanges:
-    """Changes the file of the API's tokens. It may only be used from one event loop."""
+    """Changes the file of the API's tokens. Must be used from one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
@@ -44,7 +44,7 @@ class TokenChanges:
         return {"add_token": self._add, "remove_token": self._remove}
 
     async def _add(self, request: Request) -> Request:
-        """Add a token to the file, and return the token, which cannot be shown again later.
+        """Add a token to the file, and return the token. It cannot be shown again later.
 
         Raises Refused if the request is not allowed, a token with this name exists, or the file
         cannot be written.

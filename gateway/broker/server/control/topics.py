@@ -23,7 +23,7 @@ SLICE_TOPICS: Final = 1_000
 
 
 class Wanted:
-    """The topics that a request selects, by parent topic, search string and position."""
+    """The topics that a request selects, by parent topic, search string and page position."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for topics.
@@ -42,7 +42,7 @@ class Wanted:
         self._after = order_of(text_of(request, "after", ""))
 
     def first_of(self, topics: Iterable[str]) -> list[str]:
-        """Return the topics of the requested page, and one more if there is a further page."""
+        """Return the requested page's topics, and one more topic if another page follows."""
         return nsmallest(self.limit + 1, filter(self._has, topics), key=order_of)
 
     def _has(self, topic: str) -> bool:
@@ -56,7 +56,7 @@ class Wanted:
 class Topics:
     """Answers requests about topics, from the retained messages and the newest journal data.
 
-    It may only be used from one event loop.
+    Must be used from one event loop.
     """
 
     def __init__(self, event_loop: EventLoop) -> None:
@@ -79,7 +79,7 @@ class Topics:
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer the command `topics`.
 
-        The topics are compared in steps, between which the event loop serves clients.
+        The topics are compared in steps, so that sorting does not block the event loop.
 
         Raises:
             Refused: the request does not conform to docs/formats/control-socket.md.

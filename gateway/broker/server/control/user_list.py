@@ -14,7 +14,7 @@ longest line of the protocol."""
 
 
 class UserList:
-    """Answers requests about users, from the password file and the counters that quotas use."""
+    """Answers requests about users, based on the password file and the counters for quotas."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop

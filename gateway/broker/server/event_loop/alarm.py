@@ -1,7 +1,7 @@
 """Scheduling of the broker core's timers: received data is processed before a due timer fires.
 
-A process that was paused (SIGSTOP, a suspended machine, a card that does not respond) finds due
-timers and full sockets at the same time. The sockets are read first, so that a client whose PINGREQ
+When a process continues after a pause (SIGSTOP, a suspended machine, a card that does not respond),
+timers may be due and data may have arrived. The data is read first, so that a client whose PINGREQ
 has arrived is not considered silent. After a longer pause, the timeout of each client also starts
 again. The client's packets may still be in transit, because TCP retransmits at growing intervals.
 """
