@@ -1,8 +1,8 @@
 """Detection of flapping clients, which connect and disconnect too often.
 
 Clients are distinguished by client identifier. Each connection of a flapping client costs a commit,
-and each of the client's wills is sent to all subscribers. Detection is off by default. It would
-also find devices that connect for each message, and this behaviour is legitimate.
+and each of the client's wills is sent to all subscribers. Detection is off by default,
+because a legitimate device may connect for each message.
 """
 
 # Not Final, so that tests can use a smaller value.

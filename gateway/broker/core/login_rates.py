@@ -31,7 +31,7 @@ class LoginRates:
         """Token buckets by user name, the latest login last."""
 
     def take(self, owner: Owner, now: float) -> str:
-        """Count an authenticated login of the user to whom the counters `owner` belong.
+        """Count an authenticated login of a user. `owner` contains the user's counters.
 
         Return the name of the exceeded limit, or "" if the login is within the rate.
         """

@@ -113,7 +113,7 @@ class Output:
             self._send_after_connack(connection, data)
 
     def _send_after_connack(self, connection: Connection, data: bytes) -> None:
-        """Queue a packet to be sent directly after CONNACK, once CONNACK's batch is committed."""
+        """Queue a packet to be sent directly after CONNACK, once CONNACK's batch is durable."""
         if connection.withheld.first_byte() == CONNACK_BYTE:
             self.withhold(connection, data)
             return

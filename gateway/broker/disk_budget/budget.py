@@ -197,7 +197,7 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return the items to remove, in order, so that the remaining items are within the limits.
+    """Return the items to remove, in order, to bring the other items within the limits.
 
     `counted` contains all items to which the limits apply, in the order of removal.
     """

@@ -121,7 +121,10 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return a subfolder's totals without `files`, which are the subfolder's oldest segments."""
+    """Return a subfolder's totals without `files`.
+
+    These files are the subfolder's oldest segments.
+    """
     if not files:
         return whole
     return replace(

@@ -21,7 +21,7 @@ class Peer(NamedTuple):
 
 
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
-    """Return the details of a client's certificate that the broker stores with the connection.
+    """Return those details of a client's certificate that the broker stores with the connection.
 
     `certificate` is the verified certificate in DER. Raises NotDer if the DER is invalid.
     """

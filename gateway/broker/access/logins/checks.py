@@ -81,9 +81,9 @@ class Checks:
         *arguments: Parameters.args,
         **keywords: Parameters.kwargs,
     ) -> Result:
-        """Call `check` with the given arguments in a thread, and return the call's result.
+        """Wait for the login's turn, and then call `check` with the given arguments in a thread.
 
-        `check` is called when it is the login's turn.
+        Return the result of the call.
 
         Raises:
             Busy: too many logins are queued.

@@ -94,7 +94,7 @@ class Failures:
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return the seconds by which a key's earlier failures delay a check that begins now."""
+        """Return for how many seconds a key's earlier failures delay a check that begins now."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
@@ -193,7 +193,7 @@ class Guesses:
         return self._origins.get(place.origin) is not None
 
     def user_wait_seconds(self, place: Place, now: float) -> float:
-        """Return the seconds by which failed logins of the same user delay a login.
+        """Return for how many seconds a login is delayed because of failed logins of the same user.
 
         A user that recently logged in from the same origin is not delayed.
         """

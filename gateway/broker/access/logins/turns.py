@@ -1,9 +1,9 @@
 """Scheduling of logins that wait for a CPU or for a database connection.
 
-Only a fixed number of logins are processed concurrently. Logins of users who recently logged in
-from the same address are processed first. Other logins are processed alternately by address, and
-alternately by user within an address. If an address has failed logins, only one login from this
-address is processed at a time, with pauses between the logins (`Guesses`).
+The number of logins that are processed concurrently is limited. Logins of users who recently logged
+in from the same address are processed first. Otherwise, the addresses take turns, and so do the
+users of one address. If an address has failed logins, only one login from this address is processed
+at a time, with pauses between the logins (`Guesses`).
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class Ticket:
         return not self.begins.done() and self.login.is_wanted()
 
     def free_at(self) -> float:
-        """Return the time from which the check of this login may start."""
+        """Return the earliest time at which the check of this login may start."""
         return max(self.not_before, self.guesses.free_at(self.place))
 
 

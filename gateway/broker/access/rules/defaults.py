@@ -4,8 +4,7 @@ Each user may subscribe to `users/NAME/...` and to the topics of sensors, states
 discovery. Users other than the bridge's may publish only to `users/NAME/...` and, if device
 discovery is on, to Home Assistant's status topic. From the status page, an operator may publish to
 every topic except the topics for commands and for sensor readings. Listeners without authentication
-are unrestricted. A listener has no authentication if it is on loopback, or if the operator allows
-this.
+are unrestricted. They are on loopback, or the operator has allowed them.
 """
 
 from collections.abc import Sequence

@@ -105,7 +105,7 @@ class FileRules(AccessRules):
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
         """Return True if different users may be in the same group of a shared subscription.
 
-        This is the case if the rule that allows the subscription names `$share`, or if it covers
+        This is the case if the rule that allows the subscription names `$share` or covers
         everything.
         """
         by_filter, by_group = self._first_of_filter(client, topic_filter, qos)

@@ -51,7 +51,7 @@ def rules_text_of(content: bytes, name: str) -> str:
 
 
 def _rule_of(keyword: str, rest: str, who: str) -> tuple[str, str]:
-    """Convert a line, and return `allow` or `deny` and the other words of the resulting rule.
+    """Convert a line to a rule. Return `allow` or `deny`, and the other words of the rule.
 
     `rest` is the line after `keyword`. `who` is the client condition from the latest `user` line.
     Raises Mistake if the line is invalid.

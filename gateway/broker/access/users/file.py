@@ -70,7 +70,7 @@ class FileUsers:
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return `digest` unchanged, because removed users are found when the file is reloaded."""
+        """Return `digest` unchanged. Removed users are found when the file is reloaded."""
         return digest
 
     @property

@@ -106,7 +106,7 @@ class Recorder(Batch):
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """Record a message that is forwarded immediately, not held until PUBREL.
+        """Record a message that is forwarded immediately instead of being held until PUBREL.
 
         Call this before other records refer to the message.
         """

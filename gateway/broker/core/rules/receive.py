@@ -1,7 +1,7 @@
 """Processing of received bytes in slices, and handling of protocol violations.
 
 A slice is the work that a connection may cause in one turn of the event loop (`work.py`). If a
-connection has sent more, its remaining bytes wait for its next slice. Such a connection is called
+connection has sent more, its remaining bytes wait for its next slice. Such a connection is
 *behind*.
 """
 

@@ -9,7 +9,7 @@ from gateway.broker.core.timers import Timer, TimerKind
 
 
 def resume_all(core: Core, now: float) -> None:
-    """Restart the expiry of the recovered sessions, and publish or schedule their wills.
+    """Schedule the expiry of the recovered sessions, and publish or schedule their wills.
 
     Sessions that were connected in the previous run are recorded as closed.
     """

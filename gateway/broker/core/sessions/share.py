@@ -75,7 +75,7 @@ class Share:
         return (*found, meter)
 
     def has_login(self, now: float) -> bool:
-        """Return True if another login would be within the rate. No login is counted."""
+        """Return True if another login would be within the rate. Do not count a login."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_token(now)
 

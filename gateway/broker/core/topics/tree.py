@@ -1,8 +1,8 @@
 """Lookup of the subscribers of a topic, and of retained messages that match a filter.
 
 There is a tree of filters and a tree of topics. The result for a topic is cached as its `Route`, so
-publishing to the topic again costs one dictionary lookup. Shared subscriptions of MQTT 5.0 (section
-4.8.2) are groups in the tree of filters, stored by their filter without `$share/<name>/`.
+publishing to the topic again costs one dictionary lookup. The tree of filters also contains the
+groups of shared subscriptions (MQTT 5.0 section 4.8.2), without `$share/<name>/` in their filters.
 """
 
 from collections.abc import Callable

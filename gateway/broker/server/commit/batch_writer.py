@@ -234,7 +234,7 @@ class BatchWriter:
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
-        """Allow the packets of a batch to be sent, because it is durable or has no records."""
+        """Allow a batch's packets to be sent, because the batch is durable or has no records."""
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()

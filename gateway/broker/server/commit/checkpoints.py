@@ -1,7 +1,7 @@
 """Checkpoints write the broker's state to tables of a database while commits continue.
 
 Some rows are written with each batch of records. Once the batch is durable, a thread commits the
-rows. Clients do not wait for this commit, which takes up to ten milliseconds because SQLite writes
+rows. Clients do not wait for this commit. It takes up to ten milliseconds, because SQLite writes
 whole pages. When all rows have been committed, they are synced. Queued messages that the tables
 contain may then be removed from memory.
 """

@@ -1,4 +1,4 @@
-"""Alarms that the status page's process reports, stored until the bridge publishes them.
+"""Alarms from the status page's process, stored until the bridge publishes them.
 
 The status page has no MQTT client of its own. It sends the current state of each kind of alarm to
 the broker. The bridge receives the alarms with the answer to its next status report.

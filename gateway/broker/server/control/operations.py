@@ -82,7 +82,7 @@ class Operations:
 def reported(request: Mapping[str, Any]) -> dict[str, Any]:
     """Check a report that an operator has performed an action on the command line.
 
-    The broker then records an event for the action.
+    The broker records an event for the action after this check.
 
     Raises:
         Refused: the request has no name, or its action cannot be reported.

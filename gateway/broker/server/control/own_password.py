@@ -34,8 +34,8 @@ class ConfirmedChanges:
     async def turn(self, request: dict[str, Any]) -> AsyncIterator[None]:
         """Wait until earlier changes are complete, and check the password in `request`.
 
-        The caller may write to the file inside this context. Raises Refused if too many changes are
-        waiting, or if `confirm` refuses the request.
+        The caller may write to the file while this context manager is active. Raises Refused if too
+        many changes are waiting, or if `confirm` refuses the request.
         """
         if self._waiting >= CHANGES_WAITING_MAX:
             raise Refused("busy", f"other {self._what} are being changed: try again in a moment")

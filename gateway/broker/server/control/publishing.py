@@ -160,11 +160,10 @@ def _rule_for(username: str | None, topic: str) -> str:
 
 
 def _accepted(answer: Answer | None, rule: str) -> Answer:
-    """Return the broker's response if the response reports success.
+    """Return the broker's response if it reports success.
 
-    `rule` is the access rule that would allow the message.
-
-    Raises Refused if the response has an error code, or if the broker closed the connection.
+    `rule` is the access rule that would allow the message. Raises Refused if the response has an
+    error code, or if the broker closed the connection.
     """
     if answer is None:
         raise Refused("refused", "the broker closed the connection")

@@ -1,4 +1,4 @@
-"""A Unix socket on which the broker answers requests, one line of JSON each.
+"""A Unix socket on which the broker answers requests. Each request is one line of JSON.
 
 `control.sock` accepts every command. `status.sock` accepts only commands that read. `operate.sock`
 accepts operators' actions from the status page. The mode and the group of a socket's file decide

@@ -100,7 +100,7 @@ class Topics:
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 
     def _all(self, wanted: Wanted) -> list[str]:
-        """Return all topics that `wanted` could select, without duplicates."""
+        """Return all topics from which `wanted` selects, without duplicates."""
         retained = list(self._retained)
         if wanted.is_retained_only:
             return retained

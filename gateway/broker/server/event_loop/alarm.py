@@ -51,7 +51,7 @@ class Alarm:
     def set(self, due: float | None) -> None:
         """Schedule a call that wakes the core at `due`, unless an earlier call is scheduled.
 
-        `due` is a time of the monotonic clock, in seconds, or None for no timer.
+        `due` is a time of the monotonic clock in seconds. If it is None, no call is scheduled.
         """
         if due is None or due >= self._due:
             return

@@ -122,7 +122,7 @@ def _refusal_of_access(
 def _belongs_to_another(core: Core, session: Session, connection: Connection) -> bool:
     """Return True if a session, including its queued messages, belongs to another user.
 
-    A session without a user belongs to the clients without a user. So the first user who connects
+    A session without a user belongs to the clients without a user. Therefore, a user who connects
     with the session's client identifier does not get the session.
     """
     if not core.authenticates or (session.owner_is_unknown and session.connection is None):

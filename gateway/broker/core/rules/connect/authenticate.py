@@ -1,4 +1,4 @@
-"""Authentication of clients: by password, and enhanced (MQTT 5.0 section 4.12).
+"""Authentication of clients with a password, or enhanced (MQTT 5.0 section 4.12).
 
 The core sends requests to the authenticator. When an answer arrives, the client is accepted,
 rejected or asked for more data.

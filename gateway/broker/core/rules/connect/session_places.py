@@ -23,8 +23,8 @@ UNUSED_SESSIONS_ENDED = "unused_sessions_given_back"
 def owner_of(core: Core, connection: Connection) -> Owner:
     """Return the owner whose limits apply to a connection's session.
 
-    The owner is the authenticated user. Clients without a user on this machine share one owner, and
-    all other clients without a user share another.
+    The owner is the authenticated user. All clients on this machine that have no user share one
+    owner. All other clients that have no user share another owner.
     """
     if core.authenticates and connection.username:
         return core.state.owners.get(connection.username)

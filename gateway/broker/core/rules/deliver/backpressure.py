@@ -31,7 +31,7 @@ NEVER: Final = float("-inf")
 
 
 def queued(core: Core, session: Session) -> None:
-    """Check after queuing a message whether the queue is now deep (half full) or nearly full."""
+    """Check if a queue is now deep (half full) or nearly full, after a message was added."""
     if session.is_half_full:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
             session.filling_noted = True

@@ -59,7 +59,7 @@ def source_of(session: Session) -> Source:
 
 
 def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> None:
-    """Count the subscribers that the access rules do not allow to receive a message.
+    """Count the subscribers to whom the access rules deny a message.
 
     If the message has QoS 1 or 2, each drop is also recorded in the journal.
     """

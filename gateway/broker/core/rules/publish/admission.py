@@ -224,7 +224,7 @@ def record_again(core: Core, session: Session, message: Message) -> Message:
 
 
 def size_bytes_of(packet: Publish) -> int:
-    """Return the size that the message of a PUBLISH has in a queue, as in `Message.size_bytes`."""
+    """Return the size of a PUBLISH's message in a queue. It is equal to `Message.size_bytes`."""
     size_bytes = len(packet.topic_field) + len(packet.payload)
     if packet.properties is not None:
         size_bytes += len(forwarded_of(packet.properties))

@@ -38,7 +38,10 @@ def refused_or_deferred(
 
 
 def _needs_disk(core: Core, session: Session, packet: Publish) -> bool:
-    """Return True if the message of a PUBLISH must be recorded, as in `admission.must_record`."""
+    """Return True if the message of a PUBLISH must be recorded in the journal.
+
+    The conditions are the same as in `admission.must_record`.
+    """
     route = core.state.tree.route_of(packet.topic)
     if route.is_system:
         return False
