@@ -2,7 +2,7 @@
 
 A client is flapping if it connects and disconnects too often. A ban takes effect immediately:
 matching connections are closed, and new ones are rejected. A separate thread then writes the ban to
-disk, because SD cards are slow. Bans can be lifted, and they can expire.
+disk, because SD cards are slow. Bans can expire or be lifted.
 """
 
 import asyncio

@@ -50,7 +50,7 @@ class JournalRoom:
             self.is_wanted = True
 
     def drop(self) -> None:
-        """Remove exported data, and if the journal is still too large, its oldest other data.
+        """Remove exported data. If the journal is still too large, remove other old data too.
 
         Exported data is data that the uploader has already copied to the session log.
 

@@ -32,7 +32,7 @@ Request = dict[str, Any]
 
 
 class CardRequests:
-    """Passes administrators' requests to the card's program. Must be used from one event loop."""
+    """Passes administrators' requests to the card's program. Use it from only one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""

@@ -52,7 +52,7 @@ class LatestMessage:
 
 
 class LatestMessages:
-    """Index of the latest messages by topic. Must be used from one event loop."""
+    """Index of the latest messages by topic. Use it from only one event loop."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent

@@ -45,7 +45,7 @@ Answer = dict[str, Any]
 
 
 class SensorRequests:
-    """Requests that the bridge has not answered yet. Must be used from one event loop."""
+    """Requests that the bridge has not answered yet. Use it from only one event loop."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now

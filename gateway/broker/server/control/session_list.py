@@ -112,7 +112,7 @@ class Wanted:
 
 
 class SessionList:
-    """Answers requests about the broker's sessions. Must be used from one event loop."""
+    """Answers requests about the broker's sessions. Use it from only one event loop."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop

@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class TokenChanges:
-    """Changes the file of the API's tokens. Must be used from one event loop."""
+    """Changes the file of the API's tokens. Use it from only one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""

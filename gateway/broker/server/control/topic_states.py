@@ -27,7 +27,7 @@ Request = dict[str, Any]
 
 
 class TopicStates:
-    """Answers requests about single topics. Must be used from one event loop."""
+    """Answers requests about single topics. Use it from only one event loop."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._state = event_loop.broker.state

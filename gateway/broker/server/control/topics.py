@@ -56,7 +56,7 @@ class Wanted:
 class Topics:
     """Answers requests about topics, from the retained messages and the newest journal data.
 
-    Must be used from one event loop.
+    Use it from only one event loop.
     """
 
     def __init__(self, event_loop: EventLoop) -> None:

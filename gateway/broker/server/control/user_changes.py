@@ -26,7 +26,7 @@ Request = dict[str, Any]
 
 
 class UserChanges:
-    """Changes the password file and reloads it. Must be used from one event loop."""
+    """Changes the password file and reloads it. Use it from only one event loop."""
 
     def __init__(
         self, authentications: Authentications, reload: Callable[[], dict[str, Any]]
