@@ -38,7 +38,7 @@ RESERVE_RETRY_SECONDS = 5.0
 
 @dataclass
 class Round:
-    """The files to remove, as found by one check of the folders."""
+    """The files that one check of the folders has selected for removal."""
 
     removals: list[Item]
 
@@ -246,7 +246,7 @@ class Housekeeping:
         }
 
     async def stop(self) -> None:
-        """Wait for running file operations, and end the thread."""
+        """Wait for the current file operation to finish, then stop the thread."""
         if self._working is not None:
             await asyncio.wait([self._working])
         self._thread.shutdown()

@@ -62,7 +62,7 @@ def apply_limits(limits: Limits, configuration: Configuration) -> None:
 
 
 def memory_bytes(limit_file: Path = CGROUP_LIMIT) -> int:
-    """Return the machine's memory in bytes, or the limit of the control group if it is lower."""
+    """Return the machine's memory in bytes, or the control group's limit if that is lower."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = limit_file.read_text().strip()

@@ -1,10 +1,10 @@
 """Expiry of authentication for users of tokens, certificates and proxies.
 
-No list contains these users, so the broker cannot find out when one is removed. Instead, the broker
-uses the time of each user's last login. After a user's authentication has expired, the user's
-stored sessions still receive messages for the configured time `sessions_outlive_proof`. After that
-time, a session receives nothing until its client logs in again. A user with an open connection
-counts as authenticated.
+These users are not in any list that the broker can read, so the broker cannot notice when such a
+user is removed. Instead, the broker uses the time of each user's last login. After a user's
+authentication has expired, the user's stored sessions still receive messages for the configured
+time `sessions_outlive_proof`. After that time, a session receives nothing until its client logs in
+again. A user with an open connection counts as authenticated.
 """
 
 from collections.abc import Mapping
@@ -75,8 +75,8 @@ class ProofEnds:
     def note(self, username: str, seconds: float | None, now: float) -> None:
         """Record that a user is authenticated for the next `seconds`.
 
-        `seconds` is None if the user is in a database, which is queried regularly. `now` is in
-        seconds of the monotonic clock.
+        `seconds` is None if the user is in a database, which is queried regularly. `now` is a time
+        of the monotonic clock, in seconds.
         """
         if username in self._listed:
             return
@@ -91,8 +91,9 @@ class ProofEnds:
     def over(self, now: float) -> frozenset[str]:
         """Return the users whose authentication expired too long ago.
 
-        Their expiry times are deleted. The check runs once per `CHECK_SECONDS`. Between checks the
-        result is empty. A user with an open connection is never in the result.
+        The expiry times of these users are deleted. The check runs once per `CHECK_SECONDS`. Calls
+        between two checks return an empty set. A user with an open connection is never in the
+        result.
         """
         if self._outlived_ms is None or now < self._next_check:
             return frozenset()

@@ -32,7 +32,7 @@ JOURNAL_BYTES_MIN = 1 << 20
 
 
 class ConfiguredQuotas(Quotas):
-    """Quotas by user name. The first `[[user_quotas]]` table whose pattern matches applies."""
+    """Quotas by user name. The first `[[user_quotas]]` table that matches a user applies."""
 
     def __init__(self, anonymous: Quota, tables: tuple[UserQuota, ...]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class ConfiguredQuotas(Quotas):
 def quotas_of(configuration: Configuration) -> ConfiguredQuotas:
     """Return the quotas of all users and of clients without a user name.
 
-    If users are not authenticated, all clients are equal and nothing is reserved for users.
+    If users are not authenticated, these clients have no quota except for the session expiry.
     """
     anonymous = Quota(ANONYMOUS)
     if configuration.authenticates:

@@ -43,7 +43,7 @@ ReadConfiguration = Callable[[], Configuration]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that a reload is about to apply, already read and validated."""
+    """The validated configuration and files of a reload, which have not been applied yet."""
 
     configuration: Configuration
     """The new configuration, in which settings that need a restart still have their old values."""
@@ -150,8 +150,7 @@ class Reloader:
     ) -> Authenticator | None:
         """Return a new authenticator if a source of users has changed, otherwise None.
 
-        The new authenticator reuses each source whose settings and files are unchanged, with its
-        cache.
+        A source whose settings and files are unchanged is reused together with its cache.
         """
         before, after = self.configuration.access, configuration.access
         other = self._with_other_files(source_files) | {

@@ -88,7 +88,7 @@ class RemovedUsers:
         self._keep(names, removed)
 
     def add(self, username: str) -> None:
-        """Record that a user has been removed from a database."""
+        """Add a user to the list of removed users."""
         self._keep(self._kept.known, self._kept.removed | {username})
 
     def note_proof(self, username: str, seconds: float | None) -> None:
@@ -110,8 +110,8 @@ class RemovedUsers:
     def tick(self) -> None:
         """Update the removed users, and write changes to disk. Failed writes are retried.
 
-        Users whose authentication expired too long ago are added. Users who have logged in again
-        are deleted. Called once a second.
+        Users whose authentication expired too long ago are added to the list. Users who have logged
+        in again are taken off the list. Called once a second.
         """
         now = self._loop.time()
         over = self.proof_ends.over(now)

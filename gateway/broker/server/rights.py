@@ -79,7 +79,7 @@ def _proves_users(configuration: Configuration) -> bool:
 
 
 def _is_open(listener: Listener) -> bool:
-    """Return True if clients of a listener are allowed to do everything without a rules file."""
+    """Return True if a listener's clients are allowed everything when there is no rules file."""
     return not listener.is_reached_from_network or listener.is_open_to_network
 
 
@@ -121,7 +121,7 @@ def _states_of(configuration: Configuration) -> list[str]:
 
 
 def _device_of(port: Serial) -> str:
-    """Return the name of the device on a serial port, as the bridge writes the name in topics."""
+    """Return the name of the device on a serial port, as the bridge writes it in topics."""
     if port.protocol.device_prefix is not None:
         return f"{port.protocol.device_prefix}0"
     return (*port.protocol.device_names, port.device or port.name)[0]

@@ -145,9 +145,9 @@ def apply_rules(broker: Broker, rules: FileRules | None) -> None:
 def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> None:
     """Assign the bridge's sessions without a user to the bridge's user.
 
-    Such sessions exist if the bridge connected before users were configured. A client with a user
-    name must not resume a session without one. Without this assignment, the bridge's messages in
-    flight would wait until an operator deletes the session.
+    The bridge has such a session if it connected before users were configured. A client with a user
+    name must not resume a session without a user. If the session were not assigned, the bridge's
+    messages in flight would wait until an operator deletes the session.
     """
     user = bridge_user_of(configuration)
     if user is None:
@@ -159,7 +159,7 @@ def give_bridge_its_sessions(broker: Broker, configuration: Configuration) -> No
 
 
 def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Identity:
-    """Return the values in the status that stay the same while the process runs.
+    """Return the status values that stay the same while the process runs.
 
     `boot` is the random identifier of this run.
     """

@@ -61,9 +61,9 @@ class Alarm:
         self._timer = self._loop.call_at(due, self._ring)
 
     def check(self) -> None:
-        """Detect from the clock whether the process was paused. Called at least once a second.
+        """Check the clock to detect whether the process was paused. Called at least once a second.
 
-        After a pause, the timeouts of all clients are restarted.
+        After a pause, the timeouts of all clients start again.
         """
         now = self._loop.time()
         seconds = now - self._checked_at

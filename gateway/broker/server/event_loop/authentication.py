@@ -1,6 +1,6 @@
-"""Checks of credentials for the broker core and the status page.
+"""Runs credential checks for the broker core and the status page.
 
-Each check runs as an asyncio task.
+Each check is an asyncio task.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def _note_nothing(username: str, seconds: float | None) -> None:
 
 
 class Authentications:
-    """Runs checks of credentials with the current authenticator."""
+    """Runs credential checks with the current authenticator."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class Authentications:
 
     @property
     def problems(self) -> list[str]:
-        """Error messages from the user sources that are not available now."""
+        """Error messages of the user sources that are currently unavailable."""
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Check later logins against `users`, the new contents of the password file.
+        """Use `users`, the new contents of the password file, for all later logins.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """
@@ -89,11 +89,11 @@ class Authentications:
 
     @property
     def checks(self) -> Checks:
-        """The object that runs password checks and stores the record of wrong passwords."""
+        """The object that runs credential checks and keeps the record of failed logins."""
         return self._authenticator.checks
 
     def tick(self) -> None:
-        """Check the credentials of open connections again when they are due.
+        """Start rechecking the credentials of open connections, if a check is due.
 
         Called once a second.
         """
@@ -130,7 +130,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Forget the authentication exchange of a connection after either of them has ended."""
+        """Remove a connection's exchange, because the exchange or the connection has ended."""
         self._exchanges.forget(connection)
 
     def stop(self) -> None:
@@ -209,11 +209,14 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Report that a user has authenticated with a certificate valid for `seconds`."""
+        """Report that a user has logged in with a certificate that is valid for `seconds`."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Report a user with a revoked certificate as removed, unless the user is connected."""
+        """Report that a user was removed, because the user's certificate is no longer valid.
+
+        Do nothing if the user still has an open connection.
+        """
         if not self._connections_of(username):
             self.user_gone(username)
 
@@ -250,8 +253,8 @@ class Authentications:
     ) -> AuthenticationAnswer:
         """Check the password of a person who logs in at the status page.
 
-        The check waits in the same queue as the checks for clients, and wrong passwords delay later
-        checks in the same way. `address` is the person's address and port, in the format used for
+        The check uses the same queue as client logins. As for clients, a wrong password delays
+        later attempts. `address` is the person's address and port, in the format used for
         connections.
         """
         login = Login(username, password, listener=PAGE, address=address)
@@ -262,11 +265,11 @@ class Authentications:
         return await asyncio.shield(check)
 
     async def entry_of_page_user(self, source: str, username: str, address: str) -> bytes | None:
-        """Return the data from which the version of a person's credentials is computed.
+        """Return the stored credential data of a user who has logged in at the status page.
 
-        The person has logged in at the status page as a user of the user source `source`. The
-        result is None if the user or the source no longer exists. Raises NotKnown if the source is
-        not available.
+        The caller uses this data to detect changed credentials. `source` is the name of the user
+        source that accepted the login. The result is None if the user or the source no longer
+        exists. Raises NotKnown if the source is not available.
         """
         login = Login(username, listener=PAGE, address=address)
         return await self._authenticator.entry_of(source, login)

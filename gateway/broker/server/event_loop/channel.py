@@ -42,7 +42,7 @@ class Channel(ABC):
 
     @abstractmethod
     def update_reading(self) -> None:
-        """Resume or pause reading from the socket, depending on whether input can be processed."""
+        """Pause reading from the socket, or resume it if more input can be processed now."""
 
     @abstractmethod
     def abort(self) -> None:

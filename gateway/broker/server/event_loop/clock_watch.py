@@ -1,4 +1,4 @@
-"""Monitoring of the wall clock. Clock steps and changes of quality are logged and recorded."""
+"""Monitors the wall clock, and reports when the clock is stepped or its quality changes."""
 
 import logging
 
@@ -14,7 +14,7 @@ If the clock is never synchronised, deadlines are later by that amount."""
 
 
 class ClockWatch:
-    """Detects clock steps and changes of the clock's quality since the last check."""
+    """Detects when the wall clock is stepped or its quality changes."""
 
     def __init__(self, wall_clock: WallClock, broker: Broker) -> None:
         self._wall_clock = wall_clock
@@ -22,7 +22,7 @@ class ClockWatch:
         self._quality_logged = wall_clock.quality
 
     def check_clock(self, idle_seconds: float) -> None:
-        """Check the wall clock for steps and changes of quality. Called once a second.
+        """Check whether the wall clock was stepped or its quality changed. Called once a second.
 
         Args:
             idle_seconds: seconds since the last batch of records. Each batch records the time too.

@@ -45,11 +45,11 @@ class ClosingChannels:
             self.cut_oldest()
 
     def forget(self, channel: Channel) -> None:
-        """Remove a connection from the list, because the connection is closed completely."""
+        """Remove a connection from the list after the connection was completely closed."""
         self._channels.pop(channel, None)
 
     def note_gone(self) -> None:
-        """End the wait in `all_gone` if no connections remain."""
+        """Wake the caller of `all_gone` if no connections remain."""
         if not self._all:
             self._none_left.set()
 
@@ -62,11 +62,11 @@ class ClosingChannels:
                     await self._none_left.wait()
 
     def is_room_short(self) -> bool:
-        """Return True if another connection would use a descriptor that is reserved for files."""
+        """Return True if another connection would need a descriptor that is reserved for files."""
         return len(self._all) >= self._all_max
 
     def cut_oldest(self) -> bool:
-        """Abort the connection that has been closing for the longest time.
+        """Abort the connection that started closing first.
 
         Return False if no connection is being closed.
         """

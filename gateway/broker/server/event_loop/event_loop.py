@@ -104,10 +104,10 @@ class EventLoop:
     # -- what happens
 
     def has_descriptor(self) -> bool:
-        """Return True if there are enough file descriptors to accept another connection.
+        """Return True if a file descriptor is available for another connection.
 
-        If there are too few, first abort a connection that is being closed or has not sent CONNECT,
-        to free a descriptor.
+        If none is available, the broker first tries to free one. To do this, it aborts a connection
+        that is being closed or that has not sent CONNECT.
         """
         if not self.closing.is_room_short() or self.closing.cut_oldest():
             return True
@@ -122,7 +122,7 @@ class EventLoop:
         share: Share | None,
         listener: str,
     ) -> Connection:
-        """Accept a client's connection. `listener` is a name on which access rules may depend."""
+        """Accept a client's connection. Access rules can depend on the name `listener`."""
         now = self._loop.time()
         connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
@@ -130,7 +130,7 @@ class EventLoop:
         return connection
 
     def receive(self, channel: Channel, data: bytes) -> None:
-        """Process received bytes. If this takes too long, `FairReader` continues later."""
+        """Process received bytes. If this takes too long, `FairReader` processes the rest later."""
         if channel.unread:
             channel.unread = channel.unread[channel.unread_from :] + data
             channel.unread_from = 0
@@ -163,7 +163,7 @@ class EventLoop:
             self._write_out()
 
     def violate(self, channel: Channel, violation: Violation) -> None:
-        """Close a connection because of a violation outside MQTT, such as a bad WebSocket frame."""
+        """Close a connection after a violation outside MQTT, such as an invalid WebSocket frame."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 
@@ -183,7 +183,7 @@ class EventLoop:
         self.schedule()
 
     def set_writable(self, channel: Channel, *, writable: bool) -> None:
-        """Report to the core whether a socket's send buffer has space or is full."""
+        """Report to the core that a socket's send buffer is full, or that it has space again."""
         self.broker.set_writable(channel.connection, writable, self._loop.time())
         self.schedule()
 
@@ -192,7 +192,7 @@ class EventLoop:
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply the limits of a reloaded configuration, after the core's limits have been set."""
+        """Apply the batch limits of a reloaded configuration. The core's limits are already set."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -201,7 +201,7 @@ class EventLoop:
     # -- the tick
 
     def schedule(self) -> None:
-        """Schedule a tick after the events that asyncio is processing, if none is scheduled yet."""
+        """Schedule a tick after the current asyncio events, unless one is already scheduled."""
         if not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._tick)
@@ -249,7 +249,7 @@ class EventLoop:
                 channel.write()
 
     def set_disk_full(self, full: bool) -> None:
-        """Tell the core whether to reject data that needs disk space, because the disk is full."""
+        """Tell the core if the disk is full. The core then rejects data that needs disk space."""
         self.broker.set_disk_full(full)
         self.schedule()
 

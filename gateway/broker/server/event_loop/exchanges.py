@@ -1,7 +1,8 @@
-"""Enhanced authentication exchanges that are waiting for a client. Their number is limited.
+"""Enhanced authentication exchanges that are in progress. Their number is limited.
 
-At the maximum, the oldest exchange from the address with the most exchanges is cancelled. Therefore
-a client that opens a thousand exchanges harms only clients at the same address.
+When the limit is reached, the oldest exchange from the address with the most exchanges is
+cancelled. Therefore a client that starts a thousand exchanges harms only clients at its own
+address.
 """
 
 import asyncio
@@ -91,10 +92,10 @@ class Exchanges:
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Return the connection in `own` whose exchange is to be cancelled.
+    """Choose the connection in `own` whose exchange will be cancelled.
 
-    The oldest exchange is chosen. Exchanges of clients that are not connected yet are chosen before
-    those of connected clients, which authenticate again.
+    The result is the oldest connection whose client is not connected yet. If all clients are
+    connected and are authenticating again, the result is the oldest connection.
     """
     not_in = (each for each in own if each.state is not ConnectionState.CONNECTED)
     return next(not_in, next(iter(own)))

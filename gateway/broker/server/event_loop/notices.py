@@ -1,4 +1,4 @@
-"""Writing of log lines about misbehaving clients, with a maximum number per second."""
+"""Logs messages about misbehaving clients. The number of messages per second is limited."""
 
 import logging
 

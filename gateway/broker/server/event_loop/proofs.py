@@ -66,7 +66,7 @@ class Proofs:
         return None if proof is None else proof.source
 
     def tick(self, sources: Mapping[str, Source], checks: Checks) -> None:
-        """Start querying the user sources that are due. Called once a second."""
+        """Start querying each user source whose next check is due. Called once a second."""
         loop = asyncio.get_running_loop()
         for name, source in sources.items():
             interval = source.recheck_seconds
@@ -78,7 +78,7 @@ class Proofs:
                 self._passes[name] = loop.create_task(self._pass(source, checks))
 
     async def _pass(self, source: Source, checks: Checks) -> None:
-        """Query a user source about each connection that the source has authenticated."""
+        """Check all connections that a user source has authenticated, by querying the source."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         asked = [each for each, proof in self._proofs.items() if proof.source == source.name]

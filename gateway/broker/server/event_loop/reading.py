@@ -1,4 +1,4 @@
-"""Fair reading, which limits a client's input that is processed before other clients are served.
+"""Limits how much input of one client is processed before other clients have their turn.
 
 Input is processed in slices of about a millisecond of work. A client's turn consists of several
 slices. While received input remains unprocessed, the broker does not read more from the client.
@@ -89,7 +89,7 @@ class FairReader:
     # -- more than the disk takes
 
     def limit_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Pause reading from a client if its data has caused more uncommitted records than allowed.
+        """Pause reading from a client that has added records while too much data is uncommitted.
 
         `recorded_bytes` is the size of the uncommitted records before the client's data was
         processed.
@@ -120,8 +120,8 @@ class FairReader:
     def limit_rates(self, channel: Channel, recorded_bytes: int | None) -> None:
         """Pause reading from a client that exceeded its message rate or byte rate.
 
-        `recorded_bytes` is the size of the uncommitted records before the last data was processed,
-        or None if there is no new data.
+        `recorded_bytes` is the size of the uncommitted records before the client's latest data was
+        processed, or None if there is no new data.
         """
         meters, now = channel.connection.meters, self._loop.time()
         if recorded_bytes is not None:
@@ -199,7 +199,7 @@ class FairReader:
         self._read_on(channel)
 
     def _read_on(self, channel: Channel) -> None:
-        """Pass buffered bytes to the broker core in pieces, for at most one slice of time."""
+        """Pass buffered bytes to the broker core in pieces, up to one slice of work."""
         connection, data, position = channel.connection, channel.unread, channel.unread_from
         self.unread_bytes -= channel.unread_counted
         # If too much data waits for its turn, memory is more important than time.

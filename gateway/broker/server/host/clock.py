@@ -1,9 +1,9 @@
 """The two clocks: the monotonic clock is used for decisions, the wall clock only for records.
 
 A Raspberry Pi has no battery-backed clock, so its wall clock can start in the past and be stepped
-later. Steps are detected by comparing both clocks. The kernel reports whether the wall clock is
-synchronised. The time is never earlier than the last time recorded by the previous run, unless a
-synchronised clock shows that the record was wrong.
+forward later. Steps are detected by comparing both clocks. The kernel reports whether the wall
+clock is synchronised. The time is never earlier than the last time recorded by the previous run,
+unless a synchronised clock shows that the record was wrong.
 """
 
 import ctypes
@@ -35,7 +35,7 @@ _TIME_ERROR = 5  # adjtimex(2): the clock is not synchronised
 
 
 def quality() -> ClockQuality:
-    """Return the quality of the wall clock: whether it is synchronised, as the kernel reports."""
+    """Return the quality of the wall clock: synchronised, unsynchronised or unknown."""
     adjtimex = _adjtimex()
     state = -1 if adjtimex is None else adjtimex()
     if state < 0:
@@ -83,7 +83,7 @@ class WallClock:
     def query_kernel(self) -> ClockQuality:
         """Query the kernel for the clock's quality.
 
-        Call this once a second and not for each reading, because the system call may be slow.
+        The system call can be slow. Call this once a second, not each time the clock is read.
         """
         found = quality()
         self._offset_ms = _wall_ms() - _monotonic_ms()

@@ -1,10 +1,10 @@
-"""Enforces limits per address on open connections and new connections per second.
+"""Limits the open connections and the new connections per second of each client address.
 
 The limits are checked when a connection is accepted. Sessions and message rates per address are
 limited by the broker core. A rejected connection costs only one table lookup: nothing is read from
 it, and the core is not involved. IPv6 addresses are counted by their first 64 bits, because one
-machine can choose any address with these bits. Link-local addresses, which share these bits, are
-counted individually.
+machine can use any address that starts with these bits. All link-local addresses start with the
+same 64 bits, so they are counted individually.
 """
 
 import ipaddress
@@ -67,12 +67,12 @@ class AddressSettings:
 
     @property
     def limits_nothing(self) -> bool:
-        """True if all values are unlimited, so that addresses need not be counted."""
+        """True if no limit is set. In this case, addresses need not be counted."""
         return not (self.connections_max or self.rate or self.limits_clients)
 
     @property
     def limits_clients(self) -> bool:
-        """True if there is a limit that the broker core checks."""
+        """True if a limit is set that the broker core enforces."""
         return bool(self.sessions_max or self.packet_rate or self.byte_rate)
 
 
@@ -88,13 +88,13 @@ class Entry:
         """Number of refused connections since the last log line."""
 
     def is_idle(self, now: float) -> bool:
-        """Return True if the entry no longer affects any limit, so that it can be removed."""
+        """Return True if the entry no longer affects any limit and can be removed."""
         is_idle = not self.open_count and self.bucket.is_full(now)
         return is_idle and (self.share is None or self.share.is_idle(now))
 
 
 class AddressLimits:
-    """Counts connections by address, and refuses those above a limit or from a banned network."""
+    """Counts connections by address. Enforces the limits and rejects banned networks."""
 
     def __init__(self, statistics: Statistics, settings: AddressSettings) -> None:
         self._statistics = statistics
@@ -119,7 +119,10 @@ class AddressLimits:
                 self._assign(entry.share)
 
     def is_exempt(self, address: Address) -> bool:
-        """Return True if no limits apply to an address: it is local, or exempt by configuration."""
+        """Return True if an address is exempt from limits.
+
+        Loopback addresses are always exempt. Other addresses can be exempted in the configuration.
+        """
         return any(address in network for network in self.exempt)
 
     def enter(self, address: Address | None, now: float) -> tuple[str, str]:
@@ -163,7 +166,7 @@ class AddressLimits:
     def share_of(self, key: str) -> Share | None:
         """Return the limits shared by all clients of an address, or None if no limits apply.
 
-        `key` identifies the address, and was returned by `enter`.
+        `key` identifies the address. It is the key that `enter` returned.
         """
         entry = self._entries.get(key)
         if entry is None or not self._settings.limits_clients:
@@ -201,7 +204,7 @@ class AddressLimits:
     def _make_room(self) -> None:
         """Remove addresses without connections and sessions if too many addresses are stored.
 
-        The number of other addresses is bounded by the limits on connections and sessions.
+        Other addresses are kept. The limits on connections and sessions already limit their number.
         """
         for key in list(_first(self._entries, EXAMINED_MAX)):
             if len(self._entries) < ENTRIES_MAX:
@@ -214,7 +217,7 @@ class AddressLimits:
 def address_settings_of(configuration: Configuration) -> AddressSettings:
     """Return the limits from `[quotas]`.
 
-    By default, an address may have half of all connections.
+    By default, one address can have half of the maximum number of connections.
     """
     quotas = configuration.quotas
     half = max(1, descriptors.connections_within(configuration.mqtt.max_connections) // 2)
@@ -253,7 +256,11 @@ def address_of(host: str) -> Address | None:
 
 
 def key_of(address: Address) -> str:
-    """Return the key for counting an address: the address, or the /64 network for IPv6."""
+    """Return the key under which an address is counted.
+
+    The key is the /64 network of an IPv6 address, unless the address is link-local. Otherwise the
+    key is the address itself.
+    """
     if isinstance(address, ipaddress.IPv4Address) or address.is_link_local:
         return str(address)
     network = int(address) >> _HOST_BITS << _HOST_BITS

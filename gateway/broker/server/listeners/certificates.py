@@ -1,8 +1,8 @@
-"""Certificates of the TLS listeners, which are watched and replaced while the broker runs.
+"""Watches the TLS listeners' certificate files, and loads renewed files while the broker runs.
 
-Renewed files are used for new connections. Existing connections continue, except if the client's
+Renewed files are used for new connections. An existing connection is closed if its client's
 certificate is on a new revocation list, or was issued by an authority that is no longer trusted. If
-renewed files cannot be used, the previous ones stay in use. A connection is closed when its
+renewed files cannot be used, the previous ones stay in use. A connection is also closed when its
 client's certificate expires.
 """
 
@@ -119,7 +119,7 @@ class Certificates:
     def end_expired(self, now: float) -> float:
         """Close connections whose client certificate has expired.
 
-        Return the time at which the next client certificate expires, in seconds since 1970. This is
+        Return the time at which the next client certificate expires, in seconds since 1970. Return
         infinity if no connection has a client certificate.
         """
         soonest = float("inf")
@@ -132,7 +132,7 @@ class Certificates:
         return soonest
 
     def adopt(self, other: "Certificates") -> None:
-        """Use the certificate that another listener has loaded, but only for new connections."""
+        """Switch to the certificate files that another listener has already loaded."""
         self.files = other.files
         self._tried = other.used_state
         self.settling = None
@@ -175,7 +175,7 @@ class CertificateWatch:
             self._timer.cancel()
 
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Load the certificate files of each listener in `asked` whose files need to be reloaded.
+        """Reload the certificate files of each listener in `asked` whose files are outdated.
 
         Pass the result to `use`.
 
@@ -204,9 +204,9 @@ class CertificateWatch:
     def check_files(self) -> None:
         """Check whether the certificate files have changed, and load changed files.
 
-        A changed file is loaded once two consecutive checks find it in the same state, so that a
-        file that is still being written is not loaded. Connections with expired client certificates
-        are closed.
+        Changed files are loaded only when two consecutive checks find them in the same state. This
+        avoids loading a file that is still being written. Connections with expired client
+        certificates are closed.
         """
         settling = False
         for each in self.all:
@@ -249,7 +249,7 @@ def end_revoked(peer: MqttProtocol) -> None:
 
 
 def end_withdrawn(peer: MqttProtocol) -> None:
-    """Close a connection because the authority of its client's certificate is no longer trusted."""
+    """Close a connection whose client certificate was issued by an authority no longer trusted."""
     detail = "the authority of its client's certificate is not trusted any more"
     peer.violate(WITHDRAWN, detail, NOT_AUTHORIZED)
 

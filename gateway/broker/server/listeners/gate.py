@@ -1,7 +1,7 @@
-"""First check of a new connection, against limits per client address and per listener.
+"""Checks a new connection against the limits per client address and per listener.
 
-This check precedes TLS and does not involve the broker core. An accepted connection is passed on to
-the next layer.
+The check takes place before TLS and does not involve the broker core. An accepted connection is
+passed on to the next protocol layer.
 """
 
 import asyncio
@@ -61,10 +61,9 @@ class Gate(asyncio.Protocol):
     """
 
     def __init__(self, keeping: GateLimits, make: Make) -> None:
-        """Set the limits for new connections, and how an accepted connection is handled.
+        """Set the limits (`keeping`) and the function for accepted connections (`make`).
 
-        `keeping` contains the limits. `make` creates the protocol objects of an accepted
-        connection.
+        `make` creates the protocol objects of an accepted connection.
         """
         self._keeping = keeping
         self._make = make

@@ -161,9 +161,9 @@ class Handshake:
 
 
 def _no_request(first: int) -> str:
-    """Return an error message for bytes that begin with `first` and are not an HTTP request.
+    """Return an error message for a connection whose first bytes are not an HTTP request.
 
-    The message states the reason and the fix.
+    `first` is the first byte. The message states what was received and how to fix the problem.
     """
     if first == _CONNECT:
         what, fix = "MQTT", "use the listener for MQTT, or turn WebSocket on in the client"
@@ -175,7 +175,7 @@ def _no_request(first: int) -> str:
 
 
 def _refusal_of(request: bytes) -> tuple[int, str] | None:
-    """Return an HTTP status and a reason if parsing a request would take too long, or None."""
+    """Return an HTTP status and a reason if a request would take too long to parse, else None."""
     lines = request.split(b"\n")
     if len(lines) > HEADERS_MAX:
         return 431, f"The request has more than {HEADERS_MAX} lines."

@@ -2,8 +2,8 @@
 
 A signature takes milliseconds on a small machine. Reconnecting devices or an attacker can start
 thousands of handshakes. All handshakes together can use up to `SLICE_SECONDS` per iteration. When
-this time is used up, the remaining handshakes wait in order of arrival for the next iteration,
-after sockets and commits have been served.
+this time is used up, the remaining handshakes wait, in order of arrival, for the next iteration.
+Sockets and commits are handled in between.
 """
 
 import asyncio

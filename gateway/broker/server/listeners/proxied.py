@@ -1,7 +1,7 @@
 """A connection through a proxy, which sends a PROXY header before the TLS or MQTT data.
 
-The connection counts towards the limits, and its timeout for CONNECT starts, as soon as the proxy
-connects. After the header the connection is passed on to the next layer, and this module is no
+As soon as the proxy connects, the connection counts towards the limits and the timeout for CONNECT
+starts. After the header, the connection is passed on to the next layer, and this module is no
 longer involved.
 """
 
@@ -52,9 +52,9 @@ class ProxiedProtocol(asyncio.Protocol):
         self._following.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes of the header.
+        """Parse received bytes until the PROXY header is complete.
 
-        Pass bytes after the header on to the next layer.
+        Pass any bytes after the header on to the next layer.
         """
         self._received += data
         try:

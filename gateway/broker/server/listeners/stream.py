@@ -1,7 +1,7 @@
 """MQTT over TCP or a Unix socket: transfers bytes and enforces limits.
 
-PROXY headers and WebSocket frames are handled in separate modules. On a connection without either,
-the data from one read is passed to the broker's event loop in a single call.
+PROXY headers and WebSocket frames are handled in separate modules. If a connection uses neither,
+all data from one read is passed to the broker's event loop in a single call.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
     def set_address_share(self, addresses: AddressLimits, key: str) -> None:
         """Count this connection towards the limit of its client address until it is closed.
 
-        `key` comes from `AddressLimits.enter`.
+        `key` is the key that `AddressLimits.enter` returned.
         """
         self._counted = addresses, key
         share = addresses.share_of(key)
@@ -98,7 +98,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
-        """Resume or pause reading from the socket, depending on whether input can be processed."""
+        """Pause reading from the socket, or resume it if more input can be processed now."""
         if self._is_ending or self.transport.is_closing():
             return
         wanted = self._can_take_more()
@@ -135,8 +135,8 @@ class MqttProtocol(asyncio.Protocol, Channel):
     def end(self) -> None:
         """Close the connection after all data has been sent.
 
-        Meanwhile received data is read and discarded. Otherwise the close would cause a TCP reset,
-        and the client would lose data that it has not read yet.
+        Until then, received data is read and discarded. Otherwise, closing the socket would cause a
+        TCP reset, and the client would lose data that it has not read yet.
         """
         transport = self.transport
         if self._is_ending or transport.is_closing():
@@ -176,8 +176,8 @@ class MqttProtocol(asyncio.Protocol, Channel):
 def text_of(peername: object) -> str:
     """Return a peer's address as printable ASCII, for logs and the journal.
 
-    A Unix socket can be bound to any bytes: a path that is not UTF-8 (a str with surrogates), an
-    abstract name (bytes that begin with NUL), or a name with line breaks.
+    The address of a Unix socket can contain any bytes. It can be a path that is not UTF-8 (a str
+    with surrogates), an abstract name (bytes that begin with NUL), or a name with line breaks.
     """
     if isinstance(peername, tuple) and len(peername) >= 2:
         host, port = peername[:2]

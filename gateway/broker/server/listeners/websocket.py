@@ -35,8 +35,8 @@ A read can contain 40,000 empty frames."""
 class FrameLimit(Extension):
     """Rejects frames whose header announces too many bytes.
 
-    This is an extension for wsproto that is not negotiated with clients, because it does not change
-    the protocol.
+    The limit is implemented as a wsproto extension. The extension is not negotiated with clients,
+    because it does not change the protocol.
     """
 
     name = "frame-limit"
@@ -134,7 +134,7 @@ class WebSocketProtocol(MqttProtocol):
         self.update_reading()
 
     def _count_idle(self, frames_count: int, payload_bytes: int) -> None:
-        """Count pings and empty frames as if they were packets, because they cause as much work."""
+        """Count pings and empty frames as packets, because they cause as much work as packets."""
         now = asyncio.get_running_loop().time()
         for meter in self.connection.meters:
             meter.spend(frames_count, frames_count * FRAME_HEADER_BYTES + payload_bytes, now)
