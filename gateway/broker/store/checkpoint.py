@@ -1,4 +1,4 @@
-"""Checkpoints, which write the net changes from a part of the journal to the tables, in steps.
+"""Checkpoints. Each one writes the net changes from a part of the journal to the tables, in steps.
 
 Steps run in a transaction that is opened with a batch and committed after the batch. A row can be
 newer than this part of the journal, but never newer than the whole journal, because the batch
@@ -130,9 +130,9 @@ class Checkpoint:
     def _is_needed(self, delivery: Delivery) -> bool:
         """Return True if a replay from this checkpoint needs the contents of a message.
 
-        This is also the case for a message that a session passed to another member of its shared
-        subscription when the session ended. The member's queue entry is in the journal after this
-        checkpoint.
+        When a session of a shared subscription ends, it passes its messages to another member. A
+        replay needs these messages too, because the member's queue entry is in the journal after
+        this checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True
@@ -224,7 +224,10 @@ class Checkpoint:
         yield False
 
     def _sweep(self, first: int) -> Iterator[bool]:
-        """Delete unreferenced messages left by an interrupted checkpoint, from `first` on."""
+        """Delete unreferenced messages that an interrupted checkpoint has left in the tables.
+
+        `first` is the message number with which to begin.
+        """
         while True:
             numbers = self.connection.execute(
                 "SELECT number FROM messages WHERE number >= ? AND number < ?"

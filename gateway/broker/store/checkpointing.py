@@ -1,4 +1,4 @@
-"""Scheduling of checkpoints: when a checkpoint begins, which steps run, which records it covers.
+"""Schedules checkpoints: decides when a checkpoint begins, and when its steps run.
 
 Steps run on the caller's thread, together with batches. Two calls block and therefore run in
 separate threads: the COMMIT of rows, which no batch waits for, and `finish`, which also uses a
@@ -46,7 +46,7 @@ class CheckpointSchedule:
 
         Args:
             files: open files of the store.
-            covered: first sequence number that the tables do not cover.
+            covered: first sequence number whose changes are not in the tables.
             now: current time on the monotonic clock, in seconds.
             sweep: True if the first checkpoint must delete messages that no row refers to.
         """
@@ -71,7 +71,10 @@ class CheckpointSchedule:
         """Bytes of blobs since the last checkpoint began, including blobs of earlier runs."""
 
     def is_wanted(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return True if the number or age of changes or the journal size requires a checkpoint."""
+        """Return True if a new checkpoint is due.
+
+        This depends on the number and age of the changes, and on the size of the journal.
+        """
         if self._checkpoint is not None or self.covered < self.written_to:
             return False
         if self.journal_bytes >= CHECKPOINT_BYTES:
@@ -84,12 +87,15 @@ class CheckpointSchedule:
 
     @property
     def wants_rows(self) -> bool:
-        """True if a checkpoint has rows to write and no written rows are waiting for a commit."""
+        """True if the current checkpoint can write more rows now.
+
+        Rows cannot be written while earlier rows are being committed or while the disk is too full.
+        """
         return self._checkpoint is not None and not self._rows_wait and not self._has_rows
 
     @property
     def lacks_room(self) -> bool:
-        """True if a checkpoint is waiting for `resume` because the disk was too full for its rows.
+        """True if a checkpoint is waiting for `resume`, because its rows did not fit on the disk.
 
         While the checkpoint is waiting, the journal grows and none of its files can be deleted.
         """

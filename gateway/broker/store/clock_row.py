@@ -13,7 +13,7 @@ KEY = "clock"
 
 
 def row_of(time: GatewayTime) -> str:
-    """Return the gateway time `time` as the JSON text that the row contains."""
+    """Return the JSON text that stores the gateway time `time` in the row."""
     run = time.run
     return json.dumps(
         {

@@ -45,10 +45,10 @@ class UnreadableDatabase(RuntimeError):
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
-    """Raise StoreUnavailable if a full or read-only disk, not damage, is the cause of an error.
+    """Raise StoreUnavailable unless an error was caused by damage to the database.
 
-    A database that is locked by another program also counts as unavailable. The database must not
-    be moved aside for such an error, because its contents would be lost.
+    Other causes are a full or read-only disk, or a lock held by another program. In these cases the
+    database must not be moved aside, because its contents would be lost.
     """
     if is_damage(error):
         return
@@ -159,9 +159,9 @@ def _read_wal(descriptor: int, at: int) -> bytes:
 def empty_wal(connection: sqlite3.Connection) -> None:
     """Copy the WAL of earlier runs into the database file, sync it, and start a new WAL.
 
-    This prevents appending to a WAL that might not be durable. The old WAL is kept if another
-    process is reading it or the disk is too full. This is harmless because `rewrite_wal` made it
-    durable.
+    Otherwise new data would be appended to a WAL that might not be durable. The old WAL is kept if
+    another process is reading it or the disk is too full. This is harmless because `rewrite_wal`
+    made it durable.
     """
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -46,8 +46,8 @@ DROP_FILES_MAX = 4
 class Journal:
     """The files of the journal, as used by their only writer.
 
-    `append` may run in another thread. While it runs, all other threads may only read
-    (`total_bytes`, `has_droppable`).
+    `append` can run in another thread. While it runs, no other thread may call any method except
+    `has_droppable`. Reading `total_bytes` is allowed.
     """
 
     def __init__(self, data_dir: Path, file_bytes: int = FILE_BYTES) -> None:
@@ -68,9 +68,10 @@ class Journal:
         """True if an incomplete frame follows the newest frame, because there was no room."""
 
     def resume(self, reading: JournalReading) -> None:
-        """Continue to write after the newest blob that `reading` found. Raises OSError on failure.
+        """Prepare to append after the newest blob that `reading` found. Raises OSError on failure.
 
-        After damage a new file is started. Its new salt makes the unreadable data invalid.
+        If the journal is damaged, the next blob goes into a new file. The new salt of this file
+        makes the unreadable data invalid.
         """
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
@@ -165,9 +166,9 @@ class Journal:
         self._descriptor = -1
 
     def _start_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write the header and first frame to the file `source`, then rename it as a journal file.
+        """Write the header and first frame to the file `source`, then make it a journal file.
 
-        If NoRoom is raised, the next call writes header and frame again.
+        If NoRoom is raised, the next call writes the header and the frame again.
         """
         salt = secrets.token_bytes(SALT_BYTES)
         path = self.folder / f"{self._number + 1:0{NUMBER_DIGITS}d}.ogj"
@@ -210,7 +211,7 @@ class Journal:
         self._at = end
 
     def _make_room(self) -> None:
-        """Fill the newest file with zeros for the next frames, if the disk has space."""
+        """Add zeros to the newest file to make room for later frames, if the disk has space."""
         length = min(-(-self._length // ROOM_BYTES) * ROOM_BYTES, self.file_bytes)
         # Block by block, because the kernel buffers and counts a large write only as a whole.
         while self._length < length:

@@ -1,4 +1,4 @@
-"""Reads the journal's files, for the broker at startup, for the uploader and for the audit.
+"""Reads the journal's files. The broker (at startup), the uploader and the audit use this module.
 
 A file consists of a header and one frame per batch (docs/formats/journal.md). The header contains a
 random salt, which changes each time the file is reused. A frame is valid only with this salt. So
@@ -132,7 +132,7 @@ def salt_in(head: bytes) -> tuple[bytes, int] | None:
 def sequence_of(blob: bytes) -> int:
     """Return the sequence number of a blob's first event.
 
-    The blob need not be verified, but must have a complete header.
+    The blob must have a complete header. Its checksum is not verified here.
     """
     return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
 
@@ -150,8 +150,8 @@ def boot_of(blob: bytes) -> str:
 def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:
     """Return the files of a journal in the order of their events.
 
-    The order is taken from the headers. A file might still have its name from an earlier use,
-    because renaming becomes durable later than the contents.
+    The order is taken from the headers, not from the names. A reused file can still have its old
+    name, because renaming becomes durable later than the contents.
 
     Args:
         folder: folder of the files.
@@ -214,7 +214,7 @@ def belongs_to(file: JournalFile, stores: Collection[str]) -> bool:
 def frames(
     data: bytes, at: int, salt: bytes | None, *, after_damage: bool = True
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the position and the blob of each valid frame in `data` from position `at` on.
+    """Yield the position and the blob of each valid frame in `data`, starting at position `at`.
 
     Args:
         data: contents of the file, or of a part of it.

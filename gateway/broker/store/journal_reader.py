@@ -1,4 +1,4 @@
-"""Reads the journal page by page in another process, even while the broker is running."""
+"""Reads the journal page by page for other processes, even while the broker is running."""
 
 import errno
 import logging
@@ -33,7 +33,7 @@ a start."""
 
 
 class JournalReader:
-    """Reads the journal's blobs in a data directory, even while a broker writes there."""
+    """Reads the blobs of the journal in a data directory, even while a broker is writing there."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER_NAME
@@ -50,7 +50,7 @@ class JournalReader:
         """Number of consecutive calls that failed because the disk did not return a block."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return about `bytes_max` bytes of the next durable blobs with events after `sequence`.
+        """Return the next durable blobs with events after `sequence`, about `bytes_max` bytes.
 
         The list is empty while there is no journal, or while the journal cannot be read.
         """
@@ -98,9 +98,10 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Sync a file, and return its blobs. The first blob contains the event `sequence`.
+        """Return the blobs of a file, beginning with the blob that contains the event `sequence`.
 
-        Return an empty list if the file was deleted or reused meanwhile.
+        The file is synced, so that the returned blobs are durable. Return an empty list if the file
+        was deleted or reused meanwhile.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

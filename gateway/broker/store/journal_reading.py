@@ -27,7 +27,7 @@ Gap = tuple[int, int]
 
 
 class JournalReading:
-    """The blobs of a journal since a checkpoint, in order, and the damage found.
+    """Reads the blobs of a journal since a checkpoint in order, and collects reports of damage.
 
     While the broker is running, the last blob might be a batch that is not durable yet.
 
@@ -90,7 +90,7 @@ class JournalReading:
         return 0 if self.known_end is None else self.known_end.file_number
 
     def _ignore_foreign_files(self, stores: Collection[str]) -> None:
-        """Ignore journal files written by another gateway's broker or for an earlier database."""
+        """Ignore journal files that belong to another gateway or to an earlier database."""
         for file in list(self.files):
             try:
                 store = None if belongs_to(file, stores) else store_of(file)
@@ -105,9 +105,9 @@ class JournalReading:
     def blobs(self) -> Iterator[Blob]:
         """Yield the blobs since `checkpoint`. Earlier blobs in the first file are also yielded.
 
-        If the newest blob is incomplete, a power cut interrupted its writing. Such a blob was not
-        acknowledged, and is skipped. Raises OSError if reading fails, and OtherFormat for a blob of
-        a later version.
+        An incomplete blob at the end is skipped. A power cut interrupted its writing, so the blob
+        was never acknowledged. Raises OSError if reading fails, and OtherFormat for a blob of a
+        later version.
         """
         first = 0
         for index, file in enumerate(self.files):

@@ -1,4 +1,4 @@
-"""Counts of the messages that were lost with damaged data, as sentences for the log."""
+"""Counts the messages that were lost through damage, and describes the losses for the log."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ def _loss_at_end(recovered: Recovered) -> str:
 def _losses_of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
     """Return the losses of sessions whose own rows and records are lost.
 
-    Only messages in the journal or the tables still show that these sessions existed.
+    These sessions are known only from remaining messages in the journal or the tables.
     """
     lost, state = recovered.lost.sessions, recovered.state
     losses = {
@@ -132,7 +132,10 @@ def _losses_of_unknown_sessions(connection: sqlite3.Connection, recovered: Recov
 
 
 def _losses_of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
-    """Return the losses of existing sessions, which are the messages missing from their queues."""
+    """Return the losses of existing sessions by session number.
+
+    The lost messages are those that are missing from the sessions' queues.
+    """
     losses: dict[int, Loss] = {}
     for session in state.numbers.values():
         count = _missing_in(connection, session)

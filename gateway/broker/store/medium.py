@@ -1,4 +1,4 @@
-"""Reading from a failing disk, with retries and reports of unreadable bytes.
+"""Reads files from a failing disk. Reads are retried, and unreadable bytes are reported.
 
 A system call can read fewer bytes than requested without an error. The functions here continue
 until they have all bytes or reach the end of the file.

@@ -87,8 +87,8 @@ def _has_journal(connection: sqlite3.Connection) -> bool:
 def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
     """Write the rows of the journal's table to files, unless there are files already.
 
-    Return "drop" if the caller may drop the table. Return "leave" if the files contain other
-    events, so that the caller must rename the table instead.
+    Return "drop" if the caller may drop the table. Return "leave" if the existing files contain
+    other events. In this case, the caller must rename the table instead.
     """
     blobs = _blobs(connection, is_first=is_first)
     first = next(blobs, None)
@@ -114,7 +114,10 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 
 
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield the sequence number and blob of each row. Damaged blobs are not converted."""
+    """Yield the sequence number and blob of each row.
+
+    If `is_first` is True, the blobs have format 1 and are converted to format 2, unless damaged.
+    """
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
     ):

@@ -204,11 +204,11 @@ class StoreOpening:
         )
 
     def _record_gaps(self, recovered: Recovered) -> None:
-        """Record which events are unreadable, so that they are not applied after later events.
+        """Record the ranges of unreadable events, so that later starts do not apply these events.
 
-        If the end of the journal is unreadable, also skip all sequence numbers that its events
-        might have had. There are at most as many of them as unreadable bytes, because an event
-        takes at least one byte.
+        If the end of the journal is unreadable, one sequence number is skipped per unreadable byte.
+        This is enough, because an event takes at least one byte. Files that are not part of the
+        journal are moved aside.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:

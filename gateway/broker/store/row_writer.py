@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 
 class RowWriter:
-    """Executes a transaction's statements, and stores them until the transaction is committed."""
+    """Executes a transaction's statements, and keeps them for a retry until the commit."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

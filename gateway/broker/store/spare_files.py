@@ -1,4 +1,4 @@
-"""Preallocated files for the journal: the spare next file, and a reserve for a full disk."""
+"""Preallocated files for the journal: a spare file to be reused, and a reserve for a full disk."""
 
 import os
 from pathlib import Path
@@ -70,8 +70,7 @@ class SpareFiles:
     def keep_or_delete(self, path: Path, file_bytes: int) -> None:
         """Keep a journal file as the spare file or the reserve, or delete it if neither is needed.
 
-        Files are kept because other programs could use up the disk space that deleting them would
-        free.
+        A file is kept so that other programs cannot use up its disk space.
 
         Args:
             path: the file, whose events are no longer needed.

@@ -162,9 +162,10 @@ class Store:
         return time.monotonic() - began
 
     def note_end(self) -> None:
-        """Record the journal's end after a commit, once its packets are released. Raises OSError.
+        """Record the journal's end. Called after a commit, once the commit's packets are released.
 
-        If the process is killed earlier, the record states the end at the previous commit.
+        If the process is killed before this call, the record states the end at the previous commit.
+        Raises OSError on failure.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -173,22 +174,25 @@ class Store:
     # -- checkpoints: see `CheckpointSchedule`
 
     def wants_checkpoint(self, changes: Changes, interval_seconds: float, now: float) -> bool:
-        """Return True if the number or age of changes or the journal size requires a checkpoint."""
+        """Return True if a new checkpoint is due. See `CheckpointSchedule.is_wanted`."""
         return self._checkpoints.is_wanted(changes, interval_seconds, now)
 
     @property
     def checkpointing(self) -> bool:
-        """True if a checkpoint has rows to write and no written rows are waiting for a commit."""
+        """True if the current checkpoint can write more rows now."""
         return self._checkpoints.wants_rows
 
     @property
     def checkpoint_lacks_room(self) -> bool:
-        """True if a checkpoint is waiting because the disk was too full for its rows."""
+        """True if a checkpoint is waiting because its rows did not fit on the disk."""
         return self._checkpoints.lacks_room
 
     @property
     def written_to(self) -> int:
-        """First sequence number not covered by the written rows, which might not be durable yet."""
+        """First sequence number whose changes are not in the written rows.
+
+        The written rows might not be durable yet.
+        """
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
@@ -209,7 +213,9 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows. The batch of the same `begin` must be durable. This call blocks.
+        """Commit checkpoint rows. This call blocks.
+
+        The batch that was passed to the same call of `begin` must already be durable.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
@@ -241,7 +247,10 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return the path, size and sequence number range of each file that the tables cover."""
+        """Return the journal files whose events are all in the tables, except the newest file.
+
+        Each file is returned as its path, its size, and its first and last sequence numbers.
+        """
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
@@ -249,17 +258,23 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files whose events are exported and in the tables. Return True if any existed."""
+        """Delete files whose events are exported and in the tables.
+
+        Return True if any files were deleted.
+        """
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Delete the oldest files whose events are in the tables, down to a total of `bytes_max`.
+        """Delete the oldest files whose events are in the tables, to shrink the journal.
+
+        Files are deleted only while the journal is larger than `bytes_max`.
 
         Returns:
-            First and last sequence number of unexported events that were deleted, or None.
+            The first and last sequence number of deleted events that were not exported, or None if
+            there are no such events.
         """
         dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
         if dropped is None:
@@ -287,7 +302,10 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. If `clean` is True, all data is committed and needs no repair."""
+        """Close the store.
+
+        Set `clean` to True if all data is committed. The next start then needs no repair.
+        """
         self._files.close()
         self.journal.close()
         if clean:

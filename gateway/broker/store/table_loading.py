@@ -12,7 +12,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def load_tables(connection: sqlite3.Connection, state: State, replay: Replay, now: float) -> None:
-    """Fill an empty state from the tables. Pass to `replay` the messages that it might need."""
+    """Fill an empty state from the tables. Messages that `replay` might need are passed to it."""
     _load_sessions(connection, state)
     _load_subscriptions(connection, state)
     _load_messages(connection, state, replay, now)

@@ -1,10 +1,10 @@
 """Files for records that no client waits for. Records are written immediately but synced later.
 
-The records share an fsync, which follows within `lazy_commit_delay`. Written data survives if the
+One fsync for all these records follows within `lazy_commit_delay`. Written data survives if the
 process is killed, so the broker writes new records here at each tick. They cannot be written to the
 journal, which allows only one unfinished frame. Two files alternate, so that the next batch can be
 collected while one is being committed. The files are never synced, and each batch overwrites the
-last batch but one::
+batch before the previous one::
 
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 

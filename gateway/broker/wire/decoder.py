@@ -1,9 +1,10 @@
 """The decoder, which converts received bytes to packets. Bytes can arrive in pieces of any size.
 
 The decoder returns all complete, valid packets in order. At the first violation, it returns the
-packets before the violation and sets `error` to a Malformed. No input raises an exception. Time is
-linear in the number of bytes, however small the pieces are. Memory depends on the bytes received,
-never on a declared length. The decoder checks only rules that need nothing but the packet itself.
+packets before the violation and sets `error` to a Malformed. No input raises an exception. Decoding
+time is proportional to the number of bytes, even if the pieces are small. Memory use depends on the
+bytes received, never on a declared length. The decoder checks only rules that can be checked on the
+packet alone.
 
 The result does not depend on how the network divides the bytes, because the same rules are always
 checked in the same order: first byte, remaining length, packet size, then the fields from left to
@@ -63,7 +64,7 @@ class Decoder:
         self._partial_size_bytes = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Return the packets that the bytes complete. Set `error` at the first violation."""
+        """Process received bytes, and return the complete packets. Set `error` at a violation."""
         packets: list[Packet] = []
         if self.error is not None:
             return packets
@@ -190,7 +191,7 @@ class Decoder:
         self._partial += data[position:]
 
     def _declared_size_bytes(self, data: bytes, position: int) -> int:
-        """Return the size of the packet at `position`, or 0 if its length is incomplete."""
+        """Return the declared size of the packet at `position`, or 0 if more bytes are needed."""
         remaining, start = long_remaining_length(
             data, position, len(data), self.version, self._from_client
         )

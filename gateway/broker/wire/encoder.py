@@ -80,7 +80,10 @@ def raw_publish_frame(  # noqa: PLR0917 - hot: keywords cost
     packet_id: int,
     properties_field: bytes,
 ) -> bytes:
-    """Encode a PUBLISH. `properties_field` includes its length, and is empty for MQTT 3."""
+    """Encode a PUBLISH from its parts, with properties that are already encoded.
+
+    `properties_field` begins with the length of the properties. It is empty for MQTT 3.
+    """
     first = 0x30 | qos << 1
     if retain:
         first |= 0x01

@@ -1,4 +1,4 @@
-"""The exception for bytes that violate the standard, raised where a rule is checked.
+"""The exception that is raised when received bytes violate the standard.
 
 ``Malformed`` is raised only inside this package, so that nested parsers can stop immediately. The
 Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, which are the names

@@ -18,7 +18,7 @@ EXPIRY_SECONDS_MAX: Final = 0xFFFF_FFFF
 
 
 def forwarded_of(properties: Properties | None) -> bytes:
-    """Encode the properties to be forwarded unchanged, without their length.
+    """Encode the properties that a server forwards unchanged, without a length field.
 
     These are the payload format indicator, content type, response topic, correlation data and user
     properties [MQTT5-3.3.2-4], [MQTT5-3.3.2-15], [MQTT5-3.3.2-16], [MQTT5-3.3.2-17],
@@ -42,7 +42,7 @@ def forwarded_of(properties: Properties | None) -> bytes:
 def properties_field_of(
     expiry_seconds: int, forwarded: bytes, identifiers: list[int], alias: int
 ) -> bytes:
-    """Encode the properties of an outgoing PUBLISH, with their length.
+    """Encode the properties of an outgoing PUBLISH, including the length field.
 
     `expiry_seconds` is the time until the message expires, at most EXPIRY_SECONDS_MAX, or NEVER if
     it does not expire. `forwarded` is the result of `forwarded_of`. `identifiers` are the

@@ -1,6 +1,6 @@
 """The packets of MQTT as plain objects. ``packet.kind`` is the standard's packet type, 1 to 15.
 
-A packet consists of validated fields. Only a Publish also has the received bytes, if they can be
+A packet consists of validated fields. A Publish also contains the received bytes if they can be
 forwarded unchanged. ``properties``, and reason codes other than 0, exist in MQTT 5.0 only. ``repr``
 never shows secrets.
 """

@@ -136,7 +136,7 @@ _FROM_SERVER: Final = {
 
 
 def allowed_properties(kind: int, from_client: bool) -> int:
-    """Return a bit set of the properties allowed in a packet type from a client or server."""
+    """Return a bit set of the properties allowed in a packet type sent by a client or server."""
     direction = _FROM_CLIENT if from_client else _FROM_SERVER
     return _FROM_EITHER.get(kind, 0) | direction.get(kind, 0)
 

@@ -1,4 +1,4 @@
-"""Warnings about clients in the last hour: dropped and denied messages, shared identifiers."""
+"""Warnings about messages dropped or denied in the last hour, and about shared client ids."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -111,9 +111,9 @@ def warning_of_shared(shared: Shared) -> StatusWarning:
 
 
 def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
-    """Return status objects that count the messages dropped or denied in the last hour.
+    """Convert counts of messages that were dropped or denied in the last hour to status objects.
 
-    `rule` is the access rule that would allow a denied PUBLISH or SUBSCRIBE.
+    The value `rule` is the access rule that would allow a denied PUBLISH or SUBSCRIBE.
     """
     return [
         {
@@ -129,7 +129,7 @@ def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
 
 
 def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
-    """Return the client identifiers that several devices share, as status objects."""
+    """Return status objects for client identifiers that several devices share."""
     return [
         {
             "client_id": each.client_id,

@@ -18,7 +18,7 @@ VALUE_CHARACTERS_MAX: Final = 100
 def shown_configuration(
     configuration: Configuration, needs_restart: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return the response to the command `configuration`, as in docs/formats/control-socket.md."""
+    """Return the response to the command `configuration` (see docs/formats/control-socket.md)."""
     found = [
         {
             "section": section,

@@ -63,11 +63,10 @@ def session_detail_of(session: Session, event_loop: EventLoop) -> dict[str, Any]
 
 
 def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
-    """Return when a client was last seen: its last packet or the end of its connection.
+    """Return the time of a client's last packet, or of its disconnection if it is not connected.
 
     The time is in milliseconds since 1970, or None if unknown. It is calculated from the current
-    wall clock, so the result is later than the true time if the broker has since been stopped for
-    an unknown time.
+    wall clock. If the broker has since been stopped for an unknown time, the result is too late.
     """
     if session.connection is not None:
         return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)

@@ -61,7 +61,7 @@ class Status:
         """Returns the number of actions performed at the status page, by command."""
 
     async def current(self) -> dict[str, Any]:
-        """Return the complete status, with totals that are newly computed over all sessions."""
+        """Compute new totals over all sessions, and return the complete status."""
         return self.of(await self._totals.current())
 
     def of(self, totals: Totals) -> dict[str, Any]:

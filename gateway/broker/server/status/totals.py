@@ -1,8 +1,7 @@
-"""The sums over all sessions for the status and the `$SYS` topics.
+"""Computes the sums over all sessions for the status and the `$SYS` topics.
 
-They are computed in steps, because a pass over 100,000 sessions without interruption would delay
-all clients by a tenth of a second. A change between two steps may or may not be included in the
-sums.
+The sums are computed in steps. A single pass over 100,000 sessions would delay all clients by a
+tenth of a second. The sums may or may not include a change that happens between two steps.
 """
 
 import asyncio
@@ -40,7 +39,7 @@ class Totals:
 
 
 class Walk:
-    """One pass over all sessions, in which their totals are computed."""
+    """One pass over all sessions, which computes the totals."""
 
     def __init__(self, state: State, began_at: float) -> None:
         self.totals = Totals(began_at)
@@ -88,9 +87,10 @@ class SessionTotals:
         """Callbacks that need newer totals, and receive the totals of the next pass."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
-        """Call `receive` with totals over all sessions, immediately or when a pass is complete.
+        """Call `receive` with totals over all sessions, at most `age_seconds_max` seconds old.
 
-        The totals are at most `age_seconds_max` seconds old.
+        The call happens immediately if the latest totals are new enough. Otherwise it happens when
+        a pass over all sessions is complete.
         """
         before = self._loop.time() - age_seconds_max
         if self._walk is not None:
@@ -102,7 +102,7 @@ class SessionTotals:
             self._begin([receive])
 
     async def current(self) -> Totals:
-        """Wait for a pass that begins now or later, and return its totals over all sessions."""
+        """Wait for a new pass over all sessions, and return the totals."""
         asked: asyncio.Future[Totals] = self._loop.create_future()
 
         def receive(totals: Totals) -> None:

@@ -45,7 +45,7 @@ def warnings_of(
         needs_restart: configuration keys whose new values need a restart.
         totals: sums over all sessions.
         bound_by_files: a warning that the limit on open files allows fewer connections than
-            `max_connections`, or None if it does not.
+            `max_connections`, or None if the limit is high enough.
     """
     statistics = event_loop.broker.statistics
     return [
