@@ -125,7 +125,7 @@ def oncegate(
 
 
 def execute(arguments: Sequence[str]) -> int | Prepared:
-    """Run a subcommand and return its exit code, or the prepared service if it runs a service.
+    """Run a subcommand. Return its exit code, or the service that it has prepared.
 
     Raises CommandFailed or OSError if the command fails, and ModuleNotFoundError if it needs a
     Python package that is not installed.

@@ -1,4 +1,4 @@
-"""Validation of the configuration. Pydantic checks each value, then sections compare their values.
+"""Validates the configuration. Pydantic checks each value, and each section compares its values.
 
 The pydantic models are generated from the section classes, so each key is defined only once. No
 other module of this package imports pydantic, so a process that only uses a configuration does not
@@ -100,7 +100,7 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return a copy of the tables without those that contain mistakes.
+    """Return a copy of the tables without the tables that contain mistakes.
 
     `places` contains the locations of all mistakes. In a list of tables, only the tables with
     mistakes are removed.

@@ -100,8 +100,7 @@ class JournalReader:
     ) -> list[bytes]:
         """Return the blobs of a file, beginning with the blob that contains the event `sequence`.
 
-        The file is synced, so that the returned blobs are durable. Return an empty list if the file
-        was deleted or reused meanwhile.
+        The file is synced. Return an empty list if it was deleted or reused meanwhile.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

@@ -162,10 +162,9 @@ class Store:
         return time.monotonic() - began
 
     def note_end(self) -> None:
-        """Record the journal's end. Called after a commit, once the commit's packets are released.
+        """Record the journal's end, after the packets of a commit are released. Raises OSError.
 
         If the process is killed before this call, the record states the end at the previous commit.
-        Raises OSError on failure.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -189,10 +188,7 @@ class Store:
 
     @property
     def written_to(self) -> int:
-        """First sequence number whose changes are not in the written rows.
-
-        The written rows might not be durable yet.
-        """
+        """First sequence number whose changes are not in the written rows."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
@@ -213,10 +209,7 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows. This call blocks.
-
-        The batch that was passed to the same call of `begin` must already be durable.
-
+        """Commit checkpoint rows, after the batch of the same `begin` is durable. This call blocks.
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
         """
@@ -247,10 +240,7 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return the journal files whose events are all in the tables, except the newest file.
-
-        Each file is returned as its path, its size, and its first and last sequence numbers.
-        """
+        """Return path, size and sequence numbers of each file whose events are in the tables."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:
@@ -258,23 +248,17 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files whose events are exported and in the tables.
-
-        Return True if any files were deleted.
-        """
+        """Delete files whose events are exported and in the tables. Return True if any existed."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Delete the oldest files whose events are in the tables, to shrink the journal.
-
-        Files are deleted only while the journal is larger than `bytes_max`.
+        """Delete the oldest files whose events are in the tables, until `bytes_max` is reached.
 
         Returns:
-            The first and last sequence number of deleted events that were not exported, or None if
-            there are no such events.
+            First and last sequence number of deleted events that were not exported, or None.
         """
         dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
         if dropped is None:
@@ -302,10 +286,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store.
-
-        Set `clean` to True if all data is committed. The next start then needs no repair.
-        """
+        """Close the store. Set `clean` if all data is committed, so that no repair is needed."""
         self._files.close()
         self.journal.close()
         if clean:

@@ -1,9 +1,8 @@
 """Cache of validated topics, by their encoded bytes.
 
-Sensors publish to the same topics again and again, and decoding and checking a topic costs more
-than the rest of a small PUBLISH. The process therefore caches a limited number of topics. When the
-cache is full, it is cleared. This is cheap, because each topic is cached again with its next
-message.
+Sensors publish to the same topics again and again. Decoding and checking a topic costs more than
+the rest of a small PUBLISH. Therefore the process caches a limited number of topics. When the cache
+is full, it is cleared. This is cheap, because each topic is cached again with its next message.
 """
 
 from typing import Final

@@ -123,7 +123,7 @@ def remove(
 
 
 def _report(action: str, name: str, config: Path | None, tenant: str | None) -> None:
-    """Ask the broker to log a change of the tokens as an event.
+    """Ask the broker to record a change of the tokens as an event in the session log.
 
     Print a note if the gateway's broker cannot be reached.
     """
@@ -160,7 +160,10 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 
 
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
-    """Replace the whole tokens file. Raises CommandFailed if there are too many tokens."""
+    """Replace the contents of the tokens file.
+
+    Raises CommandFailed if there are too many tokens.
+    """
     from gateway.process.files.token_file import TokensFileError, write_tokens
 
     try:

@@ -194,7 +194,7 @@ class Authority:
         self._run_into(self.crl, "ca", "-config", self._configuration(), "-gencrl")
 
     def _run_into(self, file: Path, *arguments: object) -> None:
-        """Run openssl, and store its output in `file`, which all users can read."""
+        """Run openssl, and write the result to `file`. All users can read this file."""
         partial = file.with_suffix(".partial")
         _run(*arguments, "-out", partial)
         _keep(partial, file, 0o644)
@@ -249,7 +249,7 @@ def _make_key(path: Path) -> None:
 
 
 def _keep(partial: Path, path: Path, mode: int) -> None:
-    """Set the mode of a file that openssl has written, and durably rename it to its final path."""
+    """Set the mode of the file `partial`, then durably rename the file to `path`."""
     partial.chmod(mode)
     fsync_file(partial)
     move_durably(partial, path)

@@ -103,7 +103,7 @@ def _do(change: Callable[[], None]) -> None:
 
 
 def _import(file: Path, source: Path) -> None:
-    """Add the users of another password file. Print which users were added, kept or refused."""
+    """Import users from Mosquitto's password file. Print which were added, kept or refused."""
     from gateway.broker.access.passwords.file import import_users
 
     imported = import_users(file, source)
@@ -142,9 +142,9 @@ def _set(file: Path, user: str, scram_iterations: int | None, *, from_stdin: boo
 
 
 def _scram_iterations(iterations: int | None, *, scram: bool) -> int | None:
-    """Return the number of SCRAM iterations, or None without --scram.
+    """Return the number of SCRAM iterations, or None if --scram was not given.
 
-    Raises CommandFailed if the number is out of range, or given without --scram.
+    Raises CommandFailed if --iterations is out of range or was given without --scram.
     """
     from gateway.broker.access.passwords.scram_keys import (
         ITERATIONS_DEFAULT,

@@ -25,7 +25,7 @@ def tls_files_of(tls: "ClientTls | None") -> "TlsFiles | None":
 def password_of(path: Path | None, named_by: str) -> str | None:
     """Return the first line of a password file without its line end, or None if `path` is None.
 
-    `named_by` is the key or option that sets the file, for error messages. Raises CommandFailed if
+    Error messages contain `named_by`, the key or option that sets the path. Raises CommandFailed if
     the file cannot be used.
     """
     if path is None:

@@ -1,8 +1,8 @@
 """Location of the configuration file.
 
-The file is given by the option `--config`, otherwise by the environment variable ONCEGATE_CONFIG.
-Otherwise it is /etc/oncegate/gateway.toml, if this file exists. Without a file, every key has its
-default value.
+The option `--config` gives the path. Without this option, the environment variable ONCEGATE_CONFIG
+gives the path. If neither is set, the file is /etc/oncegate/gateway.toml. If this file does not
+exist, every key has its default value.
 """
 
 import os

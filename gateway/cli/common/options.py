@@ -133,7 +133,8 @@ def configuration_of(
 ) -> "Configuration":
     """Read the configuration of the gateway or a tenant for a subcommand.
 
-    `overrides` are as in `read_configuration`. Raises CommandFailed with one line for each mistake.
+    `overrides` has the same meaning as in `read_configuration`. Raises CommandFailed with one line
+    for each mistake.
     """
     from gateway.configuration import ConfigurationError
 

@@ -1,7 +1,8 @@
 """Client of the broker's control socket. Each request and each response is one line of JSON.
 
 The protocol is described in docs/formats/control-socket.md. Every failure raises CommandFailed with
-a message that contains the fix. The size of a response and the time to wait for it are limited.
+a message that contains the fix. The client limits the size of a response and the time that it waits
+for the response.
 """
 
 import os

@@ -159,9 +159,9 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
 
 @contextlib.contextmanager
 def _replacing(file: Path) -> Iterator[BinaryIO]:
-    """Yield a new temporary file. When the context ends, it is synced and renamed to `file`.
+    """Yield a new temporary file. When the context ends, sync the file and rename it to `file`.
 
-    If an exception is raised, the new file is removed.
+    If an exception is raised, the temporary file is removed.
     """
     from gateway.process.files.durable import move_durably
     from gateway.process.files.private import open_private

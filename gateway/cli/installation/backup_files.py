@@ -1,4 +1,4 @@
-"""Selection of the files to back up, from the files that the configuration names."""
+"""Selects the files to back up from the files that the configuration names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """The files to back up, and the configured files that are left out of a backup."""
+    """The files to back up, and the configured files that a backup leaves out."""
 
     named: tuple["Named", ...]
     excluded: tuple[Path, ...]
@@ -46,7 +46,7 @@ def files_of(configuration: Configuration) -> BackupFiles:
 
 
 def gateway_of(configuration: Configuration) -> str:
-    """Return the gateway's id, or an empty string if it has none. Never create an id."""
+    """Return the gateway's id, or an empty string if it has none. No id is created."""
     return configuration.gateway.id or known_id(configuration.identity_dir)
 
 

@@ -149,7 +149,7 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
-    """Yield the errors in the sources of users other than the password file, such as a database."""
+    """Yield errors in the user sources other than the password file, such as a database."""
     from gateway.broker.access.errors import AccessFileError
     from gateway.broker.server.starting import other_sources_of
 
@@ -161,7 +161,7 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
-    """Yield messages about page users who do not exist, and about an unusable tokens file."""
+    """Yield an error for each page user who does not exist, and for an unusable tokens file."""
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
     from gateway.process.files.token_file import TokensFileError, read_tokens
 
@@ -203,7 +203,7 @@ def _mistakes_in_certificates(configuration: "Configuration") -> Iterator[str]:
 def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
     """Return a sentence about the access rules in effect.
 
-    If the rules have mistakes, append messages about them to `mistakes`.
+    If the rules are invalid, append error messages to `mistakes` and return an empty string.
     """
     from gateway.broker.access.rules.defaults import NAME
     from gateway.broker.access.rules.file import RulesFileError

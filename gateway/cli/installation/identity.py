@@ -1,4 +1,4 @@
-"""`oncegate id`: the gateway's id, and the public key that verifies its signatures of segments."""
+"""`oncegate id`: prints the gateway's id, or the public key that verifies its signatures."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Checks whether this gateway's broker will accept the logins of its own bridge and uplink.
+"""Checks that this gateway's broker will accept the logins of its own bridge and uplink.
 
 The checks run before the programs are started.
 """

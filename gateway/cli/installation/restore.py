@@ -90,10 +90,10 @@ def _restored(
     data: bool,
     identity: bool | None,
 ) -> tuple["Plan", str | None]:
-    """Plan a restore, and perform it if `is_sure` is True. Return the plan and a suffix.
+    """Plan a restore, and perform it if `is_sure` is True.
 
-    The suffix is appended to the names of replaced files. The suffix is None if the restore was not
-    performed. Raises CommandFailed if the backup cannot be restored.
+    Return the plan, and the suffix that is appended to the names of replaced files. The suffix is
+    None if the restore was not performed. Raises CommandFailed if the backup cannot be restored.
     """
     from gateway.tools.backup.manifest import BackupRefused
     from gateway.tools.backup.plan import checked, plan_of
@@ -138,7 +138,10 @@ def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places",
 def _parts_of(
     manifest: "Manifest", own: str, *, data: bool, identity: bool | None
 ) -> frozenset["Part"]:
-    """Return the parts to restore. Raises CommandFailed if the options do not match the backup."""
+    """Return the parts of the backup to restore.
+
+    Raises CommandFailed if the options do not match the backup.
+    """
     from gateway.cli.installation.backup_files import formats_of_data
 
     parts: set[Part] = {"configuration", "users"}
@@ -229,7 +232,7 @@ def _data_lines(plan: "Plan") -> Iterator[str]:
 
 
 def _hand_work(file: Path, plan: "Plan") -> Iterator[str]:
-    """Yield shell commands for restoring by hand the files that a restore leaves out."""
+    """Yield a shell command for each file that must be restored by hand."""
     for member in plan.elsewhere:
         yield (
             f"  by hand   tar -xzOf {shlex.quote(str(file))} {shlex.quote(member.name)} > "

@@ -1,4 +1,4 @@
-"""Checks that a TCP port is free. If it is not, the error names the process that uses it."""
+"""Checks that a TCP port is free. If it is in use, the error names the process that uses it."""
 
 import errno
 import socket

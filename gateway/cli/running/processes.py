@@ -1,7 +1,7 @@
 """Common parts of all long-running processes: signals, event loop, log, and readiness notification.
 
-SIGTERM and SIGINT set an event, after which `serve` stops its parts in order. A process that
-`oncegate up` started ends when `oncegate up` ends, even if the terminal is closed.
+SIGTERM and SIGINT set an event. Then `serve` stops its parts in order. A process that `oncegate up`
+started ends when `oncegate up` ends, even if the terminal is closed.
 """
 
 import asyncio

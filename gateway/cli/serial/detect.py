@@ -32,10 +32,11 @@ def print_guess(best: Guess, table: str) -> None:
 
 
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
-    """Try line settings until a guess about the protocol is certain, and return the guesses.
+    """Return guesses about a port's protocol.
 
-    `seconds` is the time to listen with each of the line settings. If `lines` is None, only the
-    port's own line settings are tried. Raises CommandFailed if the port fails.
+    Line settings are tried until a guess is certain. `seconds` is the time to listen with each of
+    the line settings. If `lines` is None, only the port's own line settings are tried. Raises
+    CommandFailed if the port fails.
     """
     found: list[Guess] = []
 
@@ -56,7 +57,7 @@ def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | N
 
 
 def answers_on(settings: PortSettings) -> list[Guess]:
-    """Poll for meters on a port until one responds.
+    """Poll a port for meters until one responds.
 
     Return a list with one guess if a meter responds, otherwise an empty list. Raises CommandFailed
     if the port fails.

@@ -1,4 +1,7 @@
-"""Selection of the port and protocol for `oncegate serial`, from command line or configuration."""
+"""Selects the port and protocol for `oncegate serial`.
+
+They come from the command line or from the configuration.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -21,9 +24,9 @@ OVERHEARD = "modbus"
 class Watched:
     """A port to watch, and the protocol that decodes its data.
 
-    `protocol` is None if the data is not decoded, or if `overhears` is set and the port is not from
-    the configuration. If `overhears` is set, a polled protocol sends no requests, and only decodes
-    the requests and responses of other programs.
+    If `overhears` is True, the program sends no requests and only decodes the requests and
+    responses of other programs. `protocol` is None if the data is not decoded, or if the port is
+    overheard and is not from the configuration.
     """
 
     port: "PortSettings"
@@ -45,7 +48,7 @@ def watched_of(
     Args:
         port: path or URL of the port. Not needed if `name` names a port of the configuration.
         line: line settings that override the configuration.
-        framing: a protocol that needs no configuration keys, or whose requests are overheard.
+        framing: a protocol that needs no configuration keys, or `modbus` to overhear requests.
         name: name of a `[[serial]]` table, whose protocol is used with all its keys.
         config: the configuration file, or None for the default file.
         listen: True to listen to other programs' requests instead of polling the devices.
@@ -74,9 +77,9 @@ def watched_of(
 
 
 def _checked(watched: Watched) -> Watched:
-    """Return `watched`, or raise CommandFailed if other programs' requests cannot be overheard.
+    """Return `watched`, or raise CommandFailed if the port cannot be overheard.
 
-    This is the case for a Modbus TCP connection, which carries only this program's requests.
+    A Modbus TCP connection cannot be overheard, because it carries only this program's requests.
     """
     if watched.overhears and watched.port.polled_line is None:
         raise CommandFailed(

@@ -1,4 +1,4 @@
-"""Watches an open port for `oncegate serial sniff`, by listening or by polling its devices."""
+"""Watches an open port for `oncegate serial sniff`: listens to the port or polls its devices."""
 
 import asyncio
 import time

@@ -75,7 +75,10 @@ def _described_as(settings: "BridgeSettings", configuration: "Configuration") ->
 
 
 def _page_url_of(configuration: "Configuration") -> str | None:
-    """Return the status page's URL on the network, or None if it can be reached only locally."""
+    """Return the status page's URL on the network.
+
+    Return None if the page can be reached only from this machine.
+    """
     page = configuration.api
     if not page.is_reached_from_network or page.stays_on_loopback:
         return None
@@ -85,7 +88,7 @@ def _page_url_of(configuration: "Configuration") -> str | None:
 
 
 def _gateway_id_of(configuration: "Configuration") -> str:
-    """Return the gateway id, for device descriptions. Create the id on the first start."""
+    """Return the gateway id for use in device descriptions. Create it if there is none yet."""
     from gateway.configuration.identity import gateway_id
 
     try:

@@ -1,7 +1,7 @@
 """The status page's certificate, read and checked in the same way as the broker's certificates.
 
-This module is separate because the page's process imports it, and must not load the modules that
-parse the command line.
+The page's process imports this module. The module is separate so that this process does not load
+the modules that parse the command line.
 """
 
 from functools import partial

@@ -73,7 +73,7 @@ class PreparedBroker(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBridge(Prepared):
-    """The bridge, which publishes data from serial ports to the broker, ready to run."""
+    """The bridge, ready to run. It publishes data from serial ports to the broker."""
 
     settings: "BridgeSettings"
     source: "ConfigurationSource"

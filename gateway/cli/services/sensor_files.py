@@ -1,6 +1,6 @@
-"""Gives the running bridge access to the configuration of its ports, for *Add a sensor*.
+"""Gives the running bridge access to the configuration files of its ports.
 
-Operators use *Add a sensor* on the status page to add and change sensors.
+This is needed for *Add a sensor* on the status page, where operators add and change sensors.
 """
 
 from collections.abc import Callable, Mapping
@@ -133,7 +133,7 @@ class _Reader:
         )
 
     def _configuration(self) -> "Configuration":
-        """Return the configuration, read again if its files have changed.
+        """Return the configuration. Read it again if its files have changed.
 
         Raises Refused if the configuration is invalid.
         """
@@ -160,7 +160,7 @@ class _Reader:
 def _ports_of(configuration: "Configuration") -> Ports:
     """Return the bridge's ports in a configuration, with the contents of files that they name.
 
-    Raises ConfigurationError if such a file cannot be used.
+    Raises ConfigurationError if one of these files cannot be used.
     """
     from gateway.cli.common.failures import CommandFailed
     from gateway.cli.services.bridge_settings import bridge_settings_of
@@ -173,7 +173,7 @@ def _ports_of(configuration: "Configuration") -> Ports:
 
 
 def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Wrap a function so that its errors are converted to Refused, which is sent as a response."""
+    """Wrap a function to convert its errors to Refused. The bridge sends Refused as a response."""
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:
         from gateway.configuration import ConfigurationError
@@ -190,9 +190,10 @@ def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def _state_of(file: "PortFile | None") -> Mapping[str, object]:
-    """Return the version of a port's file, and whether the page can change the file or restore it.
+    """Return the version of a port's file, and two flags for the status page.
 
-    `file` is None for a port that is configured in another file.
+    `can_change` is True if the page can change the file. `has_previous` is True if the page can
+    restore a previous version. `file` is None for a port that is configured in another file.
     """
     if file is None:
         return {"version": None, "can_change": False, "has_previous": False}

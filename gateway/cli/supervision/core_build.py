@@ -19,7 +19,7 @@ STOP_SECONDS_MAX = 5.0
 
 
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
-    """Return True if the core must be compiled from the present sources.
+    """Return True if the core has not been compiled from the current sources yet.
 
     Return False if a compiled core is not wanted, if no compiler is available, or if compiling
     these sources has failed before.
@@ -43,9 +43,9 @@ def log_in(root: Path) -> Path:
 
 
 async def build_until(stop: asyncio.Event, say: Say) -> None:
-    """Compile the core if it is missing.
+    """Compile the core if it is missing, and wait until `stop` is set.
 
-    If `stop` is set meanwhile, stop the compiler and return.
+    If the compiler is still running then, stop it.
     """
     builder = asyncio.create_task(build_in_background(say)) if is_missing() else None
     await stop.wait()

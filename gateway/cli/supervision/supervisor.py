@@ -1,7 +1,7 @@
 """Keeps a set of child processes running, and stops them in order.
 
 A child that exits is restarted after a delay that doubles each time, from one second up to thirty.
-A child never outlives the supervisor, because it asks the kernel to send it SIGTERM when the
+A child never outlives the supervisor, because each child asks the kernel for SIGTERM when the
 supervisor exits. Each child has its own process group. Thus Ctrl-C reaches only the supervisor,
 which then stops the children in order.
 """
@@ -66,7 +66,7 @@ class Supervisor:
         child._watch = asyncio.create_task(self._keep_running(child))
 
     async def stop(self, *names: str) -> None:
-        """Stop the named children at the same time, and return when all have exited.
+        """Stop the children with the given names concurrently. Return when all have exited.
 
         Unknown names are ignored.
         """

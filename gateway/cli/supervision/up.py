@@ -83,9 +83,9 @@ def up(
 
 
 def _with_free_ports(configuration: "Configuration") -> "Configuration":
-    """Return the configuration with each port 0 replaced by a free port, for all processes to use.
+    """Return the configuration with a free port in place of each port 0.
 
-    Raises CommandFailed if a port is already in use.
+    All processes then use the same ports. Raises CommandFailed if a port is already in use.
     """
     from gateway.cli.running.ports import free_port
 

@@ -173,7 +173,7 @@ def _progress(began: float) -> Callable[[str], None]:
 def _done(
     command: str, work: Callable[[Any, Callable[[str], None]], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Run a job and return its result. Progress is printed on standard error.
+    """Run a job and return its result. Print progress on standard error.
 
     Raises CommandFailed if the job fails.
     """

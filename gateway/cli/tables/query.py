@@ -146,7 +146,7 @@ def _write_csv(rows: list[dict[str, Any]], output: Path | None) -> None:
 
 
 def _plain(value: object) -> object:
-    """Return a value as the content of a CSV cell.
+    """Convert a value to the content of a CSV cell.
 
     A string that a spreadsheet would run as a formula is quoted.
     """

@@ -119,7 +119,7 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _progress(written: int, count: int) -> None:
-    """Show on a terminal how many pages have been written. Do nothing for only a few gateways."""
+    """Show on a terminal how many pages are written, if there are more than a few gateways."""
     if sys.stderr.isatty() and count > PROGRESS_FROM:
         end = "\n" if written == count else ""
         print(f"\r{written:,} of {count:,} gateways", end=end, file=sys.stderr, flush=True)

@@ -104,7 +104,7 @@ def _refuse_with_tables(segments: Path | None, keys: Path | None) -> None:
 def _pinned(keys: Path | None) -> dict[str, list[str]]:
     """Return each gateway's public keys from the file given with --keys.
 
-    Return an empty mapping without a file. Raises CommandFailed if the file cannot be used.
+    Return an empty mapping if no file was given. Raises CommandFailed if the file cannot be used.
     """
     from gateway.tools.audit.keys_file import KeysFileError, load_keys
 

@@ -1,4 +1,4 @@
-"""Options of `oncegate bench`, grouped as in its help."""
+"""Options of `oncegate bench`, grouped as in the command's help text."""
 
 from pathlib import Path
 from typing import Annotated
