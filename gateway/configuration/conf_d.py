@@ -1,8 +1,8 @@
 """Files in the folder `conf.d/` next to the configuration file. Each file adds serial ports.
 
 The files contain only `[[serial]]` tables. A program that may write to this folder can therefore
-add sensors, but cannot change anything else. *Add a sensor* on the status page writes such files
-(`serial_files.py`), and people can write such files by hand.
+add sensors, but cannot change anything else. The status page writes these files when an operator
+uses *Add a sensor* (`serial_files.py`). People can also write them by hand.
 """
 
 import re
@@ -42,7 +42,7 @@ class PortTable:
     """The parsed table. It is a mapping, unless the file has a mistake."""
 
     def source_of(self, within: Location) -> str:
-        """Return the path of the file and the line number of a key in this table, for messages."""
+        """Return the file's path and the line number of a key in this table, for messages."""
         keys = [each for each in within if isinstance(each, str) and each != "protocol"]
         line = self.first_line
         if keys:
@@ -54,7 +54,7 @@ class PortTable:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The serial ports in all files of `conf.d/`, by file name, and the mistakes in these files.
+    """The serial ports in the files of `conf.d/`, sorted by file name, and mistakes in the files.
 
     Each mistake is a one-line message.
     """
@@ -119,12 +119,12 @@ def tables_of(path: Path, content: bytes) -> list[PortTable]:
 def repeated(
     ports: Sequence[PortTable], before: Sequence[object], place: str
 ) -> Iterator[tuple[PortTable, str]]:
-    """Yield each port whose name or device is already used by another port, with an error message.
+    """Yield each port that has the name or device of an earlier port, with an error message.
 
     Args:
         ports: the ports of the folder.
         before: tables of other ports, from the configuration file or the environment.
-        place: where `before` comes from, for messages.
+        place: name of the source of `before`, for messages.
     """
     taken: dict[tuple[str, str], str] = {}
     for table in before:
@@ -139,9 +139,9 @@ def repeated(
 
 
 def without_numbers(problems: Sequence[str], folder: Path) -> list[str]:
-    """Remove the table's number from messages about files in the folder.
+    """Remove table numbers from messages about files in the folder.
 
-    The number is not needed, because these messages contain a line number.
+    The numbers are not needed, because these messages contain line numbers.
     """
     return [
         _NUMBERED.sub("[[serial]]", line) if line.startswith(f"{folder}/") else line

@@ -102,7 +102,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Yield pairs of listeners that collide on a port because the first uses every address."""
+    """Yield pairs of listeners that conflict because the first one listens on all addresses."""
     on_tcp = [each for each in listeners if each.path is None]
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:

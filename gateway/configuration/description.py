@@ -77,7 +77,10 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 
 
 def table_of(section: Section) -> dict[str, Any]:
-    """Return a section's keys with JSON values, written as in the file. A missing value is None."""
+    """Return the keys of a section with JSON values, as written in the file.
+
+    The value of a key that is not set is None.
+    """
     return {
         key.name: written_of(key, getattr(part, key.name))
         for part in _parts_of(section)

@@ -60,7 +60,7 @@ def log_identity(configuration: Configuration) -> str:
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Return the same name as `log_identity`, or "" if there is no id. Never create an id."""
+    """Return the same name as `log_identity`, or "" if there is no id. No id is created."""
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 

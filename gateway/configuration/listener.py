@@ -138,9 +138,9 @@ def paired(
 ) -> list[tuple[Listener | None, Listener | None]]:
     """Match the listeners in `after` with the listeners in `before` at the same address.
 
-    The pairs are in the order of `after`. A new listener is paired with None. The removed listeners
-    come last, and are also paired with None. Several listeners with port 0 at one address are
-    matched by name if possible, otherwise by order.
+    Each pair contains the old and the new listener, in the order of `after`. For an added listener,
+    the old one is None. The removed listeners come last, with None as the new one. Several
+    listeners with port 0 at one address are matched by name if possible, otherwise by order.
     """
     left = list(before)
     pairs: list[tuple[Listener | None, Listener | None]] = []

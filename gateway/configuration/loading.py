@@ -1,8 +1,8 @@
 """Sources of the configuration: defaults, file, environment and command line.
 
 Later sources override earlier ones, key by key. Files in `conf.d/` add serial ports. Every key has
-an environment variable `ONCEGATE_<SECTION>_<KEY>`, and so has every list of tables, such as
-`ONCEGATE_LISTENERS`. The variable contains a TOML value; the quotes around a string can be omitted.
+an environment variable `ONCEGATE_<SECTION>_<KEY>`. Every list of tables has one too, such as
+`ONCEGATE_LISTENERS`. The variable contains a TOML value. Quotes around a string can be omitted.
 Loading writes no files and opens no connection.
 """
 
@@ -259,7 +259,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _value_of(text: str) -> object:
-    """Parse a string as a TOML value, or else as JSON. If both fail, return it unchanged."""
+    """Parse a string as a TOML value, or else as JSON. If both fail, return the string itself."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Messages that name the right section for a key written in the wrong one."""
+"""Messages that name the right section for a key that is written in the wrong section."""
 
 import difflib
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ because other sections have hundreds of keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the right section for a misplaced key, or None if none exists."""
+    """Return a phrase that names the sections of a misplaced key, or None if no section has it."""
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"
@@ -38,7 +38,7 @@ def section_of(key: str, protocols: Protocols) -> str | None:
 
 
 def near_miss_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names a similarly spelled key and its section, or None."""
+    """Return a phrase that suggests a similarly spelled key and its section, or None."""
     tables = dict(_tables(protocols))
     every = sorted({each for keys in tables.values() for each in keys})
     for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):

@@ -91,7 +91,10 @@ def shown(value: object) -> str:
 
 
 def section_at(name: str) -> type[Section]:
-    """Return the class for a section, or for the tables in a list of tables, with this name."""
+    """Return the class of the section `name`.
+
+    For a list of tables, return the class of one table.
+    """
     types: dict[str, Any] = {each.name: each.type for each in fields_of(Configuration)} | LISTS
     section: type[Section] = types[name]
     return section
@@ -106,8 +109,8 @@ def suggestion(
 ) -> str:
     """Return a hint for an unknown key: the most similar known key, or else all known keys.
 
-    `likeness` is the similarity that the most similar key must have, from 0 (any) to 1 (equal). If
-    `elsewhere` is given, it contains the protocols for `[[serial]]`, and the hint can also name a
+    `likeness` is the minimum similarity of a suggested key, from 0 (any) to 1 (equal). If
+    `elsewhere` is given, it contains the protocols for `[[serial]]`. The hint can then also name a
     key of another section or of a protocol.
     """
     names = sorted(known)

@@ -11,7 +11,7 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """Behaviour of certain clients' queues when they are full: one table `[[queues]]`.
+    """Settings for full queues of clients: one table `[[queues]]`.
 
     The first table whose pattern matches the client applies.
     """

@@ -1,9 +1,9 @@
 """Sections that occur once in the configuration file, as classes with keys, defaults and limits.
 
 `gateway.configuration.checking` creates the objects from the file. `docs/configuration.md` gives
-the reason for each default, and a test compares the two. `[api]` is in `page.py`. `[[listeners]]`
-and `[[serial]]`, which can occur several times, are in `listener.py` and `serial_port.py`.
-`whole.py` combines all sections.
+the reason for each default. A test compares that page with these classes. `[api]` is in `page.py`.
+`[[listeners]]` and `[[serial]]`, which can occur several times, are in `listener.py` and
+`serial_port.py`. `whole.py` combines all sections.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,10 @@ class Gateway(Section):
 
     @property
     def control_socket(self) -> Path:
-        """Path of the socket for all commands. Used by `oncegate ctl`, bridge and uploader."""
+        """Path of the socket for all commands.
+
+        The socket is used by `oncegate ctl`, the bridge and the uploader.
+        """
         return (self.control_dir or self.data_dir) / CONTROL_SOCKET
 
     @property

@@ -89,7 +89,7 @@ class SerialFiles(Generic[Result]):
     def listed(self) -> list[PortFile]:
         """Return the files that can be changed, and the removed files that can be restored.
 
-        A file can be changed if it contains only one table with the same name as the file.
+        A file can be changed if it contains only one port, which has the same name as the file.
         """
         if self._folder is None:
             return []

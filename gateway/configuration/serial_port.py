@@ -96,8 +96,8 @@ class Serial(Section):
     def line_settings(self) -> Line:
         """The settings of the serial line: baud rate, data bits, parity and stop bits.
 
-        They come from `line`, or from `baud_rate` with 8 data bits, no parity and 1 stop bit. If
-        neither is set, the protocol's usual settings are used.
+        The settings come from `line`, or from `baud_rate` with 8 data bits, no parity and 1 stop
+        bit. If neither is set, the protocol's usual settings are used.
         """
         if self.line is None and "baud_rate" not in self.given:
             return self.protocol.default_line

@@ -78,8 +78,8 @@ def _tenant_of(
 ) -> Configuration:
     """Return a tenant's configuration. Raises ConfigurationError if it is invalid.
 
-    The tenant inherits limits from the top level, unless the top level has a mistake. Such a
-    mistake is reported separately.
+    The tenant inherits limits from the top level, unless the top level has a mistake. Mistakes at
+    the top level are reported separately.
     """
     gateway = made.gateway if made is not None else Configuration().gateway
     place = f"{DIRECTORY}/{name}"
@@ -108,10 +108,12 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield a message with a fix for each resource that two tenants share although they must not.
+    """Yield a message for each resource that two tenants share but must not share.
+
+    Each message contains the fix.
 
     Args:
-        configurations: configurations by the tenant's name. The gateway itself has the name "".
+        configurations: the configurations by tenant name. The gateway itself has the name "".
     """
     for name, configuration in configurations.items():
         if name and 0 in _ports_of(configuration):

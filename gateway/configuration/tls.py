@@ -47,7 +47,7 @@ class Tls(Section):
 
     @property
     def demands_users(self) -> bool:
-        """True if every client must identify its user with a certificate before its CONNECT."""
+        """True if every client must identify its user with a certificate before sending CONNECT."""
         return self.client_certificates == "required" and self.username != "none"
 
 

@@ -18,7 +18,7 @@ PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", li
 
 @dataclass(frozen=True, kw_only=True)
 class UplinkTopic(Section):
-    """Topics whose messages the uplink carries. The keys are named as in Mosquitto's bridges."""
+    """Topics whose messages the uplink forwards. The keys are named as in Mosquitto's bridges."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "filter": "Topic filter of the carried messages, without the prefix of either side.",
@@ -63,12 +63,12 @@ class UplinkTopic(Section):
 
     @property
     def taken_from_local(self) -> bool:
-        """True if the uplink carries messages from this gateway to the upstream broker."""
+        """True if the uplink forwards messages from this gateway to the upstream broker."""
         return self.direction != "in"
 
     @property
     def taken_from_remote(self) -> bool:
-        """True if the uplink carries messages from the upstream broker to this gateway."""
+        """True if the uplink forwards messages from the upstream broker to this gateway."""
         return self.direction != "out"
 
 
@@ -107,9 +107,9 @@ class Uplink(Section):
             raise refusal(fix)
 
     def _overlaps(self) -> Iterator[str]:
-        """Yield a message for each pair of overlapping topics.
+        """Yield an error message for each pair of overlapping topics.
 
-        A message to an overlapping topic would be carried twice, or returned to its origin.
+        A message that matches both would be forwarded twice, or sent back to its origin.
         """
         out = [each for each in self.topics if each.taken_from_local]
         into = [each for each in self.topics if each.taken_from_remote]

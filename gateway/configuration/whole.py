@@ -139,8 +139,8 @@ class Configuration(Section):
     def own_listener(self, broker: str | None) -> Listener | None:
         """Return this gateway's listener for a bridge or uplink that connects to `broker`.
 
-        If `broker` is None, this is the first listener for plain MQTT. Return None if there is no
-        such listener, for example if `broker` is the address of another program.
+        If `broker` is None, return the first listener for plain MQTT. Return None if no listener
+        matches, for example if `broker` is the address of another program.
         """
         plain = [each for each in self.listeners if each.is_plain]
         if broker is None:
@@ -163,8 +163,8 @@ class Configuration(Section):
     def uplink_window(self) -> int:
         """Maximum number of unacknowledged publications of the uplink.
 
-        This is `[uplink] window`, or 100 by default. With MQTT 3.1.1, in which a broker cannot
-        announce its limit, the default is one less than Mosquitto's limit of 20.
+        This is `[uplink] window`, or 100 by default. With MQTT 3.1.1, a broker cannot announce its
+        limit. The default is then one less than Mosquitto's limit of 20.
         """
         if self.uplink.window is not None:
             return self.uplink.window

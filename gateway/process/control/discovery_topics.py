@@ -13,8 +13,8 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 def topic_for(prefix: str, gateway: str, device: str) -> str:
     """Return the topic of a device's description, which is unique for each gateway and device.
 
-    Home Assistant allows letters, digits, "_" and "-" in the topic. A name with another character,
-    or with the "-" that separates gateway and device, gets a digest as a suffix.
+    Home Assistant allows letters, digits, "_" and "-" in the topic. If a name contains another
+    character, or the separator "-" between gateway and device, a digest is appended.
     """
     object_id = f"{gateway}-{device}"
     if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):

@@ -1,4 +1,4 @@
-"""Encodes requests to the control sockets and parses the responses. Each is one line of JSON."""
+"""Encodes requests to the control sockets and parses responses. Each message is a line of JSON."""
 
 import json
 from collections.abc import Mapping

@@ -14,7 +14,7 @@ CONFIGURATION_DIRECTORY: Final[ContextVar[Path | None]] = ContextVar(
 
 @contextlib.contextmanager
 def files_next_to(configuration: Path | None) -> Iterator[None]:
-    """Within this context, set `CONFIGURATION_DIRECTORY` to the folder of a file.
+    """Set `CONFIGURATION_DIRECTORY` to the folder of a file within this context.
 
     `configuration` is the path of the configuration file, or None.
     """

@@ -2,7 +2,7 @@
 
 RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, starting with a letter or digit. `/`
 is excluded because it would start another topic level. Only protocols with several measurements per
-frame (NMEA 0183) use `/` themselves, between the names of a frame and a measurement.
+frame (NMEA 0183) insert `/`, between the name of a frame and the name of a measurement.
 """
 
 from typing import Annotated

@@ -58,7 +58,7 @@ class ProtocolSettings(Section):
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
         """Return a copy of the settings with secrets read from the files that the settings name.
 
-        `first_line_of` returns the first line of a file. Its arguments are the path and the name of
+        `first_line_of` returns the first line of a file. It takes the file's path and the name of
         the configuration key. Raises ValueError if a file does not contain a valid secret.
         """
         return self

@@ -4,8 +4,8 @@ Each class annotates a field of a section. The class parses the written value, a
 the same form. It rejects an invalid value with a description of the allowed values. A duration or
 size without a unit is rejected, because it would be unclear whether 30 means seconds.
 
-pydantic is imported only when a value is validated, because a service that only uses values needs
-less memory if pydantic is not loaded (docs/decisions/0075-*.md).
+pydantic is imported only when a value is validated. A service that only uses values does not load
+pydantic and needs less memory (docs/decisions/0075-*.md).
 """
 
 import re

@@ -43,7 +43,7 @@ class BrokerQueue(Generic[Queued]):
 
     @property
     def can_start(self) -> bool:
-        """True if messages are waiting and the window (the limit on exchanges) has room."""
+        """True if messages are waiting and the limit on exchanges in flight is not reached."""
         return bool(self.waiting and self.exchanges.free)
 
     def settle(self, settlement: ExchangeSettlement[Queued]) -> None:

@@ -1,4 +1,4 @@
-"""Commits of a queue. All changes that arrived while the disk was busy become one transaction.
+"""Commits changes to queues. All changes that arrive while the disk is busy become one transaction.
 
 The durability guarantee of the bridge and the uplink is implemented in a single method,
 `QueueCommitter._commit_batch`. This method executes one transaction with one fsync, and then sends
@@ -80,7 +80,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _plan(self, *, takes_arrivals: bool) -> bool:
-        """Choose the changes to store with the next commit. Return True if there are any to commit.
+        """Choose the changes to store with the next commit. Return True if there are any changes.
 
         `takes_arrivals` is True if the disk has room for new messages.
         """
@@ -95,11 +95,11 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _send(self) -> None:
-        """Send the packets that depend on the batch. The batch is durable when this is called."""
+        """Send the packets that depend on the batch. Called once the batch is durable."""
 
     @abstractmethod
     def _report_disk(self) -> None:
-        """Report in the program's own way that the disk has become full or has room again."""
+        """Report that the disk has become full or has room again. Each program defines how."""
 
     def signal(self, signal: Signal) -> None:
         """Queue a connection event, to be processed with the next commit."""
@@ -115,7 +115,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._urgent.set()
 
     async def settle(self) -> None:
-        """Wait until all earlier signals are durable and the packets for them are sent.
+        """Wait until all earlier signals are durable, and the packets that depend on them are sent.
 
         Received messages might still be waiting for room on the disk.
         """
@@ -153,7 +153,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     # One batch
 
     async def _gather(self) -> None:
-        """Wait for more signals for `commit_delay_seconds`, or less if `hurry` is called."""
+        """Wait `commit_delay_seconds` for more signals, or until `hurry` is called."""
         if self._commit_delay_seconds and not self.disk_full:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._commit_delay_seconds):

@@ -1,4 +1,4 @@
-"""Effects of a broker's responses on the exchanges with the broker, for the next commit.
+"""Collects the effects of a broker's responses, which the next commit stores.
 
 This module does no I/O. Responses are processed in the order in which they arrived. Responses from
 the previous connection still count. If the broker has lost the session, all earlier exchanges end.
@@ -47,7 +47,8 @@ class ExchangeSettlement(Generic[Queued]):
     def receive_pubrec(self, packet_id: int, pubrel: bytes) -> None:
         """Process a PUBREC. `pubrel` is the encoded response.
 
-        An unknown packet identifier gets a response too, so that the broker can free it.
+        The response is also sent for an unknown packet identifier, so that the broker can free the
+        identifier.
         """
         exchange, first = self._exchanges.receive_pubrec(packet_id)
         if exchange is not None and first:
@@ -70,7 +71,10 @@ class ExchangeSettlement(Generic[Queued]):
     def packets(
         self, started: Iterable[Exchange[Queued]], packet_of: PacketOf[Queued]
     ) -> list[bytes]:
-        """Return the packets to send, in order, after the commit of the exchanges `started`."""
+        """Return the packets to send after the exchanges `started` are committed.
+
+        The packets are in the order in which they must be sent.
+        """
         # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
         again = [packet_of(each, again=True) for each in self._exchanges.take_unsent()]
         return [*self.answers, *again, *(packet_of(each, again=False) for each in started)]

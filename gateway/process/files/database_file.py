@@ -123,6 +123,6 @@ def _free_name(path: Path) -> Path:
 
 
 def _files_of(path: Path) -> list[Path]:
-    """Return the existing files of a database: the main file, the WAL, and other companions."""
+    """Return the existing files of a database: the main file, WAL, shared memory and journal."""
     names = [path.with_name(path.name + suffix) for suffix in ("", *_COMPANIONS)]
     return [name for name in names if name.exists()]
