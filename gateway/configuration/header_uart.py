@@ -1,4 +1,4 @@
-"""The UART on a Raspberry Pi's pin header, which either the console or a sensor can use."""
+"""The UART on a Raspberry Pi's pin header. It is used either by the console or for a sensor."""
 
 import os
 from pathlib import Path
@@ -18,8 +18,8 @@ def is_header_uart(path: Path | None) -> bool:
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
     """Return a warning for a person who wants to connect a sensor at `path`.
 
-    Return None unless `path` is a console on this machine, or would be one on the SD card's system.
-    `root` is the directory that contains `dev` and `sys`.
+    The result is None if `path` is neither a console on this machine nor the console of the SD
+    card's system. `root` is the directory that contains `dev` and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

@@ -51,10 +51,10 @@ def gateway_id(configuration: Configuration) -> str:
 
 
 def log_identity(configuration: Configuration) -> str:
-    """Return the name under which events are logged: the gateway's id, plus a tenant's name if any.
+    """Return the name under which events are logged.
 
-    The id and the tenant's name are joined by `_`, which neither can contain. Two different pairs
-    therefore never produce the same name.
+    This is the gateway's id. For a tenant, `_` and the tenant's name are appended. Neither the id
+    nor a tenant's name can contain `_`, so two different pairs never produce the same name.
     """
     return with_tenant(gateway_id(configuration), configuration)
 
@@ -66,7 +66,7 @@ def known_log_identity(configuration: Configuration) -> str:
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return the name for logged events: the id `gateway`, plus a tenant's name if any."""
+    """Return the name under which events are logged, for the gateway id `gateway`."""
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 

@@ -128,7 +128,7 @@ class Limits(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Disk(Section):
-    """Limits on disk use. By default, these depend on the size of the file system."""
+    """Limits on disk use. The defaults depend on the size of the file system."""
 
     free_min: Annotated[int, Size(0, TIB)] | None = None
     log_max: Annotated[int, Size(0, TIB)] | None = None

@@ -136,8 +136,8 @@ class Housekeeping:
     def _note_wait(self, waits: bool) -> None:
         """Log a line when the journal starts or stops waiting for disk space.
 
-        `waits` is True while the journal is waiting. During this time, not even deliveries can be
-        recorded.
+        `waits` is True while the journal is waiting. During this time, deliveries and
+        acknowledgements wait too.
         """
         if waits and not self._waits:
             logger.error(

@@ -114,7 +114,7 @@ def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | No
 
 
 def space_limits_of(configuration: Configuration) -> SpaceLimits:
-    """Return the disk space limits that `[disk]` configures."""
+    """Return the limits on disk space from the section `[disk]`."""
     disk = configuration.disk
     return SpaceLimits(
         disk.free_min,

@@ -28,7 +28,7 @@ class ProofEnds:
     """Stores the time at which each user's authentication expires."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
-        """Set the dependencies.
+        """Set the broker core and the expiry times from the last run.
 
         `ends` maps user names to the expiry times that the last run of the broker stored.
         """

@@ -42,7 +42,7 @@ class RemovedUsers:
     """Tracks removed users across restarts, and reports them to the broker core."""
 
     def __init__(self, data_dir: Path, broker: Broker) -> None:
-        """Load the removed users that the last run stored. A damaged file is renamed."""
+        """Load the removed users that the last run stored. If the file is damaged, rename it."""
         self._path = data_dir / FILE_NAME
         self._broker = broker
         self._users: frozenset[str] | None = None

@@ -154,7 +154,7 @@ class CheckpointSchedule:
         """Commit the written rows, or roll them back if the disk is full.
 
         This call blocks, so it runs in its own thread. `begin_rows` and `step` do nothing until
-        `rows_committed` has been called. The batch that was sealed together with the rows must be
+        `rows_committed` has been called. The batch that was prepared together with the rows must be
         durable first, because rows must not be newer than the journal.
 
         Raises:

@@ -150,7 +150,10 @@ def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
 
 
 def _add_mqtt5_columns(connection: sqlite3.Connection) -> None:
-    """Add the columns that format 1 lacks, with values for MQTT 3.1.1 and without expiry."""
+    """Add the columns that format 1 lacks, and fill them with values for MQTT 3.1.1.
+
+    Existing sessions and wills get no expiry.
+    """
     connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
     connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))
     for column in ("delay INTEGER NOT NULL DEFAULT 0", "expiry INTEGER NOT NULL DEFAULT -1"):

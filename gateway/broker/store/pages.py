@@ -1,4 +1,4 @@
-"""Loading of queued messages from disk in pages, so that each load takes a bounded time."""
+"""Loads queued messages from disk in pages, so that each load takes a limited time."""
 
 import sqlite3
 

@@ -1,8 +1,8 @@
 """The store's interface: opening, committing batches, checkpoints, and loading queued messages.
 
-Everything except `fsync_commit`, `commit_rows` and `finish_checkpoint` runs on the caller's thread,
-in bounded slices of time. The caller must not use the journal while a batch is being committed, nor
-the writing connection while rows are being committed.
+All methods except `fsync_commit`, `commit_rows` and `finish_checkpoint` run on the caller's thread,
+for a limited time. The caller must not use the journal while a batch is being committed, nor the
+writing connection while rows are being committed.
 """
 
 import os

@@ -59,7 +59,7 @@ class BrokerQueue(Generic[Queued]):
             self.put_back(settlement.returned)
 
     def put_back(self, returned: Sequence[Exchange[Queued]]) -> None:
-        """Queue the messages of unfinished exchanges again."""
+        """Put the messages of unfinished exchanges back into the queue."""
         self.waiting += len(returned)
         self.counters["republished"] += len(returned)
         self.last_started = min(self.last_started, *(each.number - 1 for each in returned))

@@ -84,7 +84,7 @@ class Authentications:
 
     @property
     def methods(self) -> list[str]:
-        """The names of the methods of enhanced authentication that clients may use."""
+        """Names of the enhanced authentication methods that clients may use."""
         return self._authenticator.methods
 
     @property

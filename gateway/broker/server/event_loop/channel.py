@@ -1,4 +1,4 @@
-"""A client's network connection as the event loop uses it, independent of its transport."""
+"""A client's network connection, independent of the transport."""
 
 from abc import ABC, abstractmethod
 
@@ -6,7 +6,7 @@ from gateway.broker.core.sessions.connection import Connection
 
 
 class Channel(ABC):
-    """A client's connection as the event loop uses it, with received data not yet processed."""
+    """A client's network connection, with received data that has not been processed yet."""
 
     connection: Connection
     is_encrypted = False

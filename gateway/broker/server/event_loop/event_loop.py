@@ -1,8 +1,8 @@
 """The event loop of the broker. It runs one tick after every event.
 
 A tick sends the core's output, loads requested pages of queued messages, starts requested
-credential checks, and lets the committer start a commit. This module uses connections only as
-`Channel`. The listeners handle sockets, WebSocket frames and PROXY headers.
+credential checks, and lets the committer start a commit. This module accesses connections only
+through `Channel`. The listeners handle sockets, WebSocket frames and PROXY headers.
 """
 
 import asyncio

@@ -32,7 +32,7 @@ def ignored() -> Iterator[None]:
 
 
 def watch() -> None:
-    """Restrict all later collections to new objects, and visit each object only once."""
+    """Limit all later garbage collections to new objects. Each object is examined only once."""
     gc.freeze()
     gc.set_threshold(GARBAGE_OBJECTS, NEVER, NEVER)
     if _set_aside not in gc.callbacks:

@@ -126,13 +126,13 @@ class AddressLimits:
         return any(address in network for network in self.exempt)
 
     def enter(self, address: Address | None, now: float) -> tuple[str, str]:
-        """Check and count a new connection.
+        """Check a new connection against the limits and the bans, and count the connection.
 
         `address` is None if the connection has no network address.
 
         Returns:
-            The name of the exceeded limit or an empty string, and the key for `leave`. The key is
-            empty if the connection is not counted.
+            The name of the exceeded limit, or an empty string if the connection is accepted. The
+            second value is the key for `leave`, which is empty if the connection is not counted.
         """
         settings = self._settings
         if address is not None and self.banned and address in self.banned:

@@ -27,7 +27,7 @@ class HandshakeTurns:
         self._scheduled = False
 
     def take(self, step: Callable[[], None]) -> bool:
-        """Run a step of a TLS handshake now, or later if the time of this iteration is used up.
+        """Run a step of a TLS handshake, or postpone it if the time of this iteration is used up.
 
         Return True if the step has been run.
         """

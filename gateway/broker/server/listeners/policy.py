@@ -4,7 +4,7 @@ from gateway.broker.core.sessions.share import Share
 
 
 class AdmissionPolicy:
-    """Rules by which a listener accepts connections, and limits on the number of connections."""
+    """Rules for accepting connections to a listener, and limits on their number."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The data of a warning in the status, and the text by which a warning names a client."""
+"""A warning in the status, and the name of a client in the text of a warning."""
 
 from dataclasses import dataclass
 from typing import Final
