@@ -29,7 +29,7 @@ because other sections have hundreds of keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the sections of a misplaced key, or None if no section has it."""
+    """Return a phrase that names the right section for `key`, or None if no section has it."""
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"

@@ -54,7 +54,8 @@ class ConfiguredQuotas(Quotas):
 def quotas_of(configuration: Configuration) -> ConfiguredQuotas:
     """Return the quotas of all users and of clients without a user name.
 
-    If users are not authenticated, these clients have no quota except for the session expiry.
+    If users are not authenticated, the only limit on clients without a user name is the session
+    expiry.
     """
     anonymous = Quota(ANONYMOUS)
     if configuration.authenticates:

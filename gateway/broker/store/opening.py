@@ -69,7 +69,7 @@ class StoreOpening:
     def __init__(self, data_dir: Path, journal: Journal, wal_room_bytes: int) -> None:
         """Prepare an attempt to open the store.
 
-        `wal_room_bytes` is the space allocated to the WAL, for checkpoints on a full disk.
+        `wal_room_bytes` is the disk space allocated to the WAL. Checkpoints use it on a full disk.
         """
         self.data_dir = data_dir
         self.path = data_dir / database.DATABASE_NAME

@@ -240,7 +240,7 @@ class Store:
         return self.journal.total_bytes
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
-        """Return path, size and sequence numbers of each file whose events are in the tables."""
+        """Return the path, size and sequence numbers of files whose events are in the tables."""
         return self.journal.droppable(self._checkpoints.covered)
 
     def has_droppable(self) -> bool:

@@ -26,7 +26,7 @@ class BackupFiles:
 
 
 def files_of(configuration: Configuration) -> BackupFiles:
-    """Return the files to back up that contain a gateway's configuration and users.
+    """Return the files to back up for a gateway's configuration and users.
 
     Raises `OSError` if a folder cannot be read.
     """

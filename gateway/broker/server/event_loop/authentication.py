@@ -134,7 +134,7 @@ class Authentications:
         self._exchanges.forget(connection)
 
     def stop(self) -> None:
-        """Cancel all running checks of credentials."""
+        """Cancel all running credential checks."""
         self.proofs.stop()
         for task in list(self._tasks):
             task.cancel()

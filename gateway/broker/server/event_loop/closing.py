@@ -45,7 +45,7 @@ class ClosingChannels:
             self.cut_oldest()
 
     def forget(self, channel: Channel) -> None:
-        """Remove a connection from the list after the connection was completely closed."""
+        """Remove a connection from the list, after the connection has been closed completely."""
         self._channels.pop(channel, None)
 
     def note_gone(self) -> None:

@@ -168,7 +168,7 @@ class EventLoop:
         self.schedule()
 
     def lose(self, channel: Channel) -> None:
-        """Remove a lost connection, once data that was received before the loss is processed."""
+        """Remove a lost connection, after its remaining received data has been processed."""
         if channel.has_more_input() and channel.connection.is_open:
             channel.lost = True
             return

@@ -204,7 +204,7 @@ class AddressLimits:
     def _make_room(self) -> None:
         """Remove addresses without connections and sessions if too many addresses are stored.
 
-        Other addresses are kept. The limits on connections and sessions already limit their number.
+        Other addresses are kept. Their number is bounded by the limits on connections and sessions.
         """
         for key in list(_first(self._entries, EXAMINED_MAX)):
             if len(self._entries) < ENTRIES_MAX:

@@ -1,4 +1,4 @@
-"""A warning in the status, and the name of a client in the text of a warning."""
+"""The class of a warning in the status, and a function that names a client in a warning."""
 
 from dataclasses import dataclass
 from typing import Final
