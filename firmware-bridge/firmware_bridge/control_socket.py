@@ -1,7 +1,7 @@
-"""Reports the bridge's status, and serial ports found or lost, to the broker's control socket.
+"""Reports to the broker's control socket: the bridge's status, and serial ports found or lost.
 
-While the broker is not running, the socket does not exist. Status reports are skipped during this
-time, and events are queued. Reporting never delays readings.
+While the broker is not running, the socket does not exist. Status reports are then skipped, and
+events are queued. Reports never delay readings.
 """
 
 import asyncio
@@ -101,7 +101,7 @@ class ControlSocket:
 def payloads_of(alarms: object) -> dict[str, bytes]:
     """Return one MQTT payload for each kind of alarm in the broker's response `alarms`.
 
-    A payload is JSON, or empty if no alarm of the kind is active. Invalid kinds are omitted.
+    A payload is JSON, or empty if no alarm of its kind is active. Invalid kinds are omitted.
     """
     kinds = alarms if isinstance(alarms, dict) else {}
     return {
@@ -112,7 +112,7 @@ def payloads_of(alarms: object) -> dict[str, bytes]:
 
 
 def bounded(status: Status) -> Status:
-    """Return the status, shortened until it has at most `STATUS_BYTES_MAX` bytes as JSON.
+    """Shorten the status to at most `STATUS_BYTES_MAX` bytes of JSON, and return it.
 
     The 5-second statistics of quantities are removed first, then quantities, then all devices.
     """

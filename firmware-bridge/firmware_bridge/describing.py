@@ -29,10 +29,10 @@ _MODELS = {
 
 
 def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
-    """Return the announcer, which publishes the descriptions of the devices.
+    """Return the announcer for Home Assistant. It publishes the descriptions of the devices.
 
-    If no Home Assistant prefix is configured, the announcer removes the descriptions that earlier
-    runs published.
+    If no Home Assistant prefix is configured, the announcer only removes the descriptions that
+    earlier runs published.
     """
     prefix = settings.home_assistant_prefix
     descriptions = _Descriptions(settings, prefix or "")
@@ -49,8 +49,8 @@ def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
 class _Descriptions:
     """The descriptions of all devices, as JSON.
 
-    A description is cached until its device changes, because building the descriptions of hundreds
-    of devices with thousands of values takes a long time.
+    A description is cached until its device changes. If hundreds of devices have thousands of
+    values, it takes a long time to create all descriptions.
     """
 
     def __init__(self, settings: BridgeSettings, prefix: str) -> None:
@@ -63,9 +63,9 @@ class _Descriptions:
     def take_ports(
         self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
     ) -> dict[str, SeenDevice]:
-        """Describe only devices on `ports` from now on.
+        """From now on, describe only devices on `ports`.
 
-        Return the entries of `devices` whose devices are still configured.
+        Return the devices in `devices` that are still configured.
         """
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
@@ -119,7 +119,7 @@ def still_there(
 ) -> dict[str, SeenDevice]:
     """Return the devices that are still configured, by name.
 
-    Values of these devices that are no longer configured are marked with `is_gone`.
+    If a value of such a device is no longer configured, it is marked with `is_gone`.
     """
     by_name = {port.name: port for port in ports}
     return {

@@ -44,7 +44,7 @@ DRAIN_SECONDS_MAX = 5.0
 
 
 def _do_nothing() -> None:
-    """Do nothing. This is the default callback for a caller that needs no notification."""
+    """Do nothing. This is the default for callbacks."""
 
 
 async def serve(
@@ -54,18 +54,18 @@ async def serve(
     alive: Callable[[], None] = _do_nothing,
     sensor_files: SensorFiles | None = None,
 ) -> None:
-    """Run the bridge until `stop` is set, then publish the remaining readings for a few seconds.
+    """Run the bridge until `stop` is set. Then publish the remaining readings for a few seconds.
 
     Args:
         settings: settings of the whole bridge.
         stop: event that stops the bridge.
-        ready: called when the ports are being read, or are waiting because the disk is full.
+        ready: called when the ports are being read, or when the bridge waits for disk space.
         alive: called every second while the event loop runs and no commit hangs.
         sensor_files: access to the configuration of ports, for operators who use the web page. If
             it is None, operators cannot change ports.
 
     Raises:
-        QueueError: if the outbox cannot be opened. The message is one line with the fix.
+        QueueError: if the outbox cannot be opened. The message is one line that contains the fix.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(
@@ -135,7 +135,7 @@ async def _serve(
 def _home_assistant_of(
     settings: BridgeSettings, announcer: Announcer[PortSettings]
 ) -> dict[str, object] | None:
-    """Return the state of the descriptions for Home Assistant, or None if they are off."""
+    """Return the state of the Home Assistant descriptions, or None if they are switched off."""
     if settings.home_assistant_prefix is None:
         return None
     return {
@@ -166,9 +166,9 @@ def _for_operators(
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return two coroutine functions: one that detects protocols, and one for requests about ports.
+    """Return two coroutine functions for operators who use the web page.
 
-    Both serve operators who use the web page.
+    The first detects protocols, and the second handles requests about ports.
     """
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:
@@ -183,7 +183,7 @@ def _for_operators(
 def _sequence_numbers() -> Callable[[str], int]:
     """Return a function that numbers the readings of each device: 1, 2, 3 and so on.
 
-    The function takes the device's name, and counts its own calls with this name.
+    The function takes a device's name, and returns the next number for this device.
     """
     latest: Counter[str] = Counter()
 

@@ -47,7 +47,7 @@ class EthernetAddress:
 
 @dataclass(frozen=True, slots=True)
 class WifiNetwork:
-    """A wireless network to join. If the password is empty, the stored one is used."""
+    """A wireless network to join. If the password is empty, the stored password is used."""
 
     ssid: str
     password: str
@@ -130,7 +130,10 @@ def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) ->
 
 
 def _is_machine(address: object, network: ipaddress.IPv4Network) -> bool:
-    """Return True if the address is for a single machine, not for the network or its broadcast."""
+    """Return True if `address` can be the address of a single machine in `network`.
+
+    For example, the broadcast address, loopback and multicast addresses are not allowed.
+    """
     if not isinstance(address, ipaddress.IPv4Address):
         return False
     special = address.is_loopback or address.is_multicast or address.is_unspecified
@@ -186,5 +189,5 @@ def _text_of(request: Mapping[str, object], key: str) -> str:
 
 
 def _refused(key: str, allowed: str) -> NetworkSettingsError:
-    """Return the error for a key's invalid value. It omits the value, which might be a password."""
+    """Return the error for a key's invalid value. The value is omitted, in case it is secret."""
     return NetworkSettingsError(f"'{key}' cannot be used: give {allowed}")

@@ -34,7 +34,7 @@ def take_short_turns() -> None:
 
 
 def take_usual_turns() -> None:
-    """Restore the default time slices for a process that has inherited short time slices.
+    """Restore the default time slices. A process calls this if it has inherited short time slices.
 
     Raises OSError if the kernel refuses.
     """

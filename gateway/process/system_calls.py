@@ -29,7 +29,7 @@ _NUMBERS: Final = {
 
 
 def call(name: str, *arguments: int | ctypes.Array[ctypes.c_char]) -> int:
-    """Call a system call by its name, with integers and buffers as arguments. Return its result.
+    """Make a system call by name, with integers and buffers as arguments. Return its result.
 
     Raises:
         OSError: if the call fails, or its number is unknown for this machine.

@@ -21,8 +21,8 @@ P = TypeVar("P", bound=asyncio.Protocol)
 class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     """The server side of one TLS connection.
 
-    To the socket's transport, this object is a protocol. To the application's protocol, it is a
-    transport. Data that is written before the handshake is complete is discarded.
+    This object is a protocol for the socket's transport, and a transport for the application's
+    protocol. Data that is written before the handshake is complete is discarded.
     """
 
     def __init__(self, protocol: P) -> None:
@@ -106,7 +106,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self.end_before(lambda socket: socket.close())
 
     def end_before(self, close: Callable[[asyncio.Transport], None]) -> None:
-        """Send the TLS alert close_notify, and then call `close` with the socket's transport."""
+        """Send the TLS alert close_notify, then call `close` with the socket's transport."""
         if self._tls is not None and self._is_established and not self._is_over:
             # unwrap also expects the peer's end of TLS, but this is not awaited.
             with contextlib.suppress(ssl.SSLError):

@@ -10,9 +10,9 @@ storage is the uplink's queue of messages for this broker:
 | `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the exchange ends |
 | `clear` | the broker does not have the session | none, because the link decides |
 
-`gateway.broker.wire` decodes each packet before gmqtt does. Thus a malformed packet closes the
-connection, and reason codes and properties are preserved. PUBLISH and PUBREL are not passed to
-gmqtt, which would acknowledge them before anything is durable.
+`gateway.broker.wire` decodes each packet before gmqtt does. It closes the connection after a
+malformed packet, and preserves reason codes and properties. gmqtt would acknowledge PUBLISH and
+PUBREL before anything is durable, so these packets are not passed to gmqtt.
 """
 
 import contextlib
@@ -92,11 +92,11 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         return not len(self._lane.exchanges)
 
     def get_all(self) -> list[tuple[int, bytes]]:
-        """Return the packets to resend, in order, limited by the broker's window."""
+        """Return the packets to resend, in order. The broker's window limits their number."""
         return self.replayed()
 
     async def wait_empty(self) -> None:
-        """Return immediately. New exchanges start all the time, so waiting might never end."""
+        """Return immediately. New exchanges start all the time, so the wait might never end."""
 
     def clear(self) -> None:
         """Do nothing, because the link handles the loss of a session."""
@@ -130,14 +130,14 @@ class UplinkClient(SessionClient):
         self._decoder = Decoder(packet_bytes_max, version, "client")
 
     def replay_with(self, replayed: Callable[[], list[tuple[int, bytes]]]) -> None:
-        """Set the function that returns the packets in flight, for gmqtt to resend."""
+        """Set the function that returns the packets in flight. gmqtt resends these packets."""
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:
         """Return the interface through which the lane (the queue for this broker) sends.
 
-        It contains the limits from CONNACK. `window` is the configured maximum number of exchanges
-        in flight.
+        The interface contains the limits from CONNACK. `window` is the configured maximum number of
+        exchanges in flight.
         """
         given = self._given
         if given.receive_maximum is not None:
@@ -172,7 +172,7 @@ class UplinkClient(SessionClient):
         return self.connack.properties or Properties()
 
     def has_room(self) -> bool:
-        """Return True if the broker reads the data fast enough for more to be sent."""
+        """Return True if more data can be sent now, because the broker reads fast enough."""
         if self._connection is None or self._connection.is_closing():
             return False
         buffered: int = self._connection._transport.get_write_buffer_size()
@@ -188,8 +188,8 @@ class UplinkClient(SessionClient):
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
         """Pass received data to gmqtt.
 
-        If an incomplete packet exceeds the limit, the connection is closed before gmqtt buffers the
-        whole packet.
+        If an incomplete packet exceeds the size limit, the connection is closed. gmqtt then never
+        buffers the whole packet.
         """
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:

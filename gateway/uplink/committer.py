@@ -1,8 +1,9 @@
 """Commits of the uplink: received packets become durable before they are acknowledged.
 
-`QueueCommitter` defines the order for messages that are sent. For received messages, the order is:
+`QueueCommitter` defines the order for messages that are sent. For received messages, the uplink
+sends a response only after a commit:
 
-| the broker that sent the message gets | after the commit of |
+| response | sent after the commit of |
 |---|---|
 | PUBREC, PUBACK | the message, and at QoS 2 its packet identifier |
 | PUBCOMP | the removal of the packet identifier |
@@ -64,9 +65,9 @@ class Committer(QueueCommitter[Signal]):
 
     @property
     def now(self) -> float:
-        """The time of the uplink's own clock in seconds.
+        """The current time of the uplink's own clock, in seconds.
 
-        The clock stops while the uplink is stopped, and continues after a restart.
+        The clock stops while the uplink is not running.
         """
         return self._clock_base + time.monotonic()
 
@@ -79,7 +80,7 @@ class Committer(QueueCommitter[Signal]):
     def is_flooded(self) -> bool:
         """True if too many received packets are waiting for a commit.
 
-        The limit is higher than the number of packets that a broker may send without a response.
+        The limit is higher than the number of packets that a broker can send without a response.
         """
         return len(self._signals) > SIGNALS_MAX
 
@@ -153,7 +154,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _apply_signals(self, settlement: Settlement) -> None:
-        """Update the state in memory from the processed signals, and log refused messages."""
+        """Apply the effects of the processed signals to memory, and log refused messages."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()
@@ -184,8 +185,5 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _subscriptions_key(side: Side) -> str:
-    """Return the key under which the database stores the subscriptions at one side's broker.
-
-    The stored value is JSON.
-    """
+    """Return the key under which the subscriptions at one side's broker are stored, as JSON."""
     return f"subscriptions_{side.name.lower()}"

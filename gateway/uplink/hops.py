@@ -27,10 +27,10 @@ def hops_of(properties: UserProperties) -> list[str]:
 
 
 def may_pass(hops: list[str], gateway_id: str) -> bool:
-    """Return True if this gateway may forward a message that has passed the gateways in `hops`.
+    """Return True if this gateway may forward a message with the given `hops`.
 
-    The message must not have passed this gateway before, and must have fewer than `HOPS_MAX` hops,
-    because `with_hop` adds one.
+    The message must not have passed this gateway before. It must have fewer than `HOPS_MAX` hops,
+    because forwarding adds one.
     """
     return len(hops) < HOPS_MAX and gateway_id not in hops
 
@@ -38,7 +38,7 @@ def may_pass(hops: list[str], gateway_id: str) -> bool:
 def with_hop(properties: UserProperties, gateway_id: str) -> list[tuple[str, str]]:
     """Return the user properties with this gateway added to the hops.
 
-    All hops are combined in one property at the end.
+    All hops are combined in one property, which is placed last.
     """
     given = list(properties)
     others = [each for each in given if each[0] != HOPS_PROPERTY]

@@ -51,7 +51,7 @@ class Outlet:
     def packet_of(self, exchange: Exchange[Message], now: float, *, again: bool) -> bytes:
         """Return the packet to send now for an exchange.
 
-        `again` is True if the broker may have received the packet before.
+        `again` is True if the broker might have received the packet before.
         """
         if exchange.released:
             return pubrel(exchange.packet_id)
@@ -97,7 +97,7 @@ class Lane(BrokerQueue[Message]):
 
     @property
     def room_bytes(self) -> int:
-        """The number of bytes for which the queue still has room."""
+        """The number of free bytes in the queue."""
         return self.bytes_max - self.bytes_held
 
     @property
@@ -108,7 +108,7 @@ class Lane(BrokerQueue[Message]):
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
         """Apply the effects of the broker's responses.
 
-        For each completed message, the count of refusals is deleted.
+        The count of refusals is deleted for each completed message.
         """
         super().settle(settlement)
         for each in settlement.completed:
@@ -122,13 +122,13 @@ class Lane(BrokerQueue[Message]):
 
     @property
     def can_start(self) -> bool:
-        """True if the lane is connected and not paused, and the window has room for a message."""
+        """True if the lane is connected and not paused, and has room for another exchange."""
         return self.outlet is not None and not self.pauses and super().can_start
 
     def store(self, messages: Sequence[Message]) -> None:
         """Store messages in the current transaction.
 
-        Their exchanges can start in the same transaction.
+        The exchanges of these messages can start in the same transaction.
         """
         self._stored = messages
         self.table.insert(messages)
@@ -137,7 +137,7 @@ class Lane(BrokerQueue[Message]):
     def start_sending(self, now: float) -> None:
         """Start exchanges for the oldest queued messages, in the current transaction.
 
-        Messages that have expired, or that this broker does not accept, are deleted.
+        Messages that have expired or are too large for this broker are deleted.
         """
         self.given_up = []
         if self.outlet is None or not self.can_start:
@@ -153,21 +153,24 @@ class Lane(BrokerQueue[Message]):
         self.table.remove(number for number, _, _ in self.given_up)
 
     def undo_start(self) -> None:
-        """Undo `store` and `start_sending` after their transaction has been rolled back."""
+        """Undo `store` and `start_sending`, after their transaction was rolled back."""
         super().undo_start()
         self.add(-len(self._stored), -sum(each.bytes_count for each in self._stored))
         self.waiting += len(self.given_up)
         self.given_up = []
 
     def committed(self) -> None:
-        """Record that the removal of completed and unsendable messages is durable."""
+        """Record that completed and unsendable messages have been removed durably."""
         super().committed()
         for _, message, hindrance in self.given_up:
             self.counters[hindrance] += 1
             self.bytes_held -= message.bytes_count
 
     def forward_qos0(self, message: Message, now: float) -> None:
-        """Send a QoS 0 message immediately, or drop it. The message is not stored."""
+        """Send a QoS 0 message immediately without storing it.
+
+        Drop the message if that is impossible.
+        """
         outlet = self.outlet
         if outlet is None or not outlet.has_room():
             self.counters["dropped_qos0"] += 1

@@ -111,7 +111,7 @@ class Link:
     async def _connect_once(self, backoff: Backoff) -> str | None:
         """Run one connection from start to end.
 
-        Return a sentence about the failure, or None if the connection ended without a failure.
+        Return a sentence about the failure. Return None if the connection did not fail.
         """
         kept = self._committer.sessions[self.side]
         session = self._abandoned or kept or new_name(self._endpoint.client_id)
@@ -174,11 +174,11 @@ class Link:
         self._committer.signal(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session whose state at the broker is not as expected.
+        """Abandon a session because its state at the broker is unexpected.
 
-        If the broker lost the session, it has created an empty session with the same name, which
-        the next connection deletes. If the name was new, but the broker already had a session with
-        this name, return a sentence about the fault, otherwise None.
+        If the broker lost the session, it has now created an empty one with the same name. The next
+        connection deletes that session. If the name was new, but the broker already had a session
+        with this name, return a sentence about the fault. Otherwise return None.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -246,9 +246,9 @@ class Link:
                 self._end("the broker sends more than it gets answers for")
 
     def receive_publish(self, publish: Publish) -> None:
-        """Forward a message, or drop it if no route matches or the message would loop.
+        """Forward a message. Drop it if no route matches or the message would loop.
 
-        Packets from another session, or from a connection that has ended, are ignored without a
+        A message from another session, or from a connection that has ended, is ignored without a
         response.
         """
         if self._client is None:

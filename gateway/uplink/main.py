@@ -36,11 +36,11 @@ async def serve(
     Args:
         settings: all settings of the uplink.
         stop: set to stop the uplink.
-        ready: called when the queue is open, or while the uplink waits for space on a full disk.
-        alive: called each second while the event loop runs and no commit hangs.
+        ready: called when the queue is open, or when the uplink begins to wait for disk space.
+        alive: called every second while the event loop runs and no commit hangs.
 
     Raises:
-        QueueError: the queue cannot be used. The message is one line and names the fix.
+        QueueError: if the queue cannot be used. The message is one line that contains the fix.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(

@@ -46,7 +46,8 @@ class Message:
     def frame(self, packet_id: int, version: int, now: float, *, again: bool) -> bytes:
         """Return the message as a PUBLISH packet.
 
-        `packet_id` is 0 at QoS 0. `again` is True if the packet may have been received before.
+        `packet_id` is 0 at QoS 0. `again` is True if the broker might have received the packet
+        before.
         """
         field = b""
         if version == MQTT_5:
@@ -67,7 +68,10 @@ class Message:
 
 
 def message_of(publish: Publish, topic: str, gateway_id: str, now: float) -> Message | None:
-    """Return the message to forward to `topic` for a PUBLISH, or None if the message would loop."""
+    """Return the message to forward to `topic`, created from a PUBLISH.
+
+    Return None if it would loop.
+    """
     given = publish.properties or Properties()
     own = Properties()
     own.payload_format_indicator = given.payload_format_indicator

@@ -49,9 +49,9 @@ class Reception:
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:
-        """Return True if a QoS 2 message is already stored or waiting for a commit.
+        """Return True if a QoS 2 message is a repeat, and count the repeat.
 
-        In this case, the message is counted as a repeat.
+        A message is a repeat if it is already stored or waiting for a commit.
         """
         if packet_id not in self.held and packet_id not in self._open_arrivals:
             return False
@@ -68,8 +68,8 @@ class Reception:
     def fitting(self, room_bytes: int, *, is_empty: bool) -> list[Arrival]:
         """Return the messages at the front of the queue that fit into `room_bytes`.
 
-        They stay queued until `stored` is called. If the lane has no other messages (`is_empty`),
-        the first message is always returned.
+        They stay queued until `stored` is called. `is_empty` is True if the lane has no messages.
+        In this case, the first message is always returned.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:

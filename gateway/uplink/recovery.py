@@ -1,7 +1,7 @@
 """Opens the uplink's database, and recovers it if it is damaged.
 
 Packet identifiers and sessions are copied from a damaged file. Unreadable messages are lost. A
-message may be sent twice if a damaged page contained its deletion.
+deleted message might be sent again if the deletion was on a damaged page.
 """
 
 import sqlite3
@@ -21,8 +21,8 @@ def open_uplink_store(path: Path) -> UplinkStore:
     file are copied into the new file.
 
     Raises:
-        NoRoom: the disk is full.
-        QueueError: no new file can be created.
+        NoRoom: if the disk is full.
+        QueueError: if no new file can be created.
     """
     return open_queue(path, NAMES, UplinkStore, _fill)
 

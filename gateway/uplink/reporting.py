@@ -18,7 +18,10 @@ ANSWER_SECONDS_MAX = 5.0
 
 
 async def report(path: Path, status: Callable[[], dict[str, object]], every_seconds: float) -> None:
-    """Send the result of `status` to the control socket every `every_seconds`. Never returns."""
+    """Call `status` every `every_seconds`, and send the result to the control socket.
+
+    Never returns.
+    """
     client = ControlClient(path, ANSWER_SECONDS_MAX)
     try:
         while True:

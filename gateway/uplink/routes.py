@@ -19,7 +19,7 @@ Direction = Literal["out", "in", "both"]
 
 
 class Side(IntEnum):
-    """The broker of a session: this gateway's broker or the upstream broker."""
+    """A side of the uplink, with its own broker: this gateway's broker or the upstream broker."""
 
     LOCAL = 0
     REMOTE = 1
@@ -32,7 +32,7 @@ class Side(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A route for topics, from one table `[[uplink.topics]]`.
+    """A route for topics, from one table `[[uplink.topics]]` of the configuration.
 
     `qos` is the highest QoS of forwarded messages.
     """
@@ -44,7 +44,7 @@ class Route:
     remote_prefix: str = ""
 
     def takes_from(self, side: Side) -> bool:
-        """Return True if messages from this side are forwarded."""
+        """Return True if this route forwards messages from this side."""
         return self.direction == "both" or (self.direction == "out") == (side is Side.LOCAL)
 
     def prefix_at(self, side: Side) -> str:
@@ -72,7 +72,7 @@ class Routes:
     def topic_from(self, side: Side, topic: str) -> str | None:
         """Return the topic on the other side for a topic on this side.
 
-        The result is None if no route matches, or if the new topic would be invalid.
+        Return None if no route matches, or if the new topic would be invalid.
         """
         for route in self._from[side]:
             if matches(route.filter_at(side), topic):

@@ -1,8 +1,8 @@
 """Database tables of the uplink, created and migrated by sqlite-utils (docs/formats/uplink.md).
 
 A released migration never changes. For a new version of the tables, a migration is appended, and
-its name is added to `formats.py`. This module is imported only if there is something to migrate,
-because sqlite-utils takes 3 MB of memory.
+its name is added to `formats.py`. This module is imported only if a migration is necessary, because
+sqlite-utils takes 3 MB of memory.
 """
 
 import sqlite3

@@ -15,9 +15,9 @@ WINDOW_MAX = 65_000
 class Endpoint:
     """A broker's address, and the uplink's identity at this broker.
 
-    `client_id` is the first part of the session's name. `fix` is used in error messages, and names
-    the configuration keys for user name and password. `availability_topic` is None if the
-    connection's state is not published.
+    `client_id` is the first part of the session's name. `fix` names the configuration keys for user
+    name and password, for error messages. `availability_topic` is None if the connection's state is
+    not published.
     """
 
     host: str
@@ -42,8 +42,9 @@ class Endpoint:
 class UplinkSettings:
     """All settings of the uplink.
 
-    `queue_bytes_max` limits the messages on disk in each direction, `window` the exchanges in
-    flight with a broker, and `packet_bytes_max` the size of a received packet.
+    `queue_bytes_max` limits the size of the messages on disk in each direction. `window` limits the
+    number of exchanges in flight with a broker. `packet_bytes_max` limits the size of a received
+    packet.
     """
 
     data_dir: Path

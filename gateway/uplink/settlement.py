@@ -30,7 +30,7 @@ A message that is never accepted must not slow the others down.
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Signal that a QoS 1 or 2 message to forward was received."""
+    """Signal that a QoS 1 or 2 message was received, which must be forwarded."""
 
     side: Side
     arrival: Arrival
@@ -58,7 +58,10 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """Signal that the broker no longer has the uplink's session, so exchanges cannot continue."""
+    """Signal that a broker no longer has the uplink's session.
+
+    Open exchanges cannot be completed.
+    """
 
     side: Side
 
@@ -87,7 +90,7 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 class SideChanges(ExchangeSettlement[Message]):
     """Changes that one batch makes for one side.
 
-    They concern the messages to this side's broker, and the messages received from it.
+    They concern messages sent to this side's broker, and messages received from it.
     """
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:
@@ -110,8 +113,8 @@ class SideChanges(ExchangeSettlement[Message]):
 class Settlement:
     """Applies signals to the lanes (messages to send) and receptions (received messages).
 
-    `paused` contains the sides whose broker has refused a message. Nothing is sent to them for some
-    time.
+    `paused` contains each side whose broker has refused a message. Nothing is sent to these brokers
+    for some time.
     """
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
@@ -127,7 +130,7 @@ class Settlement:
         return any(changes.needs_commit for changes in self.changes.values())
 
     def settle(self, signal: Signal) -> None:
-        """Process the next signal, which is an event on the connection to one broker."""
+        """Process the next signal. A signal is an event on the connection to one broker."""
         changes = self.changes[signal.side]
         lane, reception = self._lanes[signal.side], self._receptions[signal.side]
         match signal:

@@ -1,4 +1,4 @@
-"""Database of the uplink: the tables of every queue database, and the uplink's own tables."""
+"""Database of the uplink. It has the tables of every queue database and the uplink's own tables."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -50,9 +50,9 @@ class UplinkStore(TableDatabase):
     # Packet identifiers of QoS 2 messages that a side has sent but not released
 
     def received(self, source: Side) -> set[int]:
-        """Return the stored packet identifiers of QoS 2 messages that a side's broker sent.
+        """Return the stored packet identifiers of open QoS 2 exchanges with a side's broker.
 
-        The exchanges of these messages are open, because their PUBRELs have not arrived.
+        The broker sent these messages, but their PUBRELs have not arrived.
         """
         rows = self._connection.execute(
             "SELECT packet_id FROM received WHERE side = ?", (int(source),)
@@ -72,8 +72,8 @@ class UplinkStore(TableDatabase):
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
         """Delete packet identifiers of received messages after their PUBREL.
 
-        If the session has been lost, `packet_ids` is None, and all identifiers of messages from
-        `source` are deleted.
+        If `packet_ids` is None, all identifiers of messages from `source` are deleted. This is done
+        when the session has been lost.
         """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))

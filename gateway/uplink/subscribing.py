@@ -1,4 +1,4 @@
-"""Keeps the subscriptions of a session equal to the configuration."""
+"""Updates the subscriptions of a session to match the configuration."""
 
 import asyncio
 import logging
@@ -78,7 +78,7 @@ class SubscriptionSync:
         """Return the filters that the broker has accepted.
 
         `codes` has one reason code for each filter in `asked`. Rejected filters are requested again
-        at the next connection.
+        on the next connection.
         """
         granted = {}
         for (each, qos), code in zip(asked.items(), codes, strict=True):

@@ -1,7 +1,6 @@
-"""Connection to the broker: reports the status once a second, and which events are exported.
+"""Connection to the broker. Reports the status once a second, and which events are exported.
 
-If the broker is absent or restarting, the link retries, and does not delay the export or the
-upload.
+If the broker is not running, the link retries. The export and the upload continue meanwhile.
 
 The command `exported` allows the broker to remove events from its journal. It is sent only after
 events of the broker's current boot have been sealed. Each boot has a random identifier. If a sealed
@@ -45,14 +44,14 @@ class ControlLink:
         self._refusal = Fault("reporting to the broker")
 
     def sealed(self, head: Head) -> None:
-        """Record the newest sealed segment, to be reported to the broker."""
+        """Record the newest sealed segment. The next report to the broker includes it."""
         self._head = head
         self._changed.set()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Connect to the broker and send reports until `stop` is set.
 
-        After that, send one final report.
+        Then send one final report.
         """
         while not stop.is_set():
             try:

@@ -28,7 +28,7 @@ class Fault:
     def begin(self, sentence: str, kind: str) -> None:
         """Set the error message, and log it if the failure is new.
 
-        `kind` names the cause. As long as the cause stays the same, other messages are not logged.
+        `kind` names the cause. A new message with the same cause is not logged.
         """
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 class LogInUse(RuntimeError):
     """Raised if another process exports from this data directory.
 
-    The error message contains the process id of the other process.
+    The error message contains the id of that process.
     """
 
 
@@ -43,9 +43,9 @@ async def serve(
 
     `journal` reads batches of events from the journal. It is called in the thread of `serve`, and
     can raise `OSError` and `sqlite3.Error`. `ready` is called when this process has locked the log.
-    `alive` is called after each step of the exporter, even if the step failed, because failed steps
-    are retried. Raises `LogInUse` if another process has locked the log, and `OSError` if the data
-    directory cannot be used at all.
+    `alive` is called after each step of the exporter, including failed steps, which are retried.
+    Raises `LogInUse` if another process has locked the log, and `OSError` if the data directory
+    cannot be used.
     """
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)
@@ -57,7 +57,7 @@ async def serve(
 
 
 class _SessionLog:
-    """Runs exporter, uploader and control link together.
+    """Runs the exporter, the uploader and the control link.
 
     They stop in this order, so that the last events are still sealed, uploaded and reported.
     """
@@ -90,7 +90,7 @@ class _SessionLog:
         self._uploader.wake()
 
     def _make_room(self) -> None:
-        """Delete uploaded segments when the disk is full."""
+        """Delete uploaded segments to free space on a full disk."""
         self._uploader.prune_all()
 
     def _status(self) -> Record:

@@ -1,14 +1,13 @@
 """CPU and I/O priorities of `oncegate upload`, which are lower than those of the broker.
 
-An upload can take hours without causing harm, but clients are waiting for each commit of the
-broker. The systemd unit (image/systemd/oncegate-upload.service) sets the same values, because a
-process of this unit is not allowed to change its own priority. If the process already has these
-priorities, nothing is changed.
+A slow upload does no harm, but clients wait for each commit of the broker. The systemd unit
+(image/systemd/oncegate-upload.service) sets the same values, because a process of this unit is not
+allowed to change its own priority. If the process already has these priorities, nothing is changed.
 
-The I/O priority is the lowest in the best-effort class. The idle class is not used. Both processes
-share the file system's journal, so a commit of the broker might have to wait for data from this
-process. An idle process can be delayed for seconds. Among the kernel's I/O schedulers, only BFQ
-uses this priority.
+The I/O priority is the lowest in the best-effort class. The idle class is not used, because an idle
+process can be delayed for seconds. Both processes share the file system's journal, so a commit of
+the broker might have to wait for data from this process. Among the kernel's I/O schedulers, only
+BFQ uses this priority.
 """
 
 from __future__ import annotations

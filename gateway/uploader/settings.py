@@ -129,8 +129,8 @@ class SessionLogSettings:
     """Settings of the session log: its directory, the size of its segments, and the upload target.
 
     ``target`` is a URL: ``file:///...``, ``s3://...``, ``gs://...``, ``az://...``,
-    ``http(s)://...``. ``payload_topics`` are MQTT topic filters: payloads of messages to matching
-    topics are included in the log.
+    ``http(s)://...``. ``payload_topics`` are MQTT topic filters. The log includes the payload of a
+    message if one of these filters matches the message's topic.
     """
 
     gateway: str

@@ -1,4 +1,4 @@
-"""Functions that wait for events with a timeout. Every pause in this package can end early."""
+"""Functions that wait for events with a timeout. All waits in this package can end early."""
 
 from __future__ import annotations
 

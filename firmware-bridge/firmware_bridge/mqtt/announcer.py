@@ -50,7 +50,7 @@ _REMOVAL: Final = b""
 
 
 class Announcer(Generic[Port]):
-    """Publishes the descriptions, and stores in a file which descriptions the broker retains.
+    """Publishes the descriptions. A file records which descriptions the broker retains.
 
     `run` returns when there is nothing to describe and all earlier descriptions are removed.
     """
@@ -107,7 +107,7 @@ class Announcer(Generic[Port]):
         }
 
     def ports_changed(self, ports: Sequence[Port]) -> None:
-        """Describe devices on `ports` from now on, and remove the descriptions of other devices."""
+        """From now on, describe devices on `ports`. Remove the descriptions of other devices."""
         self.seen.keep(self._still_there(self.seen.devices, ports))
         self._wake.set()
 
@@ -117,7 +117,7 @@ class Announcer(Generic[Port]):
         return self._status_topic is None and not self._remembered.topics
 
     async def run(self) -> None:
-        """Connect and reconnect until nothing is left to describe or to remove."""
+        """Connect, and reconnect when necessary, until nothing is left to describe or to remove."""
         backoff = Backoff()
         while not self.is_done:
             fault = await self._connect_once(backoff)
@@ -127,7 +127,7 @@ class Announcer(Generic[Port]):
         await asyncio.to_thread(self._path.unlink, missing_ok=True)
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """Run one connection. Return the fault that ended it, or None if there was none."""
+        """Run one connection. Return the fault that ended it, or None if there was no fault."""
         client = SessionClient(
             f"{self._settings.client_id}-discovery",
             clean_session=True,
@@ -250,7 +250,7 @@ class Announcer(Generic[Port]):
 class _Acknowledgements(PersistentStorage):  # type: ignore[misc]
     """Storage for gmqtt that reports each PUBACK.
 
-    The storage never contains packets, so gmqtt never resends anything.
+    The storage contains no packets, so gmqtt never resends anything.
     """
 
     def __init__(self, acknowledged: Callable[[int], None]) -> None:

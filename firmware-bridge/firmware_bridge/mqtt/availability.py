@@ -1,4 +1,4 @@
-"""Retained messages that report whether the bridge, its ports and their devices are available.
+"""Retained messages that report whether the bridge, its ports and its devices are available.
 
 The bridge's topic is `<topic>`, a port's `<topic>/<port>`, and a device's
 `<topic>/<port>/<device>`. Each payload is `online` or `offline`, as Home Assistant expects. The
@@ -21,7 +21,7 @@ Send = Callable[[bytes], None]
 
 
 class Availability:
-    """Keeps the retained states at the broker up to date while a connection lasts."""
+    """Keeps the retained states at the broker up to date during a connection."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Availability:
         return Message(self._topic, OFFLINE, qos=1, retain=True)
 
     def begin(self, send: Send) -> None:
-        """Publish all states over a new connection, because the broker may retain old states."""
+        """Publish all states over a new connection, because the broker might retain old states."""
         self._send = send
         self._sent = {}
         if self._topic is not None:
@@ -78,7 +78,10 @@ class Availability:
                 self._publish(topic, _REMOVAL)
 
     def end(self) -> None:
-        """Publish `offline` for all states, before DISCONNECT discards the will message."""
+        """Publish `offline` on all topics with a state.
+
+        This is necessary before DISCONNECT, which discards the will message.
+        """
         for topic, payload in list(self._sent.items()):
             if payload in (ONLINE, OFFLINE):
                 self._publish(topic, OFFLINE)

@@ -36,7 +36,8 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
     def push_message(self, mid: int, raw_package: bytes) -> None:
         """Report a PUBREC to the outbox.
 
-        The PUBREL in `raw_package` is ignored: gmqtt would store it in place of the PUBLISH.
+        The PUBREL in `raw_package` is ignored, because gmqtt would store it in place of the
+        PUBLISH.
         """
         self._outbox.receive_pubrec(mid)
 
@@ -49,7 +50,7 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
 
 
 class BridgeClient(SessionClient):
-    """MQTT client for one connection. The session at the broker outlasts the connection."""
+    """MQTT client for one connection. The session at the broker continues after the connection."""
 
     def __init__(
         self, client_id: str, outbox: Outbox, *, clean_session: bool, will: Message | None = None

@@ -2,8 +2,8 @@
 
 It uses an MQTT connection of its own, separate from the connection for readings. The session is
 clean and the subscription has QoS 0, so that no broker queues commands for a bridge that is
-offline. Answers are only published to topics below `answers/`. Otherwise a client could choose a
-response topic to which the bridge may publish but the client may not.
+offline. Answers are only published to topics below `answers/`. Without this limit, a client could
+make the bridge publish to a topic to which the client itself may not publish.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Commander:
         self._unanswerable = 0
 
     async def run(self) -> None:
-        """Connect and reconnect until cancelled."""
+        """Connect, and reconnect when necessary, until cancelled."""
         backoff = Backoff()
         while True:
             fault = await self._connect_once(backoff)

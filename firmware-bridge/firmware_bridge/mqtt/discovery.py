@@ -32,11 +32,11 @@ _FIELD_OF: Final = {"number": "v", "truth": "vb", "text": "vs"}
 
 @dataclass(frozen=True)
 class DescribedPort:
-    """Properties of a port that the descriptions of its devices need.
+    """Properties of a port that are needed to describe its devices.
 
     `is_meter` is True if the devices are utility meters. `watches_devices` is True if the
-    availability of each device is published. `model` is the model of devices that do not report
-    their model.
+    availability of each device is published. `model` is used for devices that do not report a
+    model.
     """
 
     name: str
@@ -118,7 +118,7 @@ def config_of_gateway(
 
 
 def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
-    """Return what is known about a device's manufacturer, model, serial number and version.
+    """Return the known properties of a device: manufacturer, model, serial number and version.
 
     The keys are Home Assistant's abbreviations.
     """
@@ -138,8 +138,8 @@ def _component_of(
 ) -> dict[str, object] | None:
     """Return the description of one value of a device.
 
-    The result is None if Home Assistant could not extract the value. `owner` contains the names of
-    the gateway and of the device.
+    Return None if Home Assistant could not extract the value. `owner` contains the names of the
+    gateway and of the device.
     """
     gateway, device = owner
     if value.is_gone:
@@ -182,8 +182,8 @@ def _platform_of(value: SeenValue) -> str:
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
     """Return the template that Home Assistant uses to extract a value from a payload.
 
-    `readings` specifies the format of the payloads. The result is None if payloads in this format
-    do not contain the value.
+    `readings` specifies the format of the payloads. Return None if payloads in this format do not
+    contain the value.
     """
     if readings.payload == "senml":
         # A pack that a board kept for some time has several records of a value, the latest last.
@@ -206,9 +206,9 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
 
 
 def _paths_to_value(part: object) -> Iterator[str]:
-    """Yield the path to each placeholder for the value in a template, for example `["a"][0]`.
+    """Yield the path to each place in a payload template where the value is inserted.
 
-    `part` is the template or a part of it.
+    A path has the form `["a"][0]`. `part` is the template or a part of it.
     """
     if part == _VALUE:
         yield ""

@@ -1,8 +1,8 @@
 """`bridge.discovery.json`: records the descriptions that the broker retains, and their devices.
 
 The file is written before a description is published, and after the broker has acknowledged a
-removal. The bridge can thus still remove a description after a port, the topic prefix or the
-gateway's name has been removed from the configuration.
+removal. The bridge can therefore remove a description even if a port, the topic prefix or the
+gateway's name is no longer configured.
 """
 
 import json
@@ -42,7 +42,7 @@ _TOPIC_CHARACTERS_MAX: Final = 512
 
 @dataclass
 class Remembered:
-    """The record of topics that have descriptions, and of devices that were described."""
+    """The record of the topics with descriptions, and of the described devices."""
 
     topics: set[str] = field(default_factory=set)
     devices: dict[str, SeenDevice] = field(default_factory=dict)

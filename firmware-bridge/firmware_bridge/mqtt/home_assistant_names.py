@@ -51,9 +51,10 @@ def is_register(name: str) -> bool:
 
 
 def medium_of(name: str, facts: Mapping[str, str]) -> str | None:
-    """Return the medium that a value measures: "gas", "water" or "heat", or None if it is unknown.
+    """Return the medium that a value measures: "gas", "water" or "heat".
 
-    `facts` has the types of the meters that the device reads: an `mbus_1_type` of `003` means gas.
+    Return None if it is unknown. `facts` contains the types of the meters that the device reads.
+    For example, an `mbus_1_type` of `003` means gas.
     """
     part = _MBUS.fullmatch(name)
     if part is not None:
@@ -66,9 +67,10 @@ def medium_of(name: str, facts: Mapping[str, str]) -> str | None:
 
 
 def friendly_name_of(name: str, facts: Mapping[str, str]) -> str:
-    """Return a readable name: "Energy import T1" for `energy_import_t1`.
+    """Return a readable name for a value, such as "Energy import T1" for `energy_import_t1`.
 
-    An OBIS code is returned unchanged. `facts` has the types of the meters that the device reads.
+    An OBIS code is returned unchanged. `facts` contains the types of the meters that the device
+    reads.
     """
     if _CODE.fullmatch(name) is not None:
         return name

@@ -1,9 +1,9 @@
 """Home Assistant's device class, unit and state class for a value with a SenML unit.
 
-Only unambiguous units get a device class: `m3` can be gas or water, `ppm` can be any gas, and `%`
-can be anything. Values in these units are shown with the unit alone. Class names and allowed
-combinations come from Home Assistant. A test compares them with the version of Home Assistant that
-docs/home-assistant.md names.
+Only unambiguous units get a device class. For example, `m3` can be gas or water, `ppm` can be any
+gas, and `%` can be anything. Values in these units are shown with the unit alone. Class names and
+allowed combinations come from Home Assistant. A test compares them with the version of Home
+Assistant that docs/home-assistant.md names.
 """
 
 from dataclasses import dataclass, replace

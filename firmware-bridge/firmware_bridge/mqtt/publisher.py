@@ -1,9 +1,9 @@
-"""Connects the bridge to the broker in one MQTT session, in which the outbox publishes readings.
+"""Connects the bridge to the broker in one MQTT session. The outbox publishes readings in it.
 
 The session uses MQTT 3.1.1 with clean session 0. The session's name (`session_name.py`) links the
-broker's session to the outbox. In another session, the broker might still remember packet
-identifiers of other readings, and would drop a new reading as a duplicate. If the broker has lost
-the session, the bridge begins a session with a new name.
+broker's session to the outbox. In another session, the broker might still store packet identifiers
+of other readings, and would drop a new reading as a duplicate. If the broker has lost the session,
+the bridge begins a session with a new name.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class Publisher:
         }
 
     async def run(self) -> None:
-        """Connect and reconnect until cancelled."""
+        """Connect, and reconnect when necessary, until cancelled."""
         backoff = Backoff()
         while True:
             fault = await self._connect_once(backoff)
@@ -73,7 +73,7 @@ class Publisher:
                 await backoff.wait()
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """Run one connection. Return the fault that ended it, or None if there was none."""
+        """Run one connection. Return the fault that ended it, or None if there was no fault."""
         session, begun = self._abandoned, False
         if session is None:
             begun = self._outbox.session is not None
@@ -137,8 +137,8 @@ class Publisher:
         """Abandon a session that the broker has lost, or a new name that another client uses.
 
         If the broker has lost the bridge's session, it has created an empty session with the same
-        name. The next connection discards the empty session. Return a sentence about the fault if
-        another client uses the name, otherwise None.
+        name. The next connection discards the empty session. If another client uses the name,
+        return a sentence about the fault. Otherwise return None.
         """
         self._abandoned = session if begun else None
         if begun:

@@ -1,9 +1,8 @@
 """Age of readings in the outbox, measured independently of the wall clock.
 
-The outbox has a clock of its own, which counts the seconds while the bridge runs. When the bridge
-starts, the clock continues from the time at which the newest reading of the previous run arrived.
-Readings therefore do not age while the gateway is off, and a wrong wall clock does not make them
-seem too old.
+The outbox has its own clock, which counts the seconds while the bridge runs. When the bridge
+starts, the clock continues from the arrival time of the previous run's newest reading. Readings
+therefore do not age while the gateway is off. A wrong wall clock has no effect on their age.
 """
 
 import time

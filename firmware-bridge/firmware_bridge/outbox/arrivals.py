@@ -1,4 +1,4 @@
-"""Collects readings that have arrived into batches, until each batch is durable.
+"""Collects arriving readings in batches, and keeps each batch until it is durable.
 
 ::
 
@@ -70,7 +70,7 @@ class Arrivals:
 
     @property
     def removable_bytes(self) -> int:
-        """The total size of readings that are not durable yet and that a full outbox may drop."""
+        """The total size of readings that a full outbox may drop and that are not durable yet."""
         return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
 
     @property
@@ -79,10 +79,10 @@ class Arrivals:
         return self._sealed
 
     def has_room_for(self, device: int) -> bool:
-        """Return False if frames of the board `device` must be refused.
+        """Return True if the outbox accepts frames of the board `device`.
 
-        A board's frames are refused if the board is unknown and the outbox already stores the
-        maximum number of boards.
+        Frames of an unknown board are refused if the outbox already stores the maximum number of
+        boards.
         """
         return self._boards.has_room_for(device)
 
@@ -98,7 +98,7 @@ class Arrivals:
         return self.durable
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Add the types of a port's quantities to the next batch, so that its commit stores them.
+        """Store the types of a port's quantities with the next batch.
 
         A type (kind) is number, text or Boolean. `framing` is the name of the protocol.
         """
@@ -115,10 +115,10 @@ class Arrivals:
 
         The placement classifies the frame as new or repeated. A repeated frame has no readings.
         `digest` identifies the contents, and `source` names the port. `publications_of` creates the
-        readings for the boot number that it is given.
+        readings for a given boot number.
 
         Raises:
-            TooManyStarts: the board has restarted too often. Nothing is recorded.
+            TooManyStarts: if the board has restarted too often. Nothing is recorded.
         """
         placement = self._boards.place(identity, digest, source)
         publications = publications_of(placement.published_boot) if placement.is_new else ()
@@ -129,8 +129,8 @@ class Arrivals:
     def durable_without_commit(self) -> asyncio.Future[None] | None:
         """Return a future that is done when the original of a repeated frame is durable.
 
-        The result is None if the original frame may be among the collected readings, because their
-        commit must begin first.
+        Return None if a new commit is needed, because the original frame might be among the
+        collected readings.
         """
         if self._gathered:
             return None
@@ -172,7 +172,7 @@ class Arrivals:
         del self._sealed[: len(batches)]
 
     def complete_empty(self, batch: Batch) -> None:
-        """Complete the future of a batch without contents. A sealed batch is not changed."""
+        """Complete the future of a batch that has no contents and is not sealed."""
         if batch not in self._sealed and not batch.durable.done():
             batch.durable.set_result(None)
 

@@ -1,4 +1,4 @@
-"""Record of the accepted frames that a board has sent after one particular start.
+"""Record of the accepted frames that a board has sent after one of its starts.
 
 The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row of the outbox,
 so that a new frame only changes one small row::
@@ -32,7 +32,7 @@ UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
 class BoardStart:
     """The accepted frames that a board has sent after one start.
 
-    Starts with the same boot number are numbered by `repeat`, from 0. `source` names the port.
+    `repeat` counts starts with the same boot number, from 0. `source` names the port.
     """
 
     def __init__(self, boot: int, repeat: int, source: str | None = None) -> None:
@@ -66,8 +66,8 @@ class BoardStart:
     def is_resent(self, sequence: int, digest: bytes) -> bool:
         """Return True if a frame is a repeat: its number was accepted with the same contents.
 
-        A board cannot have more than `RESENDS_MAX` unacknowledged frames. Once this many different
-        frames have been repeated without a new frame, no further frame counts as a repeat.
+        A board has at most `RESENDS_MAX` unacknowledged frames. If this many different frames have
+        been repeated since the latest new frame, no other frame counts as a repeat.
         """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False
@@ -86,7 +86,10 @@ class BoardStart:
         )
 
     def is_free(self, sequence: int) -> bool:
-        """Return True if it is certain that no frame with this number was accepted."""
+        """Return True if no frame with this number was accepted.
+
+        Return False if this is unknown.
+        """
         if sequence > self.latest:
             return True
         return sequence > self.latest - FRAMES_REMEMBERED and (
@@ -96,13 +99,12 @@ class BoardStart:
     def is_next(self, sequence: int) -> bool:
         """Return True if a new frame with this number can be accepted.
 
-        This requires that no frame with this number has been accepted before, and that the number
-        is at most `FRAMES_AHEAD_MAX` above the latest accepted number.
+        The number must be unused, and at most `FRAMES_AHEAD_MAX` above the latest accepted number.
         """
         return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:
-        """Record that the frame `sequence` was received again after the latest new frame."""
+        """Record that the frame `sequence` was received again."""
         self._resent.add(sequence)
 
     def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:

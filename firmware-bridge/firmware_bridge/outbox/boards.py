@@ -1,13 +1,13 @@
 """Records which frames of boards were accepted, across restarts of a board and of the bridge.
 
 A board counts its starts and its frames. If the board is flashed again or replaced, the counts
-start over. A frame is therefore a repeat only if its number *and* its contents are known
-(docs/formats/board-frame.md). If a known number arrives with other contents, the board has been
-started again with the same boot number. The readings of each such start are published with another
-boot number: `boot + 2**32 * repeat`.
+start over. A frame is therefore a repeat only if both its number *and* its contents are known
+(docs/formats/board-frame.md). If a known number arrives with other contents, the board has started
+again with the same boot number. The readings of each such start are published with another boot
+number: `boot + 2**32 * repeat`.
 
-Frames are remembered after their readings have left the outbox, because a board that missed an
-acknowledgement may repeat the frame at any later time. This module does no I/O.
+A record is kept after the frame's readings have left the outbox. A board that missed an
+acknowledgement can repeat a frame at any later time. This module does no I/O.
 """
 
 from collections import OrderedDict
@@ -41,8 +41,8 @@ BootKey = tuple[int, int]
 class Placement:
     """Classification of a frame. `start` is the board's start after which the frame was sent.
 
-    `is_new` is True if the frame must be stored. `begins` is True if the frame is the first one
-    that was received after this start.
+    `is_new` is True if the frame must be stored. `begins` is True if no earlier frame was received
+    after this start.
     """
 
     start: BoardStart
@@ -60,9 +60,9 @@ class BoardRows:
     """Database rows about boards: all stored rows, or the changes since the last commit.
 
     A row in `blocks` contains the key of a start, a block's number, the digests in the block, and a
-    counter that grows with each use. A row in `counts` has the number of starts with the same boot
-    number. A row in `floors` has a device and a pair (boot, starts), which means that no boot
-    number up to `boot` had more than `starts` starts.
+    counter that grows with each use. A row in `counts` contains the number of starts with the same
+    boot number. A row in `floors` contains a device and a pair (boot, starts). The pair means that
+    no boot number up to `boot` had more than `starts` starts.
     """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
@@ -76,7 +76,7 @@ class BoardRows:
 
 
 class TooManyStarts(Exception):
-    """Raised if a frame is refused because its board has started too often with one boot number."""
+    """Raised if a frame is refused because its board has started too often with a boot number."""
 
 
 class Boards:
@@ -116,14 +116,17 @@ class Boards:
             self._used = max(self._used, used)
 
     def has_room_for(self, device: int) -> bool:
-        """Return False if the board `device` is refused because too many boards are known."""
+        """Return True if frames of the board `device` are accepted.
+
+        Frames of an unknown board are refused if too many boards are known.
+        """
         return device in self._by_device or len(self._by_device) < DEVICES_MAX
 
     def place(self, identity: BoardIdentity, digest: bytes, source: str) -> Placement:
         """Classify a frame from the port `source`. `digest` identifies the frame's contents.
 
         Raises:
-            TooManyStarts: the board has started too often with this boot number.
+            TooManyStarts: if the board has started too often with this boot number.
         """
         starts = self._starts_of(identity, source)
         sequence = identity.sequence
@@ -187,10 +190,10 @@ class Boards:
         return changes
 
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
-        """Return the recorded starts of a board with the frame's boot number.
+        """Return the recorded starts of a frame's board that have the frame's boot number.
 
-        Starts that were received on the port `source` come first. Within both groups, the most
-        recently used start comes first.
+        Starts whose frames came from the port `source` are first. Otherwise, the most recently used
+        start comes first.
         """
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot

@@ -29,7 +29,7 @@ class Capacity:
 
     @property
     def full(self) -> bool:
-        """True if the outbox is full, so that ports must wait or drop readings."""
+        """True if the outbox is full. Ports must then wait or drop readings."""
         return not self._room.is_set()
 
     @property
@@ -44,11 +44,10 @@ class Capacity:
         await self._room.wait()
 
     def update(self, held_bytes: int, *, oldest_is_old: bool = False) -> None:
-        """Compare the outbox with its limits, and log if it has become full or has room again.
+        """Compare the outbox with its limits. Log if it has become full or has room again.
 
         Args:
-            held_bytes: total size of all readings, stored or not, that must not be dropped to make
-                room for others.
+            held_bytes: total size of all stored and unstored readings that must not be dropped.
             oldest_is_old: True if an unpublished reading is older than `outbox_max_age`.
         """
         if held_bytes >= self._bytes_max:

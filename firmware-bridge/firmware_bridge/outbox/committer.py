@@ -64,8 +64,7 @@ class Committer(QueueCommitter[Signal]):
     def note_arrival(self) -> None:
         """Wake the committer after readings were added to `arrivals`.
 
-        The commit begins without delay if the number of waiting readings exceeds the number of
-        exchanges that may be started now.
+        The commit begins without delay if more readings are waiting than the bridge can send now.
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:

@@ -27,7 +27,7 @@ class DeliveryTimes:
         self._steps = Steps()
 
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:
-        """Record the arrival times of the readings in stored batches.
+        """Record the arrival times of the readings in batches that were stored.
 
         `last_number` is the row number of the last reading in `batches`.
         """
@@ -52,7 +52,7 @@ class DeliveryTimes:
     def mean_seconds(self) -> float | None:
         """Return the mean delivery time, in seconds, over the latest complete 5-second interval.
 
-        The result is None if there was no delivery recently.
+        Return None if there was no recent delivery.
         """
         mean = self._steps.latest_mean(time.time())
         return None if mean is None else round(mean, 6)

@@ -1,9 +1,9 @@
-"""Decides whether the commit of a board's frame may be delayed, so that it includes later frames.
+"""Decides whether the commit of a board's frame can be delayed to include later frames.
 
 Each commit writes some ten kilobytes to the SD card, even for one frame. A board keeps its frames
-until they are acknowledged, so a commit may be delayed by up to `commit_delay`. There must be no
+until they are acknowledged, so a commit can be delayed by up to `commit_delay`. There must be no
 delay in two cases: if the board sends its next frame only after an acknowledgement, or if it has
-nearly as many unacknowledged frames as it is allowed to have. This module does no I/O.
+almost reached its limit of unacknowledged frames. This module does no I/O.
 """
 
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ class _Board:
 
 
 class Gathering:
-    """The boards on one port, with the number of their unacknowledged frames.
+    """The number of unacknowledged frames of each board on one port.
 
-    With more than `DEVICES_MAX` boards, only boards with unacknowledged frames are kept. Times are
-    seconds of the monotonic clock.
+    If there are more than `DEVICES_MAX` boards, only boards with unacknowledged frames are kept.
+    Times are seconds of the monotonic clock.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Gathering:
         return len(self._boards)
 
     def take(self, device: int, now_seconds: float) -> bool:
-        """Record a new frame. Return True if its commit may wait for later frames."""
+        """Record a new frame. Return True if its commit can be delayed to include later frames."""
         board = self._boards.get(device)
         if board is None:
             if len(self._boards) >= DEVICES_MAX:
@@ -69,7 +69,7 @@ class Gathering:
     def _forget_the_answered(self) -> None:
         """Forget the boards without unacknowledged frames.
 
-        The number of boards with unacknowledged frames is limited by the outbox. The next frame of
-        a forgotten board is treated like a board's first frame.
+        The outbox limits the number of boards with unacknowledged frames. If a forgotten board
+        sends a frame, the frame is treated like a board's first frame.
         """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

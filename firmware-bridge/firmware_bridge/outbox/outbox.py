@@ -80,9 +80,9 @@ class Outbox:
     def submit(self, publications: Sequence[Publication]) -> asyncio.Future[None]:
         """Submit readings of a sensor that cannot repeat them, and commit without delay.
 
-        Return a future that is done when the readings survive a power cut. Other readings in the
-        same batch share this future. Use `asyncio.shield` or a callback, so that one caller cannot
-        cancel the future for the others.
+        Return a future that is done when the readings survive a power cut. All readings in a batch
+        share one future. Use `asyncio.shield` or a callback, so that one caller cannot cancel the
+        future for the other callers.
         """
         self._committer.hurry()
         return self._take(publications)
@@ -103,14 +103,14 @@ class Outbox:
             identity: board, boot number and frame number.
             digest: identifies the contents of the frame.
             source: name of the port.
-            publications_of: creates the readings with a given boot number.
+            publications_of: creates the readings for a given boot number.
 
         Returns:
-            A future that is done when the frame is durable, and the placement of the frame, which
-                classifies it as new or repeated.
+            A future that is done when the frame is durable, and the frame's placement, which
+                classifies the frame as new or repeated.
 
         Raises:
-            TooManyStarts: the board has started too often. Nothing is stored.
+            TooManyStarts: if the board has started too often. Nothing is stored.
         """
         publications, placement = self._arrivals.accept(identity, digest, source, publications_of)
         if not placement.is_new:
@@ -130,7 +130,7 @@ class Outbox:
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
         """Store the data type of each new quantity of a port together with the next readings.
 
-        The type (kind) is number, text or Boolean.
+        The data type (kind) is number, text or Boolean.
         """
         self._arrivals.note_kinds(port, framing, kinds)
 
@@ -139,10 +139,10 @@ class Outbox:
         self._committer.hurry()
 
     def has_room_for(self, device: int) -> bool:
-        """Return False if frames of the board `device` must be refused.
+        """Return True if the outbox accepts frames of the board `device`.
 
-        A board's frames are refused if the board is unknown and the outbox already stores the
-        maximum number of boards.
+        Frames of an unknown board are refused if the outbox already stores the maximum number of
+        boards.
         """
         return self._arrivals.has_room_for(device)
 
@@ -166,7 +166,7 @@ class Outbox:
 
     @property
     def is_overloaded(self) -> bool:
-        """True if too many bytes are waiting for a commit, so that ports should not be read now."""
+        """True if too many bytes are waiting for a commit. Ports should then not be read."""
         return self._arrivals.bytes_count > UNCOMMITTED_BYTES_MAX
 
     async def wait_for_room(self) -> None:
@@ -195,7 +195,7 @@ class Outbox:
         self._committer.signal(Pubcomp(packet_id))
 
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
-        """Send packets with `send` from now on, and first repeat the unacknowledged packets.
+        """From now on, send packets with `send`. Unacknowledged packets are sent again first.
 
         If `session_present` is False, the broker has just created the session. In this case, the
         session's name is stored before the first PUBLISH is sent, and readings that were in flight
@@ -206,7 +206,7 @@ class Outbox:
         self._committer.signal(Connected(send, session_present))
 
     def receive_disconnected(self, send: Send) -> None:
-        """Stop sending packets with `send`, because the connection of `send` has ended."""
+        """Stop sending packets with `send`, because its connection has ended."""
         self._committer.signal(Disconnected(send))
 
     async def lose_session(self) -> None:
@@ -223,8 +223,8 @@ class Outbox:
     def choose_session(self, client_id: str, machine: str) -> None:
         """Continue the session of the previous run, or begin a new session.
 
-        A new session is needed if the client id or the machine has changed. Even in this case, the
-        old session is continued while exchanges are open.
+        A new session is needed if the client id or the machine has changed. The old session is
+        still continued until its open exchanges are complete.
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 
@@ -234,7 +234,7 @@ class Outbox:
         """Commit batches until `stop` is called.
 
         Raises:
-            QueueError: writing to the disk failed. Nothing that depends on the failed commit was
+            QueueError: if writing to the disk failed. Nothing that depends on the failed commit was
                 sent, so a restart is safe.
         """
         await self._committer.run()
@@ -255,7 +255,7 @@ class Outbox:
     def commits(self) -> CommitThread:
         """The thread that commits transactions.
 
-        It also measures how long the current commit has been running.
+        It measures how long the current commit has been running.
         """
         return self._committer.commits
 

@@ -1,8 +1,8 @@
 """Drops the oldest readings of ports with `when_full = "drop_oldest"` while the outbox is full.
 
-A reading is not dropped once its publication has begun, because the broker may already have it. The
-record of accepted board frames is separate from the readings. Dropping a reading therefore does not
-make a board's repeated frame count as new.
+A reading is not dropped once its publication has begun, because the broker might already have it.
+The record of accepted board frames is separate from the readings. A repeated frame is therefore
+still recognized as a repeat after its reading was dropped.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class Port:
 
 @dataclass
 class Dropped:
-    """The readings that a transaction drops, and their counts by port and reason."""
+    """The readings that a transaction drops, and how many are dropped for each port and reason."""
 
     rows: list[Removable]
     counts: Counter[tuple[str, str]]
@@ -84,14 +84,14 @@ class ReadingDropper:
         self.removable_bytes -= self._bytes_of(exchanges)
 
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Record that readings may be dropped again, because the broker has lost the session."""
+        """Record that readings can be dropped again, because the broker has lost the session."""
         self.removable_bytes += self._bytes_of(exchanges)
         self._searched_to = 0
 
     def drop(self, held_bytes: int, last_started: int) -> Dropped:
         """Drop readings that exceed the size limit or the age limit, and return them.
 
-        The deletion is part of the current transaction. `held_bytes` is the size of all stored
+        The readings are deleted in the current transaction. `held_bytes` is the size of all stored
         readings. Readings up to the row `last_started` are being published and cannot be dropped.
         """
         dropped = Dropped([], Counter())

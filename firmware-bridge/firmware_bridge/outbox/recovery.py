@@ -1,9 +1,9 @@
 """Opens the outbox's database, and recovers readings from a damaged one.
 
-Readings and board rows that can be read are copied from a damaged database to a new one. After
-this, it is uncertain which exchanges the broker still has. The session is therefore abandoned, and
-all readings are published in a new session. A reading may be published twice, but no readable
-reading is lost.
+Readable readings and board rows are copied from a damaged database to a new one. It is then
+uncertain which exchanges the broker still stores. The session is therefore abandoned, and all
+readings are published in a new session. A reading might be published twice, but no readable reading
+is lost.
 """
 
 import contextlib
@@ -35,11 +35,11 @@ NAMES: Final = QueueNames("the outbox", "bridge", "readings")
 def open_outbox_store(path: Path) -> OutboxStore:
     """Open the outbox's database. If it is missing or damaged, create a new one.
 
-    The new database has the readings that could be read from the damaged one.
+    The new database contains the readings that could be read from the damaged one.
 
     Raises:
-        NoRoom: the disk is full.
-        QueueError: a new database cannot be created either.
+        NoRoom: if the disk is full.
+        QueueError: if a new database cannot be created either.
     """
     return open_queue(path, NAMES, OutboxStore, _fill)
 
@@ -89,9 +89,10 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 
 
 def _is_whole(topic: object, payload: object) -> bool:
-    """Return False if a reading's row is damaged, for example by a disk page that ends in zeros.
+    """Return True if a reading's row is undamaged.
 
-    In a SenML payload, each device must also occur in the topic.
+    For example, a damaged disk page can end in zeros. In a SenML payload, each device must also
+    occur in the topic.
     """
     if not (isinstance(topic, str) and isinstance(payload, bytes)) or b"\0" in payload:
         return False
@@ -133,7 +134,7 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query up to the first unreadable row. Log the error, if any."""
+    """Yield the rows of a query up to the first unreadable row. If there is an error, log it."""
     rows = ReadableRows(damaged, query)
     yield from rows
     if rows.error is not None:

@@ -51,7 +51,7 @@ def m001_readings_boards_properties(database: Database) -> None:
 
 @MIGRATIONS()
 def m002_boards_with_digests(database: Database) -> None:
-    """Add digests of frames, because a frame's number alone does not identify a repeat."""
+    """Add digests of frames. A frame's number alone does not identify a repeat."""
     database.table("board_frames").create(
         {
             "device": int,
@@ -90,10 +90,7 @@ def m002_boards_with_digests(database: Database) -> None:
 
 @MIGRATIONS()
 def m003_session_without_address(database: Database) -> None:
-    """Remove the broker's address from the stored session.
-
-    The name alone identifies a session.
-    """
+    """Remove the broker's address from the stored session. The name alone identifies a session."""
     rows = database.execute("SELECT value FROM properties WHERE name = 'session'").fetchall()
     for (value,) in rows:
         name = value.rpartition("@")[0] or value
@@ -102,7 +99,7 @@ def m003_session_without_address(database: Database) -> None:
 
 @MIGRATIONS()
 def m004_readings_that_are_retained(database: Database) -> None:
-    """Add the RETAIN flag to readings. Readings that are already stored do not have the flag."""
+    """Add the RETAIN flag to readings. The flag is not set in existing readings."""
     database.table("readings").add_column("retain", int, not_null_default=0)
 
 
@@ -110,7 +107,7 @@ def m004_readings_that_are_retained(database: Database) -> None:
 def m005_readings_that_give_way(database: Database) -> None:
     """Add arrival time and port to readings.
 
-    Readings that are already stored get the arrival time 0 and no port, so they are never dropped.
+    Existing readings get the arrival time 0 and no port. They are therefore never dropped.
     """
     readings = database.table("readings")
     readings.add_column("arrived", int, not_null_default=0)
@@ -130,5 +127,5 @@ def m006_kinds_of_quantities(database: Database) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Apply the migrations that the database lacks."""
+    """Apply the migrations that have not been applied to the database."""
     MIGRATIONS.apply(Database(connection))

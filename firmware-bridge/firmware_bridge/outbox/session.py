@@ -30,9 +30,9 @@ class Session:
         self.name, self._unwritten = None, ""
 
     def take_unwritten(self) -> str | None:
-        """Return and clear the name that the next commit must store.
+        """Return the session name that the next commit must store, and clear it.
 
-        The result is "" if there is no session, and None if nothing has changed.
+        Return an empty string if there is no session, and None if nothing has changed.
         """
         unwritten, self._unwritten = self._unwritten, None
         return unwritten
@@ -41,7 +41,7 @@ class Session:
         """Continue the session of the previous run, or begin a new session.
 
         A new session is needed if the client id has changed, or if the outbox was copied to another
-        machine. Even in this case, the old session is continued while exchanges are open.
+        machine. The old session is still continued until its open exchanges are complete.
         `in_flight` is the number of open exchanges.
         """
         moved = self._store.property("machine") not in (machine, None)

@@ -93,7 +93,7 @@ class Settlement(ExchangeSettlement[Publication]):
                 assert_never(signal)
 
     def send_durable(self, started: list[Exchange[Publication]]) -> None:
-        """Send the packets that had to wait for the commit, if there is a connection.
+        """If there is a connection, send the packets that were waiting for the commit.
 
         `started` contains the exchanges whose PUBLISH is sent for the first time.
         """
@@ -108,7 +108,7 @@ class Settlement(ExchangeSettlement[Publication]):
 def packet_of(exchange: Exchange[Publication], *, again: bool) -> bytes:
     """Return the packet to send for an exchange: a PUBLISH, or a PUBREL after PUBREC.
 
-    `again` is True if the broker may have received the PUBLISH before.
+    `again` is True if the broker might have received the PUBLISH before.
     """
     if exchange.released:
         return pubrel(exchange.packet_id)

@@ -45,7 +45,7 @@ class Readings(QueueTable[Publication]):
     def last_arrived(self) -> int:
         """Return the arrival time of the newest reading, in seconds of the outbox's clock.
 
-        The result is 0 if the outbox has no readings.
+        Return 0 if the outbox has no readings.
         """
         row = self._connection.execute(
             "SELECT arrived FROM readings ORDER BY number DESC LIMIT 1"
@@ -55,8 +55,8 @@ class Readings(QueueTable[Publication]):
     def arrival_after(self, number: int) -> int | None:
         """Return the arrival time of the first unpublished reading after row `number`.
 
-        The time is in seconds of the outbox's clock (`ageing.py`). The result is None if there is
-        no such reading.
+        The time is in seconds of the outbox's clock (`ageing.py`). Return None if there is no such
+        reading.
         """
         row = self._connection.execute(
             "SELECT arrived FROM readings WHERE number > ? AND packet_id IS NULL "
@@ -66,9 +66,10 @@ class Readings(QueueTable[Publication]):
         return None if row is None else int(row[0])
 
     def removable_after(self, number: int, limit: int) -> list[Removable]:
-        """Return up to `limit` readings after row `number` that may be dropped, the oldest first.
+        """Return the readings after row `number` that can be dropped, oldest first.
 
-        Readings whose publication has begun may not be dropped.
+        At most `limit` readings are returned. A reading cannot be dropped once its publication has
+        begun.
         """
         rows = self._connection.execute(
             f"SELECT number, gives_way_of, {self.bytes_of_row}, arrived "
@@ -79,9 +80,9 @@ class Readings(QueueTable[Publication]):
         return [Removable(*row) for row in rows]
 
     def removable_bytes_after(self, number: int, port: str) -> int:
-        """Return the total size of a port's readings after row `number` that may be dropped.
+        """Return the total size, in bytes, of a port's removable readings after row `number`.
 
-        The size is in bytes. Readings whose publication has begun are not included.
+        A reading is removable until its publication begins.
         """
         row = self._connection.execute(
             f"SELECT SUM({self.bytes_of_row}) FROM readings "
@@ -91,7 +92,7 @@ class Readings(QueueTable[Publication]):
         return row[0] or 0
 
     def drop(self, dropped: Iterable[Removable]) -> None:
-        """Delete dropped readings. A reading whose publication has begun is kept."""
+        """Delete readings to drop them. A reading whose publication has begun is kept."""
         self._connection.executemany(
             "DELETE FROM readings WHERE number = ? AND packet_id IS NULL",
             [(each.number,) for each in dropped],
@@ -101,7 +102,7 @@ class Readings(QueueTable[Publication]):
 class OutboxStore(TableDatabase):
     """The database of the outbox in the file `path`.
 
-    The base class `QueueDatabase` describes the exceptions of the methods.
+    The methods raise the exceptions that the base class `QueueDatabase` describes.
     """
 
     migration_set = MIGRATION_SET

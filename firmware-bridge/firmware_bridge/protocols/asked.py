@@ -1,4 +1,4 @@
-"""Polls devices that respond to one fixed request with a text line or a configured frame format.
+"""Polls devices that respond to one fixed request. The response is text or a configured format.
 
 The protocol's own decoder reads the response. It skips noise, or an echo of the request, before the
 response.
@@ -47,7 +47,10 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """Settings of a protocol whose devices are polled if `poll` is set, or else send unprompted."""
+    """Settings of a protocol.
+
+    Its devices are polled if `poll` is set, and otherwise send unprompted.
+    """
 
     poll: Annotated[str, _BYTES] | None = None
     poll_text: Annotated[str, Text(r"[\x00-\x7f]{1,64}", "1 to 64 ASCII characters")] | None = None
@@ -63,13 +66,13 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def request_bytes(self) -> bytes:
-        """The bytes of the request, or empty bytes if the device sends unprompted."""
+        """The bytes of the request. They are empty if the device sends unprompted."""
         if self.poll_text is not None:
             return self.poll_text.encode("ascii")
         return bytes.fromhex(self.poll or "")
 
     def check(self) -> None:
-        """Reject settings that have two requests, or keys for polling without a request."""
+        """Reject settings with two requests, and polling settings without a request."""
         super().check()
         if self.poll is not None and self.poll_text is not None:
             raise refusal("either poll or poll_text, and not both: it is the request")
@@ -126,7 +129,7 @@ class AskingPoller(Poller):
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return a frame completed by silence on the line, or the reason why there is no frame."""
+        """Return a frame that ends with silence on the line, or the reason why there is none."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame
@@ -148,5 +151,5 @@ class AskingPoller(Poller):
         return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return "", because the outcome of a request needs no message in the log."""
+        """Return an empty string. The outcome of a request needs no message in the log."""
         return ""

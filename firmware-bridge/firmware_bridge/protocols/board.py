@@ -35,7 +35,7 @@ class Board(DecoderSettings):
 class BoardDecoder(DelimitedDecoder):
     """Decoder of board frames.
 
-    A decoded frame has the board's `identity`, and the acknowledgement to send back.
+    A decoded frame contains the board's `identity`, and the acknowledgement to send back.
 
     If the port is opened in the middle of a frame, the rest of this frame fails the CRC check. Only
     this frame is discarded.
@@ -48,5 +48,5 @@ class BoardDecoder(DelimitedDecoder):
         self._read_stuffed = read_frame
 
     def read_frame(self, data: bytes) -> Frame:
-        """Decode a frame from its COBS-stuffed bytes, without delimiters."""
+        """Decode a frame. `data` contains COBS-stuffed bytes without the delimiters."""
         return self._read_stuffed(data)

@@ -12,7 +12,7 @@ class BoardCommand(IntEnum):
 
 
 class AnswerCode(IntEnum):
-    """Result codes of commands. A board may also answer with a code that is not listed here."""
+    """Result codes of commands. A board can also answer with a code that is not listed here."""
 
     DONE = 0
     UNKNOWN_COMMAND = 1
@@ -26,14 +26,14 @@ day is longer than the interval of any board.
 
 
 def command_of(name: str) -> BoardCommand | None:
-    """Return the command whose name in topics is `name`, or None if there is no such command."""
+    """Return the command with this name in MQTT topics, or None if there is no such command."""
     return next((each for each in BoardCommand if each.name.lower() == name), None)
 
 
 def argument_of(payload: bytes) -> int | None:
-    """Return a command's argument: an integer from 1 to `ARGUMENT_MS_MAX`.
+    """Parse the argument of a command, an integer from 1 to `ARGUMENT_MS_MAX`.
 
-    The result is None if the payload is not a valid argument.
+    Return None if the payload is not a valid argument.
     """
     if not 1 <= len(payload) <= len(str(ARGUMENT_MS_MAX)) or not payload.isdigit():
         return None

@@ -33,11 +33,13 @@ _CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflecte
 
 
 def read_frame(stuffed: bytes) -> Frame:
-    """Decode a frame of readings and create its acknowledgement, or decode an answer to a command.
+    """Decode a frame of readings or an answer to a command.
+
+    For a frame of readings, the acknowledgement to send is created too.
 
     Raises:
-        Damaged: the frame is invalid. The reason is "cobs", "length", "checksum", "version",
-            "sequence" or one of the reasons that `read_pack` gives.
+        Damaged: if the frame is invalid. The reason is "cobs", "length", "checksum", "version",
+            "sequence" or a reason of `read_pack`.
     """
     kind, identity, pack = _unwrap(stuffed)
     if kind == ANSWER_KIND:
@@ -68,7 +70,7 @@ def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
     """Decode an acknowledgement as a board would. `stuffed` has no delimiters.
 
     Raises:
-        Damaged: the frame is not an acknowledgement.
+        Damaged: if the frame is not an acknowledgement.
     """
     kind, identity, rest = _unwrap(stuffed)
     if kind != ACKNOWLEDGEMENT_KIND or rest:
@@ -87,7 +89,7 @@ def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
     Return the identity (with the number of the request), the command, and its argument.
 
     Raises:
-        Damaged: the frame is not a command.
+        Damaged: if the frame is not a command.
     """
     kind, identity, rest = _unwrap(stuffed)
     if kind != COMMAND_KIND or len(rest) != _COMMAND.size:

@@ -1,11 +1,11 @@
-"""Structure check of a SenML pack (a list of readings) in CBOR (RFC 8949), made before decoding.
+"""Checks the structure of a SenML pack (a list of readings) in CBOR (RFC 8949) before decoding.
 
 Each item begins with one byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes. The
 major types are::
 
     0 unsigned | 1 negative | 2 bytes | 3 text | 4 array | 5 map | 6 tag | 7 floats, simple
 
-Tags are dangerous in untrusted data, because a CBOR library turns them into dates, sets, regular
+Tags are dangerous in untrusted data. A CBOR library converts tagged items to dates, sets, regular
 expressions, integers of any length, and values that contain themselves. A pack only needs tag 4, a
 decimal fraction of two integers.
 """
@@ -28,11 +28,11 @@ _SIMPLE = (20, 21, 22, 23, 25, 26, 27)  # false, true, null, undefined, floats o
 
 
 def check_shape(pack: bytes) -> None:
-    """Check that a pack is one complete CBOR item, with only the item types that SenML packs need.
+    """Check that a pack is one complete CBOR item that contains only the types that SenML needs.
 
     Raises:
-        Damaged: the reason is "cbor" if the item is incomplete or nested too deeply, "value" if an
-            integer has more than 64 bits, or "senml" if the item type is not allowed.
+        Damaged: with reason "cbor" if the item is incomplete or nested too deeply, "value" if an
+            integer has more than 64 bits, or "senml" if a type is not allowed.
     """
     if _end_of_item(pack, 0, DEPTH_MAX) != len(pack):
         raise Damaged("cbor")
@@ -58,9 +58,10 @@ def _end_of_item(pack: bytes, at: int, depth: int) -> int:
 
 
 def _head(pack: bytes, at: int) -> tuple[int, int, int | None, int]:
-    """Parse the start of an item. Return major type, info, argument, and the start of the contents.
+    """Parse the start of an item.
 
-    The argument is None if the length is indefinite.
+    Return its major type, info and argument, and the position of its contents. The argument is None
+    if the length is indefinite.
     """
     if at >= len(pack):
         raise Damaged("cbor")

@@ -35,7 +35,7 @@ def _crc_of(data: bytes, crc: int, table: tuple[int, ...]) -> int:
 
 
 def crc16_arc(data: bytes) -> int:
-    """Return the CRC-16/ARC of `data`, which DSMR telegrams use."""
+    """Return the CRC-16/ARC of `data`. DSMR telegrams use this checksum."""
     return _crc_of(data, 0, _TABLE_8005)
 
 
@@ -45,12 +45,12 @@ def crc16_modbus(data: bytes) -> int:
 
 
 def crc16_x25(data: bytes) -> int:
-    """Return the CRC-16/IBM-SDLC of `data`, which SML uses."""
+    """Return the CRC-16/IBM-SDLC of `data`. SML uses this checksum."""
     return _crc_of(data, _WORD, _TABLE_1021) ^ _WORD
 
 
 def crc16_kermit(data: bytes) -> int:
-    """Return the CRC-16/KERMIT of `data`, which some meters use with SML."""
+    """Return the CRC-16/KERMIT of `data`. Some meters use this checksum with SML."""
     return _crc_of(data, 0, _TABLE_1021)
 
 

@@ -4,8 +4,8 @@
     21,5;40;1013,2
 
 Values are separated by semicolons or tabs if this results in the right number of columns, otherwise
-by commas. A line has no checksum and no names. The whole line therefore counts as damaged if any
-value is invalid, so that boot messages and headings do not become readings.
+by commas. A line has no checksum and no names. If any value is invalid, the whole line therefore
+counts as damaged. Boot messages and headings then do not become readings.
 """
 
 import csv
@@ -42,7 +42,7 @@ Column = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class CsvLines(TextLineSettings):
-    """Settings for CSV lines. Each line has the quantities of `columns`, in that order."""
+    """Settings for CSV lines. Each line contains the quantities of `columns`, in this order."""
 
     descriptions: ClassVar = {
         "columns": 'Quantities of the columns of a CSV line, in order. "_" skips a column.',
@@ -52,7 +52,7 @@ class CsvLines(TextLineSettings):
     columns: Annotated[tuple[Column, ...], Items(1)]
 
     def check(self) -> None:
-        """Reject settings in which two columns have the same name."""
+        """Reject settings with two columns of the same name."""
         names = [name for name in self.columns if name != SKIPPED]
         for name in names:
             if names.count(name) > 1:
@@ -60,7 +60,7 @@ class CsvLines(TextLineSettings):
         super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the columns that are read."""
+        """Return the names of the columns that are not skipped."""
         return frozenset(self.columns) - {SKIPPED}
 
     def decoder(self) -> LineDecoder:
@@ -82,9 +82,10 @@ class CellReader:
         A heading has no measurements. Loggers send the heading again when they restart.
 
         Raises:
-            Damaged: the line is invalid. The reason is "columns" for a wrong number of columns,
-                "type" if a value does not have its column's type or if all values are strings in
-                columns without a type, and "syntax", "value" or "text" in all other cases.
+            Damaged: if the line is invalid. The reason is "columns" if the number of columns is
+                wrong. It is "type" if a value does not have its column's type, or if the columns
+                have no types and all values are strings. Otherwise it is "syntax", "value" or
+                "text".
         """
         cells = self._cells_of(line)
         if cells == self._columns:
@@ -100,8 +101,8 @@ class CellReader:
     def _cells_of(self, line: str) -> list[str]:
         """Split a line into cells.
 
-        An empty cell after the last separator is ignored, because some sketches print a separator
-        after each value.
+        Some sketches print a separator after each value. An empty cell after the last separator is
+        therefore ignored.
 
         Raises:
             Damaged: with reason "columns" if the number of cells is wrong, or "syntax" if the line

@@ -85,7 +85,7 @@ class D0(PollerSettings):
             raise refusal(f"a baud_rate_max of {', '.join(map(str, rates))}")
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Reject a change of the baud rate over `tcp://`, because the server cannot change it."""
+        """Reject a change of the baud rate over `tcp://`, which cannot change the server's rate."""
         if scheme == "tcp" and self.baud_rate_max != _FIRST_RATE:
             raise refusal(
                 f"baud_rate_max = {_FIRST_RATE} with tcp://, which cannot change the rate of the "
@@ -98,7 +98,7 @@ class D0(PollerSettings):
 
 
 class D0Poller(Poller):
-    """Poller of one meter. Each poll signs on, agrees on a baud rate, and reads the telegram."""
+    """Poller of one meter. Each poll signs on, negotiates a baud rate, and reads the telegram."""
 
     def __init__(self, settings: D0, line: Line) -> None:
         self._settings = settings
@@ -143,7 +143,7 @@ class D0Poller(Poller):
         return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's identification, and then the telegram that follows it."""
+        """Read the meter's identification. Then read the telegram that follows."""
         if self._identification is not None:
             return self._telegram_of(self._identification, answer)
         found = _IDENTIFICATION.search(answer)
@@ -207,11 +207,11 @@ class D0Poller(Poller):
         return skipped
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the reason why no complete telegram arrived in time."""
+        """Return the reason why no complete telegram has arrived before the timeout."""
         if not answer.strip(b"\0\r\n"):
             return Damage("no_answer")
         return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return "", because the outcome of a poll needs no message in the log."""
+        """Return an empty string. The outcome of a poll needs no message in the log."""
         return ""

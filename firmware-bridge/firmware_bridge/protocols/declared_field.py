@@ -77,7 +77,7 @@ def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Qu
 def read_number(
     data: bytes, form: str, order: ByteOrder, scale: float = 1, offset: float = 0
 ) -> float:
-    """Decode a number of the given form, such as "u16". `data` has exactly the number's bytes.
+    """Decode a number in the format `form`, such as "u16". `data` contains only its bytes.
 
     `order` is the byte order. `scale` and `offset` convert the number to its unit.
 
@@ -101,7 +101,10 @@ def read_number(
 
 
 def _shortest_of(number: float) -> float:
-    """Return the shortest decimal for a 32-bit float, such as 0.1 instead of 0.100000001."""
+    """Return the shortest decimal that is stored as the same 32-bit float.
+
+    For example, return 0.1 instead of 0.100000001.
+    """
     if abs(number) > _FLOAT_32_MAX:
         return number  # If rounded up, it would not fit in a 32-bit float.
     bits = struct.pack(">f", number)

@@ -2,9 +2,9 @@
 
     start | ... | length u8 or u16 | ... | fields ... | checksum | end
 
-Instead of a length field, `frame_bytes` may give a fixed length for all frames. For example, the
-PMS5003 dust sensor sends the start bytes 42 4D, a u16 with the length of the rest, u16 values, and
-the sum of all preceding bytes.
+Instead of a length field, `frame_bytes` can set a fixed length for all frames. For example, the
+PMS5003 dust sensor sends the start bytes 42 4D, a u16 with the number of following bytes, u16
+values, and the sum of all preceding bytes.
 """
 
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class DeclaredFrames(AskedSettings):
     fields: Annotated[tuple[FrameField, ...], Items(1)]
 
     def check(self) -> None:
-        """Reject settings with no length or two lengths, or fields that do not fit in a frame."""
+        """Reject settings with no length or two lengths, or with fields that do not fit."""
         super().check()
         if (self.frame_bytes is None) == (self.length_at is None):
             raise refusal("either frame_bytes or length_at, and not both: one is the length")
@@ -108,17 +108,17 @@ class DeclaredFrames(AskedSettings):
 
     @property
     def end_bytes(self) -> bytes:
-        """The end bytes of each frame, decoded from hexadecimal digits, or empty bytes."""
+        """The end bytes of each frame, decoded from hexadecimal digits. They can be empty."""
         return bytes.fromhex(self.end or "")
 
     @property
     def bytes_after_fields(self) -> int:
-        """Number of bytes after the fields: the checksum and the end bytes."""
+        """The number of bytes after the fields. These bytes are the checksum and the end bytes."""
         return CHECKSUMS[self.checksum].bytes_count + len(self.end_bytes)
 
     @property
     def frame_bytes_min(self) -> int:
-        """Number of bytes in the shortest frame that has room for all fields."""
+        """The number of bytes in the shortest frame that contains all fields."""
         return max(field.end for field in self.fields) + self.bytes_after_fields
 
     def decoder(self) -> "DeclaredDecoder":
@@ -137,7 +137,7 @@ class DeclaredDecoder(ScanningDecoder):
         self._checksum_order = settings.checksum_order or settings.byte_order
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return where a frame ends, from its length field, or None if the field is incomplete."""
+        """Return the end of a frame, or None if its length field is incomplete."""
         settings = self._settings
         if settings.frame_bytes is not None:
             return position + settings.frame_bytes

@@ -1,4 +1,4 @@
-"""Base of decoders for frames between delimiters. Bytes may arrive in pieces of any size.
+"""Base of decoders for frames between delimiters. Bytes can arrive in pieces of any size.
 
 A frame that exceeds the maximum length is counted once, as `overlong`, and skipped up to its end.
 Decoding continues with the next frame.
@@ -27,7 +27,7 @@ class DelimitedDecoder(Decoder):
         self._skipping = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Process received bytes. Return the frames that are now complete, in order."""
+        """Process received bytes. Return the frames that these bytes complete, in order."""
         frames: list[Frame] = []
         pieces = self._delimiter.split(data)
         for piece in pieces[:-1]:
@@ -43,10 +43,10 @@ class DelimitedDecoder(Decoder):
     def read_frame(self, data: bytes) -> Frame | None:
         """Decode the bytes between two delimiters.
 
-        The result is None if the bytes are valid but contain no reading.
+        Return None if the bytes are valid but contain no reading.
 
         Raises:
-            Damaged: the bytes are not a frame of this protocol.
+            Damaged: if the bytes are not a frame of this protocol.
         """
 
     def _take(self, piece: bytes) -> None:

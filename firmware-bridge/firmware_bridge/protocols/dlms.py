@@ -45,7 +45,10 @@ class Dlms(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """Number of frames needed to identify the protocol: 1, because a frame has a 16-bit CRC."""
+        """The number of frames needed to identify the protocol.
+
+        One is enough because of the 16-bit CRC.
+        """
         return 1
 
     def decoder(self) -> "DlmsDecoder":
@@ -78,9 +81,9 @@ class DlmsDecoder(ScanningDecoder):
         super().begin(mid_line=mid_line)
 
     def flush(self) -> list[Frame]:
-        """After a pause on the line, search the buffered bytes for frames.
+        """Search the buffered bytes for frames after a pause on the line.
 
-        A frame that was incomplete before the pause will not be completed, but its bytes may
+        A frame that was incomplete before the pause will not be completed. However, its bytes might
         contain shorter frames. If only flag bytes are buffered, they are discarded.
         """
         self._drop_flags()
@@ -91,7 +94,10 @@ class DlmsDecoder(ScanningDecoder):
             self._buffer = b""
 
     def find_start(self, buffer: bytes, position: int) -> int:
-        """Return where an HDLC or M-Bus frame may begin, or -1 if there is no such position."""
+        """Return the next position at which an HDLC or M-Bus frame might begin.
+
+        Return -1 if there is none.
+        """
         found = _START.search(buffer, position)
         return -1 if found is None else found.start()
 
@@ -113,7 +119,7 @@ class DlmsDecoder(ScanningDecoder):
         return self._frame_of(message)
 
     def _joined(self, part: Part) -> bytes | None:
-        """Return the message that this part completes, or None if more parts are missing.
+        """Add a part to the message. Return the message if it is complete, otherwise None.
 
         Raises:
             Damaged: with reason "truncated" if the first part is missing, or "overlong" if the
@@ -134,7 +140,7 @@ class DlmsDecoder(ScanningDecoder):
         return message
 
     def _unblocked(self, block: bytes) -> bytes | None:
-        """Return the message that this block completes, or None if more blocks are missing.
+        """Add a block to the message. Return the message if it is complete, otherwise None.
 
         Raises:
             Damaged: with reason "dlms" if the block is invalid, or "overlong" if the message is too

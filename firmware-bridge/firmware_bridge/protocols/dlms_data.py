@@ -19,7 +19,7 @@ _TIMES: Final = {25: 12, 26: 5, 27: 4}
 
 @dataclass(frozen=True, slots=True)
 class Enumerated:
-    """A value of a DLMS enumeration, which is usually a unit."""
+    """A value of a DLMS enumeration. It is usually a unit."""
 
     code: int
 

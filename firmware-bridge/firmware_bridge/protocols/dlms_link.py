@@ -4,8 +4,8 @@
     68 L L 68 | 53 FF | last u1 (10), number u4 | source | destination | part | checksum 16
 
 HCS and FCS are CRC-16/X-25 checksums: HCS covers the header, and FCS covers everything between the
-flags. HDLC addresses have 1, 2 or 4 bytes. The last byte is odd, which marks the end of the
-address. A message may take several frames.
+flags. HDLC addresses have 1, 2 or 4 bytes. The last byte of an address is odd, and all bytes before
+it are even. A message can be split into several frames.
 """
 
 from typing import Final, NamedTuple
@@ -37,9 +37,9 @@ class Part(NamedTuple):
 
 
 def end_of_frame(buffer: bytes, position: int) -> int | None:
-    """Return where a frame ends, or None if more bytes are needed.
+    """Return the end of a frame, or None if more bytes are needed.
 
-    If no frame starts at `position`, `position` itself is returned.
+    If no frame starts at `position`, return `position`.
     """
     if buffer[position] == FLAG:
         return _end_of_hdlc(buffer, position)

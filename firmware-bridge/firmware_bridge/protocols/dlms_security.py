@@ -32,7 +32,7 @@ KEY_DESCRIPTIONS: Final = {
 class MeterKeys(DecoderSettings):
     """Settings with the keys of an encrypting meter.
 
-    The keys are secret, and are loaded only when needed.
+    The keys are secret, and loaded only when needed.
     """
 
     key_file: Annotated[str, KEY_PATH] | None = None
@@ -50,7 +50,7 @@ class MeterKeys(DecoderSettings):
         """Return the settings with the keys loaded. `first_line_of` reads the first line of a file.
 
         Raises:
-            ValueError: a file does not contain a key.
+            ValueError: if a file does not contain a key.
         """
         found: dict[str, Any] = {}
         for name in ("key", "authentication_key"):
@@ -99,8 +99,8 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
 def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
     """Decrypt a ciphered message and return its content.
 
-    The tag is only checked if an authentication key is given. Without it, a wrong key is not
-    detected here, but only later, when the decrypted content turns out to be invalid.
+    The tag is only checked if an authentication key is given. Without this check, a wrong key is
+    only detected later, because the decrypted content is invalid.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key, "key" if the tag does not match the
@@ -144,7 +144,7 @@ def _checked(content: bytes, tag: bytes, key: bytes, nonce: bytes, covered: byte
 def _unchecked(content: bytes, key: bytes, nonce: bytes) -> bytes:
     """Decrypt the content without checking its tag.
 
-    AES-GCM encrypts like AES in CTR mode with a block counter that begins at 2.
+    AES-GCM encrypts in the same way as AES in CTR mode with a block counter that begins at 2.
     """
     from cryptography.hazmat.primitives.ciphers import Cipher  # noqa: PLC0415
     from cryptography.hazmat.primitives.ciphers.algorithms import AES  # noqa: PLC0415

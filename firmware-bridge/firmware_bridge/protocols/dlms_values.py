@@ -1,9 +1,9 @@
 """Converts the values in a DLMS message to measurements, for each manufacturer's layout.
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
-Sagemcom and the Austrian Kaifa add scaler and unit after the value; Kamstrup does not. The
-Norwegian Kaifa sends lists of different lengths, without codes. Landis+Gyr sends a list of the
-objects first, and then their values.
+Sagemcom and the Austrian Kaifa meters add scaler and unit after the value. Kamstrup meters do not.
+The Norwegian Kaifa meters send lists of different lengths, without codes. Landis+Gyr meters send a
+list of the objects first, and then the objects' values.
 """
 
 from collections import Counter
@@ -68,8 +68,8 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
     """Return True if `data` could be a list of values from a Kaifa meter.
 
-    A list of this kind contains no OBIS codes. It has an integer at the same position as 1.7 (the
-    power) in `codes`.
+    Such a list contains no OBIS codes. At the position of 1.7 (the power) in `codes`, it contains
+    an integer.
     """
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
@@ -80,8 +80,8 @@ def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
 def code_of(data: Data) -> Code | None:
     """Return the OBIS code in an octet string, or None if `data` is not an OBIS code.
 
-    Nordic meters use channel 1 for electricity and for the clock, where other meters use channel 0.
-    Channel 1 is therefore changed to 0, so that the quantities have the same names.
+    Other meters use channel 0 for electricity and for the clock, but Nordic meters use channel 1.
+    To get the same names for the quantities, channel 1 is changed to 0.
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
@@ -91,7 +91,7 @@ def code_of(data: Data) -> Code | None:
 
 
 def _with_codes(data: list[Data]) -> Iterator[_Object]:
-    """Yield each value with the OBIS code before it, including values in nested structures."""
+    """Yield each value together with the OBIS code before it. Nested structures are included."""
     at = 0
     while at < len(data):
         each = data[at]
@@ -122,9 +122,10 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
 def _kamstrup_object(found: _Object) -> _Object:
-    """Return the object with the scale and unit that all Kamstrup meters use for its OBIS code.
+    """Return an object with the scale and the unit of its OBIS code.
 
-    For example, currents are sent in steps of 0.01 A, and energies in steps of 10 Wh.
+    All Kamstrup meters use the same scales. For example, currents are sent in steps of 0.01 A, and
+    energies in steps of 10 Wh.
     """
     c, d = int(found.code.c), found.code.d
     if found.code.a != "1" or not isinstance(found.value, int):
@@ -193,7 +194,7 @@ def _is_list_of_objects(data: Data) -> bool:
 def _landis_values(data: list[Data]) -> Iterator[_Object]:
     """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
-    The first entry of the list may describe the list itself, and has no value in this case.
+    The first entry of the list can describe the list itself. It then has no value.
     """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"
@@ -259,6 +260,6 @@ def time_text(data: bytes) -> str:
 
 
 def _text_of(value: bytes) -> str:
-    """Return printable ASCII bytes as a string, and any other bytes as hexadecimal digits."""
+    """Return bytes as a string. If they are not printable ASCII, return hexadecimal digits."""
     text = value.decode("ascii", "replace")
     return text if text.isascii() and text.isprintable() else value.hex()

@@ -1,4 +1,4 @@
-r"""Protocol of smart meters' P1 port (DSMR 2.2 to 5, ESMR, eMUCS): telegrams of text lines::
+"""Protocol of smart meters' P1 port (DSMR 2.2 to 5, ESMR, eMUCS): telegrams of text lines::
 
     /XXX5identification CR LF
     CR LF
@@ -7,7 +7,7 @@ r"""Protocol of smart meters' P1 port (DSMR 2.2 to 5, ESMR, eMUCS): telegrams of
     !6EEE CR LF                            CRC-16/ARC of everything from '/' to '!', from DSMR 4 on
 
 If the checksum is wrong, the whole telegram counts as damaged. If the checksum is right but an
-object is unreadable, only this object is skipped. IEC 62056-21 meters that send unprompted may put
+object is unreadable, only this object is skipped. Some IEC 62056-21 meters that send unprompted put
 the objects between STX and ETX. A BCC follows, which is the XOR of these bytes.
 """
 
@@ -64,7 +64,10 @@ class Dsmr(MeterKeys):
 
     @property
     def frames_enough(self) -> int:
-        """Number of telegrams needed to identify the protocol: 1 with a 16-bit CRC, otherwise 2."""
+        """The number of telegrams needed to identify the protocol.
+
+        One telegram with a 16-bit CRC is enough. Without a CRC, two are needed.
+        """
         return 1 if self.crc else 2
 
     def decoder(self) -> "DsmrDecoder | EncryptedDecoder":
@@ -75,7 +78,7 @@ class Dsmr(MeterKeys):
 class DsmrDecoder(ScanningDecoder):
     """Decoder of unencrypted telegrams.
 
-    A telegram counts as damaged if it has no end or contains the beginning of another telegram.
+    A telegram counts as damaged if it has no end, or if another telegram begins in it.
     """
 
     fillers: ClassVar = b"\r\n\0 "
@@ -86,7 +89,7 @@ class DsmrDecoder(ScanningDecoder):
         self._settings = settings
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the line that begins with '!', or None if it has not arrived."""
+        """Return the end of the line that begins with '!', or None if the line is incomplete."""
         head = buffer[position : position + _HEAD_BYTES]
         if len(head) < _HEAD_BYTES and (len(head) == 1 or head[1:].isalpha()):
             return None
@@ -129,7 +132,7 @@ class EncryptedDecoder(ScanningDecoder):
         self._telegrams.tally, self._telegrams.kinds = self.tally, self.kinds
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return where the message ends, from its length field, or None if bytes are missing."""
+        """Return the end of a message, or None if its length field is incomplete."""
         head = buffer[position : position + _CIPHERED_HEAD_BYTES]
         if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
             return position
@@ -139,10 +142,10 @@ class EncryptedDecoder(ScanningDecoder):
         return None if size is None else position + size
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Decrypt a message and parse the telegram inside.
+        """Decrypt a message and parse the telegram in it.
 
-        Raises `Damaged` with reason "key" if the key is wrong, or with a reason of `DsmrDecoder` if
-        the telegram is invalid.
+        Raises `Damaged` with reason "key" if the key is wrong. If the telegram is invalid, the
+        reason is one of the reasons of `DsmrDecoder`.
         """
         settings = self._settings
         telegram = decrypted(data, settings.key, settings.authentication_key)
@@ -152,9 +155,9 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram, including ETX and BCC if the telegram has them.
+    """Return the end of a telegram. ETX and BCC are part of the telegram if it has them.
 
-    The result is None if more bytes are needed.
+    Return None if more bytes are needed.
     """
     if _STX not in buffer[position:end]:
         return end
@@ -166,7 +169,7 @@ def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
 
 
 def _without_check(data: bytes) -> bytes:
-    """Check the BCC of a telegram between STX and ETX, and return the telegram without the BCC.
+    """Remove the BCC from a telegram between STX and ETX, after checking the BCC.
 
     A telegram without STX and ETX is returned unchanged.
 

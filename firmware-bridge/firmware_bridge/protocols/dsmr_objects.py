@@ -1,6 +1,6 @@
-"""Splits a DSMR or IEC 62056-21 telegram into objects: `1-0:1.8.1(000004.426*kWh)`.
+"""Splits a DSMR or IEC 62056-21 telegram into objects such as `1-0:1.8.1(000004.426*kWh)`.
 
-An object is usually a line. A meter may continue an object in the next line, or break a line within
+An object is usually a line. Some meters continue an object in the next line, or break a line within
 parentheses. Heat meters put several objects in a line.
 """
 
@@ -50,11 +50,11 @@ class TelegramObject:
 
 
 def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
-    """Return the objects of a telegram. Its first line, the meter's identification, is skipped.
+    """Return the objects of a telegram. The first line identifies the meter, and is skipped.
 
-    If two objects would have the same name, the second is named after its OBIS code. `skipped`
-    counts lines that are not objects: "text" if a line has characters that are not ASCII, otherwise
-    "syntax".
+    If an object would get the name of an earlier object with another OBIS code, it is named after
+    its own OBIS code. `skipped` counts lines that are not objects. The reason is "text" if a line
+    has characters that are not ASCII, otherwise "syntax".
     """
     codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
     found = [(code, tuple(_parts_of(groups))) for code, groups in codes_and_groups]
@@ -72,12 +72,12 @@ def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
 
 
 def is_quantity(group: str) -> bool:
-    """Return True if a group (the content of a pair of parentheses) is a value with a unit."""
+    """Return True if the content of a pair of parentheses is a value with a unit."""
     return "*" in group
 
 
 def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
-    """Yield each object as its OBIS code and the contents of its parentheses."""
+    """Yield the OBIS code of each object, and a list of the contents of its parentheses."""
     latest: tuple[Code, list[str]] | None = None
     for line in _separate_objects(_whole_lines(lines, skipped)):
         found = _OBJECT.fullmatch(line)
@@ -94,16 +94,16 @@ def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Cod
 
 
 def _is_continued(code: Code, groups: list[str], line: str) -> bool:
-    """Return True if `line` may continue the object that has this code and these groups.
+    """Return True if `line` could be a continuation of the object with this code and these groups.
 
-    If the object is already a complete number, the line belongs to another object, and the
-    beginning of the other object was lost.
+    If the object is already a complete number, the line belongs to another object whose beginning
+    was lost.
     """
     return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 
 
 def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines. If a line consists of several objects, yield each object."""
+    """Yield the objects in lines that consist of several objects. Other lines are unchanged."""
     for line in lines:
         parts = _ONE_OF_SEVERAL.findall(line) if _OBJECT.fullmatch(line) is None else []
         for part in parts if "".join(parts) == line else [line]:
@@ -113,7 +113,7 @@ def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
 def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
     """Yield the lines of a telegram.
 
-    If the meter broke a line within parentheses, join the pieces.
+    A line that the meter broke within parentheses is joined again.
     """
     part = ""
     for each in lines:
@@ -135,7 +135,10 @@ def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
 
 
 def _parts_of(groups: list[str]) -> Iterator[str]:
-    """Yield the contents of parentheses. Heat meters join two values: `(100.5*C&096.1*C)`."""
+    """Yield the contents of parentheses.
+
+    Heat meters put two values in one pair of parentheses: `(100.5*C&096.1*C)`. They are separated.
+    """
     for group in groups:
         parts = group.split("&")
         yield from map(str.strip, parts if all(map(is_quantity, parts)) else [group])

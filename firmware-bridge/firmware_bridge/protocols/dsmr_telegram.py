@@ -1,8 +1,8 @@
 """Converts the objects of a DSMR telegram to measurements.
 
-The checksum has already proved that the telegram arrived intact. If an object still cannot be read,
-the cause is therefore a peculiarity of the meter and not damage. The object is counted and skipped,
-and the other objects are read.
+The checksum has already shown that the telegram is intact. An object that cannot be read is
+therefore a peculiarity of the meter, and not damage. This object is counted and skipped. All other
+objects are read.
 """
 
 import re
@@ -32,9 +32,9 @@ _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
 def read_telegram(head: bytes, utc_offset_hours: int, skipped: Counter[str]) -> Quantities:
     """Parse a telegram up to its '!'. `utc_offset_hours` is the offset in winter.
 
-    `skipped` counts skipped objects by reason: "text" if a line has a character that is not ASCII,
-    "syntax" if a line is not an object, "type" if an expected number is missing, "time" or "value"
-    if a time or value is invalid, and "not_measured" if an object is empty.
+    `skipped` counts skipped objects by reason. The reason is "text" if a line has a character that
+    is not ASCII, "syntax" if a line is not an object, "type" if an expected number is missing,
+    "time" or "value" if a time or value is invalid, and "not_measured" if an object is empty.
     """
     objects = objects_in(head, skipped)
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
@@ -57,9 +57,9 @@ def read_telegram(head: bytes, utc_offset_hours: int, skipped: Counter[str]) -> 
 def is_mixture(quantities: Quantities) -> bool:
     """Return True if a numeric quantity occurs twice with different values.
 
-    If the bytes between two telegrams are lost, the telegrams look like one. If the telegrams have
-    no checksum, only such a contradiction reveals the loss. A meter's log contains several values
-    of one quantity, so its entries are not compared.
+    If the bytes between two telegrams are lost, the telegrams look like one. Without a checksum,
+    the loss is only visible from such a contradiction. A meter's log contains several values of one
+    quantity, so the entries of a log are not compared.
     """
     for measurements in quantities.values():
         values: dict[str, Value] = {}
@@ -81,12 +81,12 @@ def _now_of(clock: TelegramObject, utc_offset_hours: int) -> float | None:
 def _measurements_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the measurements of an object. An empty object may have none.
+    """Yield the measurements of an object. An empty object might not have any.
 
     If an object has several values, unreadable values are counted in `skipped`.
 
     Raises:
-        Damaged: the object cannot be read.
+        Damaged: if the object cannot be read.
     """
     groups = found.groups
     measured = found.is_number
@@ -111,7 +111,7 @@ def _measurements_of(
 def _timed_values_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the values of an object. A time may come before or after the values.
+    """Yield the values of an object. The object can have a time before or after the values.
 
     Raises:
         Damaged: with reason "time" if the time is invalid, or "not_measured" if there is no value.
@@ -139,8 +139,8 @@ def _timed_values_of(
 def _was_never_read(code: Code, reading: Measurement) -> bool:
     """Return True if a gas or water meter on an M-Bus channel has not sent a reading yet.
 
-    In this case, electricity meters report 0 with the date of an unset clock. If the 0 were
-    published, it would look as if the meter had been replaced.
+    In this case, the electricity meter reports 0 with the date of an unset clock. A published 0
+    would look like a replaced meter.
     """
     time = reading.time_seconds
     return (
@@ -153,10 +153,10 @@ def _was_never_read(code: Code, reading: Measurement) -> bool:
 def _log_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> list[Measurement]:
-    """Return the entries of a log: (count)(code of a column)...(time)(value)(time)(value)...
+    """Return the entries of a log, sorted by time: (count)(column code)...(time)(value)...
 
-    The log of monthly peaks in Belgian meters has two times per entry: the month, and the time of
-    the peak. The entries are sorted by time, the latest entry last.
+    In Belgian meters, an entry of the log of monthly peaks has two times: the month, and the time
+    of the peak.
     """
     name, time = found.name, ""
     entries: list[Measurement] = []
@@ -181,7 +181,7 @@ def _log_of(
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
     """Return the value and the unit of an object. `text` is the content of its only parentheses.
 
-    The unit is None if the text has no unit. The value is "" if the text is empty.
+    The unit is None if there is no unit. The value is an empty string if the text is empty.
     """
     number, unit = _split(text)
     if not is_number and (unit is None or number_of(number) is None):

@@ -1,10 +1,10 @@
 """Meter times: `YYMMDDhhmmss` or `YY-MM-DD hh:mm`, with S for summer time and W for winter time.
 
-VDEW meters put a digit before the date instead: 0 for winter time, 1 for summer time, 2 for UTC.
-Meters older than DSMR 4 send neither a letter nor a digit. Summer time is then determined by the
-rules of the European Union: it lasts from the last Sunday in March to the last Sunday in October,
-at 01:00 UTC. A time that occurs twice in October is read as winter time. Years from 70 on belong to
-the 20th century, because a clock that was never set shows 1970.
+Instead of a letter, VDEW meters put a digit before the date: 0 for winter time, 1 for summer time,
+2 for UTC. Meters older than DSMR 4 send neither a letter nor a digit. Summer time is then
+determined by the rules of the European Union: it lasts from the last Sunday in March to the last
+Sunday in October, at 01:00 UTC. A time that occurs twice in October is read as winter time. Years
+from 70 on belong to the 20th century, because a clock that was never set shows 1970.
 """
 
 import datetime
@@ -24,7 +24,7 @@ _SEASONS = {"0": "W", "1": "S", "2": "Z"}
 
 
 def is_time(text: str) -> bool:
-    """Return True if a string has the form of a time. The date need not exist in the calendar."""
+    """Return True if a string has the form of a time. It is not checked whether the date exists."""
     return _TIME.fullmatch(text) is not None
 
 
@@ -53,7 +53,7 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
 
 
 def _is_summer(seconds: float) -> bool:
-    """Return True if an instant (seconds since 1970) is in summer time.
+    """Return True if a time (seconds since 1970) is in summer time.
 
     The last hour before the change in October counts as winter time, because it occurs twice.
     """
@@ -65,6 +65,6 @@ _AMBIGUOUS = datetime.timedelta(hours=1)
 
 
 def _change(year: int, month: int) -> datetime.datetime:
-    """Return the time 01:00 UTC on the last Sunday of a month that has 31 days."""
+    """Return the time 01:00 UTC on the last Sunday of a month. The month must have 31 days."""
     last = datetime.datetime(year, month, 31, 1, tzinfo=datetime.UTC)
     return last - datetime.timedelta(days=(last.weekday() + 1) % 7)

@@ -18,7 +18,10 @@ TYPE: Final = "type"
 
 
 class Damaged(ValueError):
-    """Raised if a frame cannot be read. `reason` is one short word for the counters."""
+    """Raised if a frame cannot be read.
+
+    `reason` is a short word under which the frame is counted.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -37,14 +40,14 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Outcome of a request that a device refused with a valid response. `reason` is one word."""
+    """Outcome of a request if the device refused it in a valid response. `reason` is one word."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A quantity that has no value at present.
+    """A quantity that currently has no value.
 
     `place` describes the registers from which the quantity is read. `reason` is one word.
     """
@@ -56,11 +59,11 @@ class Unread:
 
 
 def checked_text(text: str) -> str:
-    """Return the string if it can be encoded in UTF-8.
+    """Check that a string can be encoded in UTF-8, and return it.
 
     Raises:
-        Damaged: with reason "text" if the string contains a lone surrogate. JSON can contain one,
-            but no consumer could display or store the string.
+        Damaged: with reason "text" if the string contains a lone surrogate. JSON can contain a lone
+            surrogate, but other programs could not display or store the string.
     """
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise Damaged("text")
@@ -68,11 +71,11 @@ def checked_text(text: str) -> str:
 
 
 def checked_time(seconds: float) -> float:
-    """Return the time of a measurement, in seconds, if it is in range.
+    """Check that the time of a measurement, in seconds, is in range. Return the time.
 
     Raises:
-        Damaged: with reason "time" if a relative time is older than 8 years (the span in RFC 8428),
-            or if a date is after the year 9999.
+        Damaged: with reason "time" if a relative time is more than 8 years ago (the span in RFC
+            8428), or if a date is after the year 9999.
     """
     if not -ABSOLUTE_TIME_SECONDS_MIN < seconds <= TIME_SECONDS_MAX:
         raise Damaged("time")
@@ -83,12 +86,11 @@ def checked_time(seconds: float) -> float:
 class Frame:
     """One frame from a serial line.
 
-    `device` names the sensor if several share the line. None means the port's own device. `part`,
-    such as the number of a node, is appended to the name of the port's own device. A sensor repeats
-    a frame with an `identity` until the sensor receives `acknowledgement`. A frame with an
-    `answer_code` is a board's answer to a command. In this case, `identity.sequence` is the number
-    of the request. `skipped` contains the quantities without a value in this frame, with the reason
-    for each.
+    `device` names the sensor if several sensors share the line. It is None for the port's own
+    device. `part`, such as the number of a node, is appended to the name of the port's own device.
+    A sensor repeats a frame with an `identity` until the sensor receives `acknowledgement`. A frame
+    with an `answer_code` is a board's answer to a command. In this case, `identity.sequence` is the
+    number of the request. `skipped` maps each quantity without a value in this frame to the reason.
     """
 
     quantities: Quantities
@@ -115,7 +117,7 @@ class Frame:
 
 @dataclass
 class Tally:
-    """Counters of a port since the start of the bridge, each by reason.
+    """Counters of a port since the start of the bridge. Each counter has one count per reason.
 
     They count damaged frames, bytes outside frames, skipped values in valid frames, and requests
     that a device refused with a valid response.

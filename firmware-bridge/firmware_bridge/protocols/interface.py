@@ -1,9 +1,9 @@
 """Interfaces of a protocol: a decoder of received bytes, or a poller that sends requests.
 
 Decoders and pollers have no access to ports or clocks. The port passes bytes and times to them as
-arguments, and performs the actions that they return. A third-party library is only imported when a
-decoder or poller is created, because every program that reads the configuration imports all
-settings.
+arguments, and performs the actions that they return. Every program that reads the configuration
+imports all settings. A third-party library is therefore imported only when a decoder or poller is
+created.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ from gateway.process.declarations.serial_line import Line
 
 
 class Decoder(ABC):
-    """Decodes bytes, which may arrive in pieces of any size, into frames.
+    """Decodes bytes into frames. The bytes can arrive in pieces of any size.
 
     `tally` counts bytes that are not part of a valid frame. `kinds` contains the data type of each
     quantity seen so far. Each decoder limits the number of bytes in its buffer.
@@ -35,15 +35,15 @@ class Decoder(ABC):
     def begin(self, *, mid_line: bool) -> None:
         """Prepare to decode after the port has been opened.
 
-        If `mid_line` is True, the first bytes may be the rest of a line whose beginning was missed.
+        `mid_line` is True if the first bytes might belong to a line whose beginning was missed.
         """
 
     @abstractmethod
     def feed(self, data: bytes) -> list[Frame]:
-        """Process received bytes. Return the frames that are now complete, in order."""
+        """Process received bytes. Return the frames that these bytes complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """Return the frames that a pause on the line has completed."""
+        """Return the frames that are complete because of a pause on the line."""
         return []
 
 
@@ -52,13 +52,13 @@ class Request:
     """Bytes to write to the line, and how the port waits for the response.
 
     The port waits at most `answer_seconds_max` from the start of writing `data`, including the time
-    that the bytes take on the line. After a timeout, the response may still arrive, so the port
-    discards all bytes for `late_seconds_max`. `device` is the polled device, or "" for the port's
-    own device. `text` describes the purpose of the request, for messages.
+    that the bytes take on the line. After a timeout, the response might still arrive, so the port
+    discards all bytes for `late_seconds_max`. `device` is the polled device. It is empty for the
+    port's own device. `text` describes the purpose of the request, for messages.
 
     `before` wakes up the device before `data` is written. `rates` are the baud rates for `data` and
-    for the response. A whole response may take minutes. If `silent_seconds_max` is set, the port
-    therefore also gives up when the line is silent for this time.
+    for the response. A whole response can take minutes. If `silent_seconds_max` is set, the port
+    therefore also stops waiting when the line is silent for this time.
     """
 
     data: bytes
@@ -74,9 +74,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Bytes that wake up a device before a request, and the pause until the request.
+    """Bytes that wake up a device before a request, and the pause before the request.
 
-    The pause of `seconds` includes the time that the bytes take on the line.
+    `seconds` is the length of the pause. It includes the time that the bytes take on the line.
     """
 
     seconds: float
@@ -91,7 +91,7 @@ class Pause:
 
 
 def next_due(due_seconds: float, now_seconds: float, interval_seconds: float) -> float:
-    """Return the next due time after `due_seconds`. Missed intervals are skipped."""
+    """Return the next scheduled time after `now_seconds`. Missed intervals are skipped."""
     late_seconds = now_seconds - due_seconds
     return due_seconds + (late_seconds // interval_seconds + 1) * interval_seconds
 
@@ -111,7 +111,7 @@ class Poller(ABC):
 
     @abstractmethod
     def begin(self, now_seconds: float) -> None:
-        """Prepare to poll after the port has been opened. Any unfinished request is forgotten."""
+        """Prepare to poll after the port has been opened. An unfinished request is forgotten."""
 
     @abstractmethod
     def next_step(self, now_seconds: float) -> Request | Pause:
@@ -121,15 +121,14 @@ class Poller(ABC):
     def read(self, answer: bytes) -> "Outcome | Request | None":
         """Decode the bytes received since the last request.
 
-        Return the outcome of the request, or another request that must follow, or None if more
-        bytes are needed. If a line has several devices, the frame's `device` names the device that
-        responded.
+        Return the outcome of the request, or a follow-up request, or None if more bytes are needed.
+        If a line has several devices, the frame's `device` is the device that responded.
         """
 
     def time_out(self, answer: bytes) -> "Outcome | Request":
-        """Return the outcome of a request whose response timed out.
+        """Return the outcome of a request after a timeout.
 
-        `answer` contains the bytes received, if any.
+        `answer` contains the received bytes, if any.
         """
         return Damage("truncated" if answer else "no_answer")
 
@@ -138,11 +137,11 @@ class Poller(ABC):
         """Record the outcome of the request, and decide when to poll the device again.
 
         Returns:
-            A sentence about the device for the log, or "" if there is nothing new to log.
+            A sentence about the device for the log, or an empty string if there is nothing new.
         """
 
     def unread(self) -> Sequence[Unread]:
-        """Return the quantities that have no value now, with the reasons."""
+        """Return the quantities that currently have no value, with the reasons."""
         return ()
 
     @property
@@ -156,8 +155,7 @@ class Poller(ABC):
     def take_skipped(self) -> Counter[str]:
         """Return the number of unreadable values in valid responses since the last call, by reason.
 
-        Values whose quantity is known are not included, because the `skipped` of their frames
-        contains them.
+        Values of known quantities are not included. They are in `skipped` of their frames.
         """
         return Counter()
 
@@ -168,9 +166,9 @@ class DecoderSettings(ProtocolSettings, ABC):
 
     @property
     def frames_enough(self) -> int:
-        """Number of valid frames that are enough to identify the protocol.
+        """The number of valid frames that are enough to identify the protocol.
 
-        It is 1 if frames have a strong checksum.
+        One is enough if frames have a strong checksum.
         """
         return 5
 

@@ -1,4 +1,4 @@
-"""Units that sketches print after a number, as in `t=21.5C humidity=40%`."""
+"""Units that sketches (Arduino programs) print after a number, as in `t=21.5C humidity=40%`."""
 
 import re
 from typing import Final
@@ -29,8 +29,8 @@ _HEXADECIMAL: Final = frozenset("ABCDEF")
 def parted(text: str) -> tuple[str, str | None]:
     """Split text such as `21.5C` into number and unit. For other text, the unit is None.
 
-    A letter that is also a hexadecimal digit is only a unit if the number has a decimal point,
-    because `12A` may be an identifier.
+    For example, `12A` could be a hexadecimal identifier. If a letter is also a hexadecimal digit,
+    it is therefore only a unit after a number with a decimal point.
     """
     found = _GLUED.fullmatch(text.strip())
     unit = None if found is None else unit_of(found[2])
@@ -42,7 +42,7 @@ def parted(text: str) -> tuple[str, str | None]:
 
 
 def unit_of(text: str) -> str | None:
-    """Return the unit that a word means, or None if the word is not a unit."""
+    """Return the unit that a word stands for, or None if the word is not a unit."""
     plain = text.translate(_ALIKE)
     known = unit_meant_by(plain) or unit_meant_by(text)
     return known or (_MEANT.get(plain, plain) if plain in UNITS else None)

@@ -49,11 +49,11 @@ class JsonLines(TextLineSettings):
 
 
 class _Members(list[tuple[str, object]]):
-    """The members of a JSON object in order. A name may occur twice."""
+    """The members of a JSON object in order. The same name can occur more than once."""
 
 
 class MemberReader:
-    """Reader of JSON lines. A member that is not a single value, such as a list, is skipped."""
+    """Reader of JSON lines. It skips a member that is not a single value, such as a list."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
@@ -63,8 +63,8 @@ class MemberReader:
 
         Raises:
             Damaged: with reason "syntax" if the line is not a JSON object. If no member can be
-                read, the exception has the reason of the first member: "member", "name", "type",
-                "value" or "text".
+                read, the reason is that of the first member: "member", "name", "type", "value" or
+                "text".
         """
         try:
             found = _loaded(line)
@@ -84,11 +84,12 @@ class MemberReader:
 def _loaded(line: str) -> object:
     """Parse a line of JSON.
 
-    NaN and Infinity become None. They are not valid JSON, but Python and C++ may print them.
+    NaN and Infinity become None. They are not valid JSON, but programs in Python and C++ can print
+    them.
 
     Raises:
         Damaged: with reason "syntax" if the nesting is too deep.
-        ValueError: the line is not JSON.
+        ValueError: if the line is not JSON.
     """
     try:
         return json.loads(line, object_pairs_hook=_Members, parse_constant=lambda _: None)
@@ -97,7 +98,7 @@ def _loaded(line: str) -> object:
 
 
 def _loaded_as_printed(line: str) -> object:
-    """Parse JSON with errors that are typical of firmware that prints values one by one.
+    """Parse JSON that has typical errors of firmware that prints values one by one.
 
     An example is `{"t":nan,"h":+21.5,"p":,}`. A dict as printed by MicroPython is also accepted:
     `{'t': 21.5, 'ok': True, 'p': None}`.
@@ -139,7 +140,10 @@ def _word_of_json(text: str) -> str:
 
 
 def _leaves_of(members: _Members, prefix: str, depth: int) -> Iterator[tuple[str, object]]:
-    """Yield the innermost members of an object, with full names such as `DHT11.Humidity`."""
+    """Yield the innermost members of an object.
+
+    Their names are complete, such as `DHT11.Humidity`.
+    """
     for name, value in members:
         whole = prefix + name_for(name)
         if isinstance(value, _Members) and depth > 1:

@@ -12,13 +12,13 @@ _KEY = re.compile(r"[0-9A-Fa-f]{32}", re.ASCII)
 
 
 def key_from(path: str, name: str, first_line_of: Callable[[str, str], str]) -> bytes:
-    """Return the 16-byte key from the file `path`.
+    """Return the 16-byte key in the file `path`.
 
-    `name` is the configuration key that names the file. Spaces, colons and dashes between the
-    digits are ignored.
+    `name` is the configuration key that contains the file's path. Spaces, colons and dashes between
+    the digits are ignored.
 
     Raises:
-        ValueError: the file does not contain a key.
+        ValueError: if the file does not contain a key.
     """
     digits = re.sub(r"[ :-]", "", first_line_of(os.path.expanduser(path), name))
     if _KEY.fullmatch(digits) is None:

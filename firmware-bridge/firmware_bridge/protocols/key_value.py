@@ -41,7 +41,7 @@ _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 
 @dataclass(frozen=True, kw_only=True)
 class KeyValueLines(TextLineSettings):
-    """Settings for lines of pairs, each with a quantity and its value."""
+    """Settings for lines of pairs. Each pair contains a quantity and its value."""
 
     descriptions: ClassVar = {
         "value_separator": "Character between a quantity and its value.",
@@ -65,9 +65,9 @@ class KeyValueLines(TextLineSettings):
 class PairReader:
     """Reader of lines of pairs. If a pair cannot be read, only this pair is skipped.
 
-    A line is rejected as prose (for example a board's boot message) if at least half of its words
-    are not pairs. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line
-    is also rejected if a quantity does not have its declared type. With `takes_colons`, a pair may
+    A line is rejected as prose if at least half of its words are not pairs. An example is a board's
+    boot message. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line is
+    also rejected if a quantity does not have its declared type. With `takes_colons`, a pair can
     also be written as `T:21.5`.
     """
 

@@ -30,9 +30,9 @@ is invalid."""
 class LineDecoder(DelimitedDecoder):
     """Splits a stream into lines, and parses each line with `parse`.
 
-    If `keeps_other_bytes` is True, bytes that are not UTF-8 become lone surrogates. These bytes
+    If `keeps_other_bytes` is True, bytes that are not UTF-8 become lone surrogates. Such bytes then
     invalidate only one value instead of the whole line. `kinds` contains the data types of the
-    quantities that `parse` has found. `can_mistake_part_of_line` is True if a partial line may look
+    quantities that `parse` has found. `can_mistake_part_of_line` is True if a partial line can look
     complete. In this case, the first line after opening the port is skipped.
     """
 
@@ -51,7 +51,10 @@ class LineDecoder(DelimitedDecoder):
         self._errors = "surrogateescape" if keeps_other_bytes else "strict"
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard a line that was incomplete when the port was closed. Count it as truncated."""
+        """Discard a line that was incomplete when the port was closed.
+
+        Count the line as truncated.
+        """
         if self._part:
             self.tally.damaged["truncated"] += 1
         super().begin(mid_line=mid_line)
@@ -64,8 +67,8 @@ class LineDecoder(DelimitedDecoder):
         """Return the measurements of one line as a frame, or None if there are none.
 
         Raises:
-            Damaged: the line is invalid. The reason is "utf8", "text" if there are control
-                characters inside, or a reason from `parse`.
+            Damaged: if the line is invalid. The reason is "utf8", "text" if the line contains
+                control characters, or a reason of `parse`.
         """
         try:
             text = _OF_TERMINAL.sub(b"", data).decode("utf-8", self._errors)

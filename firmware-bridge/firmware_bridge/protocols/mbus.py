@@ -1,4 +1,4 @@
-"""Polls heat, water, gas and electricity meters over wired M-Bus (EN 13757), with a converter.
+"""Polls heat, water, gas and electricity meters over wired M-Bus (EN 13757) through a converter.
 
 Each reading of a meter takes several requests (left) and responses (right)::
 
@@ -70,7 +70,7 @@ class MBusMeter(Section):
     key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
 
     def check(self) -> None:
-        """Reject a meter that has no address, or both kinds of address."""
+        """Reject a meter that has neither a primary nor a secondary address, or both."""
         if (self.address is None) == (self.secondary is None):
             raise refusal("either address or secondary, and not both: one is the meter's")
 
@@ -108,7 +108,7 @@ class MBus(PollerSettings):
         """Return the settings with the keys loaded. `first_line_of` reads the first line of a file.
 
         Raises:
-            ValueError: a file does not contain a key.
+            ValueError: if a file does not contain a key.
         """
         meters = tuple(
             each
@@ -152,7 +152,7 @@ class MBusPoller(Poller):
         self._now = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the first request to a meter that is due, or a pause until one is due."""
+        """Return the first request to a meter that is due, or a pause until a meter is due."""
         index = min(range(len(self._due)), key=lambda each: self._due[each])
         if self._due[index] > now_seconds:
             return Pause(self._due[index] - now_seconds)
@@ -192,7 +192,10 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the acknowledgement from the first response, and telegrams from later responses."""
+        """Read a response.
+
+        The first response is an acknowledgement, and later responses are telegrams.
+        """
         if not self._conversation.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
         try:
@@ -227,7 +230,7 @@ class MBusPoller(Poller):
         return Frame({**of_meter, **now.quantities}, device=now.meter.name)
 
     def _repeated(self) -> Request | None:
-        """Return the last request again, or None if it was already repeated."""
+        """Return the last request to repeat it, or None if it was already repeated."""
         now = self._conversation
         if now.repeats >= REPEATS_MAX:
             return None
@@ -235,9 +238,9 @@ class MBusPoller(Poller):
         return self._data_request() if now.is_begun else self._first_request()
 
     def time_out(self, answer: bytes) -> Outcome | Request:
-        """Repeat the request once. If the second response also times out, return the reason.
+        """Repeat the request once. If the repeated request also times out, return the reason.
 
-        If a meter at a primary address does not send E5, its data is requested anyway.
+        If a meter with a primary address does not send E5, its data is requested anyway.
         """
         now = self._conversation
         if not now.is_begun and now.meter.secondary is None:
@@ -252,7 +255,7 @@ class MBusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """End the reading of this meter.
 
-        Return "", because the outcome of a reading needs no message in the log.
+        Return an empty string, because the outcome of a reading needs no message in the log.
         """
         self._now = None
         return ""

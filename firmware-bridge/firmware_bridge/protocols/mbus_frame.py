@@ -26,15 +26,15 @@ _SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))
 
 
 def initialisation(address: int) -> bytes:
-    """Return the frame SND_NKE, which resets a meter so that it sends its first telegram next."""
+    """Return the frame SND_NKE. It resets a meter, which then sends its first telegram next."""
     return _short(_SND_NKE, address)
 
 
 def request(address: int, *, toggled: bool) -> bytes:
     """Return the frame REQ_UD2, which requests a telegram from a meter.
 
-    If `toggled` differs from its value in the last request, the meter sends its next telegram.
-    Otherwise it repeats the last telegram.
+    If `toggled` has the same value as in the last request, the meter repeats its last telegram.
+    Otherwise it sends its next telegram.
     """
     return _short(_REQ_UD2 | (_FCB if toggled else 0), address)
 
@@ -43,8 +43,8 @@ def selection(secondary: str) -> bytes:
     """Return the frame that selects a meter by its secondary address.
 
     The address contains the meter's number, and optionally the manufacturer, version and medium.
-    Its two bytes for the manufacturer are in the order of transmission, as scanning programs print
-    them.
+    The two bytes of the manufacturer are in the order of transmission, which scanning programs also
+    use.
     """
     found = _SECONDARY.fullmatch(secondary.upper())
     assert found is not None, "the configuration checks it"
@@ -55,7 +55,7 @@ def selection(secondary: str) -> bytes:
 
 
 def is_selected_by(header: bytes, secondary: str) -> bool:
-    """Return True if a response comes from a meter that the secondary address selects.
+    """Return True if a response is from a meter that matches the secondary address.
 
     `header` contains the meter's number, manufacturer, version and medium. Wildcards in the address
     match any value.

@@ -45,7 +45,7 @@ _READ_ERRORS = range(0x01, 0x20)
 
 @dataclass(frozen=True)
 class Header:
-    """Number, manufacturer, version and medium of the responding meter, and its status byte."""
+    """The number, manufacturer, version, medium and status byte of the responding meter."""
 
     number: str
     maker: str
@@ -80,8 +80,8 @@ class Header:
 def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Quantities, bool]:
     """Parse the values after a header.
 
-    Return the quantities, and whether the meter has more telegrams (True or False). `skipped`
-    counts unreadable values by reason.
+    Return the quantities, and True if the meter has more telegrams. `skipped` counts unreadable
+    values by reason.
 
     Raises:
         Damaged: with reason "length" if a value is truncated.
@@ -134,7 +134,7 @@ class _Reader:
     def extensions(self, first: int) -> list[int]:
         """Read the extension bytes that follow the byte `first`.
 
-        An extension byte follows each byte whose highest bit is set.
+        If the highest bit of a byte is set, an extension byte follows.
         """
         found: list[int] = []
         while first & 0x80:
@@ -184,8 +184,8 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
 def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
     """Return the meaning of the unit code `vif`, and a suffix for the name of the value.
 
-    The suffix follows from the extension codes `vifes`. If the meter sends the meaning as text,
-    `text` contains it.
+    The extension codes `vifes` determine the suffix. `text` contains the meaning if the meter sends
+    it as text.
     """
     rest = list(vifes)
     if vif in (0xFB, 0xFD) and rest:
@@ -234,9 +234,9 @@ def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
 
 
 def _variable_bytes(size: int) -> int:
-    """Return the number of bytes in a value of variable length, from its length code.
+    """Return the number of bytes in a value of variable length. `size` is its length code.
 
-    Raises `Damaged` with reason "length" if the length code is not known.
+    Raises `Damaged` with reason "length" if the length code is unknown.
     """
     for first, last in ((0x00, 0xBF), (0xC0, 0xCF), (0xD0, 0xDF), (0xE0, 0xEF)):
         if first <= size <= last:

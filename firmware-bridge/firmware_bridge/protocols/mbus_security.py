@@ -1,10 +1,10 @@
 """Encrypted M-Bus telegrams (EN 13757-7 mode 5, security profile A of OMS: AES-128-CBC).
 
-The last two bytes of the header, a little-endian word, have the mode in bits 8 to 12 and the number
-of encrypted blocks of 16 bytes in bits 4 to 7. Bytes after these blocks are not encrypted. The
-initialisation vector consists of the header's maker, number, version and medium, and its access
-number, repeated eight times. Decrypted text begins with two filler bytes, which show that the key
-is right.
+The last two bytes of the header are a little-endian word. Bits 8 to 12 contain the mode, and bits 4
+to 7 contain the number of encrypted blocks of 16 bytes. Bytes after these blocks are not encrypted.
+The initialisation vector consists of the header's maker, number, version and medium, and of the
+access number, repeated eight times. Decrypted text begins with two filler bytes, which show that
+the key is right.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ _VERIFICATION: Final = b"\x2f\x2f"
 
 
 def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
-    """Return the values after a header of 12 bytes, decrypted if the header specifies a mode.
+    """Return the values after a header of 12 bytes. They are decrypted if they are encrypted.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key or the mode is not supported, "key" if

@@ -9,10 +9,10 @@ from firmware_bridge.protocols.frame import Damaged
 
 
 class Meaning(NamedTuple):
-    """Name and unit of a value, and how to scale its number.
+    """The name and unit of a value, and the scale of its number.
 
-    The number is multiplied by 10 to the `power_of_ten` and by `factor`. `form` is "number",
-    "date", "time", "text", or "bits" for an integer without a sign.
+    The number is multiplied by 10 to the power of `power_of_ten`, and by `factor`. `form` is
+    "number", "date", "time", "text", or "bits" for an unsigned integer.
     """
 
     name: str
@@ -88,7 +88,7 @@ TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
 def number_of(data: bytes, form: int) -> float:
     """Decode a number. `form` is the code of the number format in the DIF.
 
-    Forms 1 to 7 are binary (form 5 is a float), and forms 9 to 14 are BCD.
+    Formats 1 to 7 are binary (format 5 is a float), and formats 9 to 14 are BCD.
 
     Raises:
         Damaged: with reason "value" if a BCD digit is invalid.
@@ -142,5 +142,5 @@ def time_of(data: bytes) -> str:
 
 
 def maker_of(code: int) -> str:
-    """Decode the 16-bit code of a manufacturer to the manufacturer's three letters."""
+    """Return the three letters of a manufacturer for its 16-bit code."""
     return "".join(chr(64 + (code >> shift & 31)) for shift in (10, 5, 0))

@@ -1,7 +1,7 @@
 """Protocol Modbus: polls the registers of devices on a serial line or a network connection.
 
-Modbus RTU is used on serial lines. Over networks, either Modbus TCP or the bytes of RTU
-(`rtu+tcp://`) are used.
+Serial lines use Modbus RTU. Network connections use either Modbus TCP or the bytes of RTU
+(`rtu+tcp://`).
 """
 
 from collections.abc import Sequence
@@ -66,9 +66,9 @@ class Modbus(PollerSettings):
 
     @property
     def resolved_devices(self) -> tuple[Device, ...]:
-        """The devices, with all settings of their registers filled in.
+        """The devices, with complete settings for all registers.
 
-        A setting that a register lacks is taken from its device, or else from the port.
+        If a setting is missing in a register, the device's setting is used, or else the port's.
         """
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
@@ -87,8 +87,8 @@ class Modbus(PollerSettings):
     def check(self) -> None:
         """Reject two devices with the same name, or two quantities of a device with the same name.
 
-        Device tables with the same name and the same address are accepted, because they describe
-        one device.
+        Several device tables with the same name and address are accepted, because they describe one
+        device.
         """
         addresses: dict[str, int] = {}
         taken: set[tuple[str, str]] = set()
@@ -126,7 +126,7 @@ class Modbus(PollerSettings):
 class ModbusPoller(Poller):
     """Polls the blocks of registers of each device, with one request per block.
 
-    A device that does not respond is polled again after its normal interval.
+    A device that does not respond is polled again at its normal interval.
     """
 
     def __init__(self, settings: Modbus, line: Line | None) -> None:
@@ -147,7 +147,7 @@ class ModbusPoller(Poller):
         self._quiet_until = 0.0
 
     def begin(self, now_seconds: float) -> None:
-        """Make all devices due now, and forget any unfinished poll."""
+        """Make all devices due now, and forget an unfinished poll."""
         self._due = [now_seconds] * len(self._plans)
         for plan in self._plans:
             plan.begin()
@@ -156,7 +156,7 @@ class ModbusPoller(Poller):
         self._quiet_until = now_seconds + self._silent_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the request for the next block, or a pause if no request may be sent yet."""
+        """Return the request for the next block, or a pause if the port must wait before it."""
         assert self._asked is None, "one request at a time"
         if self._quiet_until > now_seconds:
             return Pause(self._quiet_until - now_seconds)
@@ -206,8 +206,8 @@ class ModbusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """Record the outcome of a request.
 
-        If the outcome reveals something new about the device, return a sentence for the log,
-        otherwise return "".
+        If the outcome shows something new about the device, return a sentence for the log.
+        Otherwise return an empty string.
         """
         assert self._asked is not None
         assert self._polled is not None
@@ -218,5 +218,5 @@ class ModbusPoller(Poller):
         return learnt
 
     def unread(self) -> Sequence[Unread]:
-        """Return the quantities that have no value at present, with the reasons."""
+        """Return the quantities that currently have no value, with the reasons."""
         return [each for plan in self._plans for each in plan.unread()]

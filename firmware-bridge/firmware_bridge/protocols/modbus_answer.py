@@ -72,7 +72,7 @@ class Block:
 
     @property
     def place(self) -> str:
-        """Description of where the block is, for use in messages: its table and registers.
+        """Description of the block for messages: its table and registers.
 
         If the block has only one quantity, the description includes the quantity's name.
         """
@@ -100,7 +100,7 @@ class Block:
         return _HEAD_BYTES + self.value_bytes
 
     def halves(self) -> tuple["Block", "Block"]:
-        """Split the block into two blocks of about the same size, without splitting a quantity."""
+        """Split the block into two blocks of about the same size. A quantity is never split."""
         assert len(self.registers) > 1, "a quantity is not cut"
         middle = self.first + self.count // 2
         at = sum(each.at < middle for each in self.registers)
@@ -120,7 +120,8 @@ def blocks_of(
 
     Args:
         registers: the registers, in any order.
-        registers_max: maximum registers per block. A larger quantity gets a block of its own.
+        registers_max: maximum registers per block. A quantity with more registers gets its own
+            block.
         cuts: pairs of table and register at which a new block must begin.
     """
     blocks: list[list[Register]] = []
@@ -142,7 +143,7 @@ def blocks_of(
 
 
 def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
-    """Decode a complete response to the request for `block`. `answer` has no RTU or TCP framing."""
+    """Decode a complete response to the request for `block`. RTU or TCP framing must be removed."""
     if len(answer) == _EXCEPTION_BYTES and answer[0] == block.function | EXCEPTION:
         return Refused(exception_of(answer[1]))
     if is_short(answer, block):
@@ -158,7 +159,7 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
 def is_short(answer: bytes, block: Block) -> bool:
     """Return True if a complete response has fewer registers than were requested.
 
-    Instead of an exception, some devices return as many registers as fit into a response.
+    Some devices return as many registers as fit into a response, instead of an exception.
     """
     return (
         len(answer) >= _HEAD_BYTES
@@ -183,10 +184,10 @@ def refusal_text(reason: str) -> str:
 def quantities_of(
     values: bytes, registers: Sequence[Register], first: int
 ) -> tuple[Quantities, dict[str, str]]:
-    """Decode registers from the values of a response, which begin with register `first`.
+    """Decode registers from the values of a response. `first` is the register of the first value.
 
     Returns:
-        The quantities that have a value, and the reasons why the other quantities have none.
+        The quantities that have a value, and the reason for each quantity that has none.
     """
     quantities: Quantities = {}
     skipped: dict[str, str] = {}

@@ -21,7 +21,7 @@ REGISTERS_PER_REQUEST_MAX = 125
 
 @dataclass(frozen=True, kw_only=True)
 class Device(Section):
-    """Settings of the quantities that are polled from one device at one interval."""
+    """Settings of a device: its quantities, and the interval at which they are polled."""
 
     descriptions: ClassVar = {
         "name": "Name of the device in topics.",
@@ -49,7 +49,7 @@ class Device(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the configuration table, with keys added from the device model's description."""
+        """Complete a configuration table with the keys of the device model's description."""
         return completed_device(written)
 
     def check(self) -> None:
@@ -73,9 +73,9 @@ class Device(Section):
                 )
 
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
-        """Return a copy of the device with all settings of its registers filled in.
+        """Return a copy of the device with complete settings for all registers.
 
-        A missing setting is taken from the device, or else from the port.
+        If a setting is missing in a register, the device's setting is used, or else the port's.
         """
         return replace(
             self,

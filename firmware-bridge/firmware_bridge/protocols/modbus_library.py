@@ -1,8 +1,8 @@
 """Library of Modbus devices: `device = "eastron.sdm630"` replaces forty register tables.
 
-A description is a TOML file with `registers`, and with keys that apply to all of them. A
-description is looked up in `devices/` next to the configuration file, and then in the package. To
-support another device, add a file of the same form to `devices/`.
+A description is a TOML file with `registers`, and with keys that apply to all registers. It is
+looked up in `devices/` next to the configuration file, and then in the package. To support another
+device, add a file of the same form to `devices/`.
 """
 
 import difflib
@@ -37,10 +37,10 @@ def description_of(name: str) -> Mapping[str, Any]:
     """Return the description of a device model.
 
     If the description has the key `same_as`, it also gets the keys of the description that
-    `same_as` names. Its own keys take precedence.
+    `same_as` names. The device model's own keys take precedence.
 
     Raises:
-        PydanticCustomError: there is no such description, or it is invalid.
+        PydanticCustomError: if the description does not exist or is invalid.
     """
     written = _read(name)
     if "same_as" not in written:
@@ -58,7 +58,7 @@ def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
     name in the description. `quantities` selects registers of the description.
 
     Raises:
-        PydanticCustomError: the description is invalid or lacks a selected quantity.
+        PydanticCustomError: if the description is invalid or lacks a selected quantity.
     """
     name, own, chosen = (written.get(key) for key in ("device", "registers", "quantities"))
     if not isinstance(name, str) or re.fullmatch(NAME_PATTERN, name) is None:

@@ -58,8 +58,8 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
     """Return the numbers in a device's `no_value` that apply to registers with this number format.
 
     An integer applies to registers with as many bits as it needs: 0xFFFF to 16 bits, 0x80000000 to
-    32 bits. A float applies to float registers. In a signed register, an integer such as 0xFFFF
-    does not apply, because its bits also mean an ordinary negative number, here -1.
+    32 bits. A float applies to float registers. An integer such as 0xFFFF does not apply to signed
+    registers, where its bits are an ordinary negative number (here -1).
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)
@@ -75,9 +75,9 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 
 
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return True if a number in a register equals a value or bit pattern in `no_values`.
+    """Return True if a register contains one of the numbers `no_values`, as a value or as bits.
 
-    `raw` contains the number's bytes in big-endian order.
+    `raw` contains the register's bytes in big-endian order.
     """
     if not no_values:
         return False
@@ -89,7 +89,7 @@ def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
 
 
 def is_infinite_or_nan(raw: bytes, form: str) -> bool:
-    """Return True if a number in a register is an infinite or NaN float.
+    """Return True if a register contains an infinite or NaN float.
 
     Some devices use such floats for a missing value.
     """
@@ -105,8 +105,8 @@ def _float_of(raw: bytes) -> float:
 def _bits_of_f32(number: float) -> bytes | None:
     """Return the bytes of the nearest 32-bit float, or None if the number is too large.
 
-    Bytes are compared because a value such as -3.4028235e38 in the configuration is a 64-bit float,
-    which differs slightly from the 32-bit float that the device sends.
+    A value in the configuration, such as -3.4028235e38, is a 64-bit float. It differs slightly from
+    the 32-bit float that the device sends, so bytes are compared instead of values.
     """
     try:
         return struct.pack(">f", number)

@@ -41,7 +41,7 @@ _SILENT: Final = frozenset({"no_answer", "exception_10", "exception_11"})
 
 
 class Plan:
-    """Blocks of registers. Each poll requests each block once, or in parts if it was refused."""
+    """The requests for one device. Each poll requests each block of registers once."""
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -64,13 +64,13 @@ class Plan:
         self._skipped: dict[str, str] = {}
 
     def begin(self) -> None:
-        """Forget an unfinished poll. What is known about the device is kept."""
+        """Forget an unfinished poll. Knowledge about the device's registers is kept."""
         self._queue.clear()
         self._searches.clear()
         self._silent_count = 0
 
     def begin_poll(self, now_seconds: float) -> None:
-        """Queue all blocks, starting after the block that last got no response."""
+        """Queue all blocks. The first is the block after the one that last got no response."""
         rest = self._limits_rest
         if rest is not None and rest.at_seconds <= now_seconds and self._has_learnt:
             self._learnt_max, self._answered_max = None, 0
@@ -88,7 +88,7 @@ class Plan:
         return self._queue.popleft() if self._queue else None
 
     def end(self, block: Block, outcome: Outcome, now_seconds: float) -> str:
-        """Record the outcome of a request. Return a sentence for the log, or ""."""
+        """Record the outcome of a request. Return a sentence for the log, or an empty string."""
         self.is_busy = False
         if isinstance(outcome, Frame):
             self._note_life()
@@ -112,7 +112,7 @@ class Plan:
         return self._note_refusal(block, reason, now_seconds)
 
     def unread(self) -> list[Unread]:
-        """Return the quantities that have no value at present, with the reasons."""
+        """Return the quantities that currently have no value, with the reasons."""
         name = self._device.name
         refused = {
             each.name: rest.reason
@@ -165,7 +165,7 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block to request, or after a long silence only one of its quantities.
+        """Return the block to request, or sometimes only one quantity after a long silence.
 
         A single quantity of the block might be the cause of the silence.
         """
@@ -184,7 +184,7 @@ class Plan:
             self._first = self._blocks.index(block) + 1
 
     def _repeats(self, block: Block) -> bool:
-        """Queue a busy device's block again. Return False after too many repeats."""
+        """Queue a block again because the device is busy. Return False after too many repeats."""
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1
@@ -220,7 +220,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record a part's failure reason, if any. Return a sentence for the log, or ""."""
+        """Record the outcome of a part. Return a sentence for the log if the search is complete."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""
@@ -278,7 +278,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End a search when a part gets no response. Return a sentence for the log, or ""."""
+        """End a search because a part got no response. Return a sentence for the log, or ""."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:
@@ -287,7 +287,7 @@ class Plan:
         return self._conclude(search, now_seconds)
 
     def _abandon_search_of(self, block: Block) -> list[Block]:
-        """Abandon the search that includes a block. Return the parts that had no outcome yet."""
+        """Abandon the search that includes a block. Return the parts that have no outcome yet."""
         search = self._searches.get(block)
         parts = (
             []

@@ -1,4 +1,4 @@
-"""State of refused register blocks: the search for the cause, and the wait before a retry."""
+"""State of refused register blocks: the search for the cause, and the pause before a retry."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,9 +19,9 @@ silence. Finding one of 64 registers takes 7."""
 class Search:
     """A search for the registers that a device refuses in a block. The block is requested in parts.
 
-    `wait_seconds` is the waiting time before this search if the search is a retry, otherwise 0.
-    `is_for_silence` is True if the search began because the device did not respond to the request
-    for the whole block, and False if the device refused this request.
+    If the search is a retry, `wait_seconds` is the pause before it, otherwise 0. `is_for_silence`
+    is True if the device did not respond to the request for the whole block, and False if it
+    refused this request.
     """
 
     whole: Block
@@ -47,6 +47,6 @@ class Rest:
 def rest_seconds(before_seconds: float) -> float:
     """Return the length of the next pause for a refused block.
 
-    `before_seconds` is the length of its last pause, or 0 if there was none.
+    `before_seconds` is the length of the block's previous pause, or 0 if there was none.
     """
     return min(max(2 * before_seconds, REFUSED_AGAIN_SECONDS_MIN), REFUSED_AGAIN_SECONDS_MAX)

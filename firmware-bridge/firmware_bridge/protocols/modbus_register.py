@@ -25,7 +25,7 @@ POWER_OF_TEN_MAX = 10
 
 
 class SkippedRegister(ValueError):
-    """Raised if the registers of a quantity have no valid reading at present.
+    """Raised if the registers of a quantity currently contain no valid reading.
 
     `reason` is `no_value`, `not_measured` or `value`.
     """
@@ -72,7 +72,7 @@ class Register(Section):
 
     @property
     def end(self) -> int:
-        """The address of the first register after this quantity's number and its power of ten."""
+        """The address of the first register after this quantity, including its power of ten."""
         end = self.at + (1 if self.is_bit else bytes_of_form(self.type) // 2)
         return end if self.scale_at is None else max(end, self.scale_at + 1)
 
@@ -82,7 +82,7 @@ class Register(Section):
         return f"{self.kind} {span_of(self.at, self.end - self.at)}"
 
     def check(self) -> None:
-        """Reject a number that extends past the last register.
+        """Reject a number that extends past the last register, or a misplaced power of ten.
 
         Also reject settings for numbers, such as a unit, if the quantity is a bit.
         """
@@ -110,10 +110,10 @@ class Register(Section):
             )
 
     def read(self, data: bytes) -> float:
-        """Decode the quantity's number from the bytes of its registers, in the order received.
+        """Decode the quantity's number. `data` contains the bytes of its registers as received.
 
         Raises:
-            SkippedRegister: the registers have no valid reading.
+            SkippedRegister: if the registers have no valid reading.
         """
         scale = self.scale
         if self.scale_at is not None:
@@ -137,7 +137,7 @@ class Register(Section):
         In SunSpec, the code 0x8000 means that there is no value.
 
         Raises:
-            SkippedRegister: the power of ten is missing or out of range.
+            SkippedRegister: if the power of ten is missing or out of range.
         """
         assert self.scale_at is not None, "the caller has looked"
         at = 2 * (self.scale_at - self.at)

@@ -2,9 +2,9 @@
 
     address u8 | request or response | crc16 (little-endian)
 
-On RS-485, switching from one sender to another can cause a few bytes of noise before a response.
-These bytes are skipped. A response is valid if its address, function, length and CRC match. A
-response with fewer registers than were requested is also passed on, if nothing comes before it.
+When the sender changes on RS-485, a few bytes of noise can appear before a response. These bytes
+are skipped. A response is valid if its address, function, length and CRC match. A response with
+fewer registers than were requested is also accepted if there is no noise before it.
 """
 
 from typing import Final

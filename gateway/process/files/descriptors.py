@@ -37,7 +37,7 @@ def raise_limit() -> int:
 
 
 def limit() -> int:
-    """Return the maximum number of files that this process may have open."""
+    """Return the maximum number of files that this process can have open at the same time."""
     return _bounded(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
@@ -48,14 +48,15 @@ def _bounded(value: int) -> int:
 def for_connections() -> int:
     """Return the maximum number of client connections.
 
-    This is the limit on open files minus `RESERVED`, or three quarters of the limit if it is low.
+    `RESERVED` file descriptors are kept for other purposes. If the limit on open files is low, only
+    a quarter of the descriptors is kept.
     """
     most = limit()
     return max(1, most - min(RESERVED, most // 4))
 
 
 def connections_within(wanted: int) -> int:
-    """Return `wanted`, or the maximum number of client connections if that is lower."""
+    """Limit `wanted` to the maximum number of client connections, and return the result."""
     return min(wanted, for_connections())
 
 
@@ -65,9 +66,9 @@ def ran_out(error: BaseException) -> bool:
 
 
 def are_used_up() -> bool:
-    """Return True if this process has no free file descriptor now.
+    """Return True if this process currently has no free file descriptor.
 
-    This function finds the cause if a library only reports that it cannot open a file.
+    Some libraries only report that a file cannot be opened. This function then finds the cause.
     """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

@@ -22,15 +22,15 @@ _UNREADABLE: Final = frozenset(
 
 
 def is_full(error: BaseException) -> bool:
-    """Return True if a call failed because the disk, a quota or a table of open files is full.
+    """Return True if a call failed because the disk is full or a quota or limit is exhausted.
 
-    The call may be retried later.
+    The limits include the number of open files. The call can be retried later.
     """
     return isinstance(error, OSError) and error.errno in _FULL
 
 
 def is_unreadable(error: OSError) -> bool:
-    """Return True if a disk could not read some data. Other data might still be readable."""
+    """Return True if a disk failed to read some data. Other data might still be readable."""
     return error.errno in _UNREADABLE
 
 

@@ -58,7 +58,7 @@ class DiskSpace:
         self._connection = connection
 
     def make_wal_room(self) -> None:
-        """Allocate blocks for the WAL in advance, while no other code writes to the WAL.
+        """Allocate blocks for the WAL in advance. No other code may write to the WAL meanwhile.
 
         The blocks contain zeros, which SQLite treats as the end of the WAL.
         """
@@ -80,7 +80,10 @@ class DiskSpace:
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
 
     def make_reserve(self) -> None:
-        """Create the reserve file and allocate its blocks. It is smaller on a small file system."""
+        """Create the reserve file and allocate its blocks.
+
+        A small file system gets a smaller file.
+        """
         total_bytes, _ = self._disk()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
         with contextlib.suppress(OSError):
@@ -94,7 +97,7 @@ class DiskSpace:
     def has_room(self) -> bool:
         """Return True if there is enough free space to store new data.
 
-        The remaining free space is reserved for deleting stored data.
+        Some space is kept free, because deleting stored data also needs space.
         """
         total_bytes, free_bytes = self._disk()
         return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)

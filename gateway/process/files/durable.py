@@ -38,7 +38,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of `data`. On a nearly full disk, a single `os.write` might write only a part."""
+    """Write all of `data`. Several writes might be needed, for example on a nearly full disk."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -55,7 +55,7 @@ def pwrite_all(descriptor: int, data: bytes, at: int) -> None:
 
 @dataclass(frozen=True)
 class Rights:
-    """The mode of a new file, and its user and group if these differ from those of the process.
+    """The mode and the owner of a new file. Without `owner`, the process's user and group are used.
 
     The umask restricts the mode, unless `is_exact` is True.
     """
@@ -102,7 +102,7 @@ def replace_durably(
 
 
 def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) -> None:
-    """Write all data to a new file, set the file's owner, and sync and close the file."""
+    """Write all data to a new file and set its owner. Then sync and close the file."""
     try:
         write_all(descriptor, data)
         if owner is not None:

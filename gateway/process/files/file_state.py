@@ -9,7 +9,7 @@ FileState = tuple[int, int, int] | None
 
 
 def state_of(path: Path) -> FileState:
-    """Return a value that changes whenever the file changes, or None if it is inaccessible."""
+    """Return a value that changes whenever a file changes, or None if the file is inaccessible."""
     try:
         found = os.stat(path)
     except OSError:

@@ -60,11 +60,12 @@ class ProcessLock:
             raise
 
     def note_holder(self) -> None:
-        """Write this process's id into the lock file, for error messages of other processes.
+        """Write this process's id into the lock file. Other processes show it in error messages.
+
+        A full disk is not an error.
 
         Raises:
-            OSError: if the write fails for a reason other than a full disk. In this case the lock
-                is closed.
+            OSError: if the write fails for another reason. The lock is then closed.
         """
         try:
             os.ftruncate(self._file.fileno(), 0)
@@ -93,7 +94,7 @@ class ProcessLock:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Wait for an exclusive lock on a folder, and hold the lock within this context.
+    """Wait for an exclusive lock on a folder, and hold it while the context is active.
 
     Raises:
         OSError: if the folder cannot be opened or locked.

@@ -64,10 +64,10 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
 
 
 def exposure_of(path: Path, mode: int) -> str | None:
-    """Return a sentence with the fix if other users can access a secret file, otherwise None.
+    """Check the mode of a secret file. If other users have access, return a sentence with the fix.
 
-    `mode` is the file's mode from `stat`. Access for the file's group is allowed, because root
-    passes secrets to services in this way. A pipe is always allowed.
+    Return None if they have no access. `mode` is the file's mode from `stat`. The file's group may
+    have access, because root passes secrets to services in this way. A pipe is always allowed.
     """
     if not stat.S_ISREG(mode) or not mode & stat.S_IRWXO:
         return None
@@ -80,8 +80,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
 def first_line_of(path: Path, bytes_max: int) -> str:
     """Return the first line of a secret file without its line end.
 
-    If the line is longer than `bytes_max`, the result is longer too (by up to 2 bytes), so that the
-    caller can detect and reject it.
+    A line longer than `bytes_max` is cut, but the result is still longer than `bytes_max`. The
+    caller can therefore detect and reject the line.
 
     Raises:
         SecretExposed: if other users can read or write the file.
@@ -99,11 +99,11 @@ def prepare(data_dir: Path) -> None:
     """Create the data directory, or restrict the modes of an existing one and its files.
 
     Only the gateway's own files are changed. They are recognized by owner and name. The directory's
-    mode is changed last, so that it shows later starts that all files have been restricted.
+    mode is changed last. Its mode then shows later starts that all files have been restricted.
 
     Raises:
-        OSError: if the directory cannot be created, if another user has created a link in it with
-            the name of one of the gateway's files, or if a restore has to be repeated.
+        OSError: if the directory cannot be created, if another user has created a link with the
+            name of one of the gateway's files, or if an interrupted restore must be repeated.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     if (data_dir / UNFINISHED_RESTORE).exists():
@@ -149,7 +149,7 @@ def _refuse_planted(path: Path) -> None:
 
 
 def _stat_of(path: Path) -> os.stat_result | None:
-    """Return the status of a path, or None if the path has been removed since it was listed.
+    """Return the result of `stat` for a path, or None if the path no longer exists.
 
     For example, a broker removes its WAL when it stops.
     """

@@ -20,7 +20,7 @@ _BUSY_SECONDS = 5.0
 
 
 class NoRoom(Exception):
-    """Error raised if the disk is full. The transaction was rolled back, and may be retried."""
+    """Error raised if the disk is full. The transaction was rolled back, and can be retried."""
 
 
 class NewerFormat(RuntimeError):
@@ -125,7 +125,7 @@ class QueueDatabase(ABC):
 
 
 class CommitThread:
-    """The thread that commits a queue's transactions. Thus commits do not block the event loop."""
+    """The thread that commits a queue's transactions. Commits then do not block the event loop."""
 
     def __init__(self, database: QueueDatabase, name: str) -> None:
         self._database = database

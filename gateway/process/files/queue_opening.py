@@ -54,14 +54,14 @@ def open_queue(
     Args:
         path: path of the file.
         names: names for the queue in messages.
-        open_database: function that opens the file, or creates it.
-        fill: function that writes the first rows of a new file within a transaction. If there is a
-            damaged file, `fill` copies its readable contents and returns the number of copied
+        open_database: function that opens the file, or creates it if it does not exist.
+        fill: function that writes the first rows of a new file within a transaction. If the old
+            file is damaged, `fill` copies its readable contents. It returns the number of copied
             items.
 
     Raises:
         NoRoom: if the disk is full.
-        QueueError: if no new file can be created, or a newer version wrote the file.
+        QueueError: if the queue cannot be opened or replaced, or a newer version wrote the file.
     """
 
     def replace(damage: sqlite3.Error | None) -> None:
@@ -109,7 +109,7 @@ def _replace(
     fill: Callable[[Database, sqlite3.Connection | None], int],
     damage: sqlite3.Error | None,
 ) -> None:
-    """Replace a damaged or missing file with a new one, and log what happened to the old file."""
+    """Replace a damaged or missing file with a new one, and log what was done."""
     count = 0
 
     def make(new: Path) -> None:

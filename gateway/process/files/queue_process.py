@@ -1,4 +1,4 @@
-"""Runs a process that owns a queue: locks the queue's directory, opens the queue, and closes it.
+"""Runs a process that owns a queue. Locks the queue's directory, and opens and closes the queue.
 
 If the disk is too full to open the queue, the process waits. The bridge and the uplink use this
 module. Their packages define what they do with the queue.
@@ -123,7 +123,7 @@ async def _open_with_room(
     open_database: Callable[[Path], Database],
     opened_on: Callable[[Database], Opened],
 ) -> Opened | None:
-    """Open the queue. Wait while the disk is full. Return None if the process is stopped meanwhile.
+    """Open the queue, and wait while the disk is full. Return None if the process is stopped.
 
     Raises QueueError if the queue cannot be opened for another reason.
     """

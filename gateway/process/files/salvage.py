@@ -1,7 +1,7 @@
 """Copies the readable rows of a damaged SQLite database into a new one.
 
-This module also decides whether an error means damage, because a database must not be replaced
-merely because the disk is full. The package that owns a table decides whether rows in it are valid.
+This module also decides whether an error means damage. A database must not be replaced if the disk
+is only full. The package that owns a table checks whether the table's rows are valid.
 """
 
 import sqlite3
@@ -54,11 +54,10 @@ def is_damage(error: BaseException) -> bool:
 
 
 def lengthen_emptied(path: Path) -> bool:
-    """Extend an empty database file to one page of zeros. Return True if it was empty.
+    """Extend an empty database file to one page of zeros. Return True if the file was empty.
 
-    A file system can lose a file's contents and leave an empty file. SQLite would treat an empty
-    file as a new database, and delete the WAL next to it, although the WAL might contain every
-    page.
+    A file system can lose a file's contents and leave an empty file. SQLite would treat the empty
+    file as a new database and delete the WAL next to it. The WAL might contain every page.
     """
     if path.stat().st_size:
         return False
@@ -142,7 +141,7 @@ def _copy_around_damage(
     """Copy rows in the order of their integer key, and continue after damaged pages.
 
     A damaged leaf page hides a few neighbouring rows. A damaged page higher in the B-tree hides
-    many more rows. The steps over hidden keys therefore grow until rows are readable again.
+    many more. Each attempt therefore skips more keys than the last, until a row is readable again.
     """
     last = -1
     step = 1

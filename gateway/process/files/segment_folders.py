@@ -74,10 +74,10 @@ def subfolder_of(folder: Path, number: int) -> Path:
 
 
 def make_subfolder(folder: Path, number: int) -> Path:
-    """Return the folder for a segment, and create it if necessary. Raises OSError on failure.
+    """Return the folder for a segment. Create the folder if it does not exist.
 
     A new folder gets the mode of its parent, so that other processes can remove files from the new
-    folder too.
+    folder too. Raises OSError on failure.
     """
     path = subfolder_of(folder, number)
     if not path.is_dir():

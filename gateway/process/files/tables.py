@@ -15,7 +15,10 @@ NOT_FOR_TABLES: Final = ("pandas", "numpy")
 
 @contextmanager
 def _absent(names: tuple[str, ...]) -> Iterator[None]:
-    """Make imports of the modules `names` fail in this context, unless they are already loaded."""
+    """While the context is active, make imports of the modules `names` fail.
+
+    Modules that are already loaded can still be imported.
+    """
     hidden = [name for name in names if name not in sys.modules]
     for name in hidden:
         sys.modules[name] = None  # type: ignore[assignment]  # what `import` takes for absent

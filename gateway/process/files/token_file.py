@@ -68,10 +68,10 @@ class Token:
 def new_token(name: str, role: str, made: str) -> tuple[str, Token]:
     """Return a new token and the properties to store.
 
-    The user must be shown the token now, because only its SHA-256 is stored.
+    The caller must show the token to the user now, because only its SHA-256 is stored.
 
     Raises:
-        TokensFileError: the name or the role is not valid.
+        TokensFileError: if the name or the role is invalid.
     """
     text = PREFIX + secrets.token_urlsafe(32)
     token = Token(name=name, role=role, made=made, digest=digest_of(text))
@@ -92,8 +92,8 @@ def write_tokens(path: Path, tokens: Sequence[Token]) -> None:
     """Replace the whole token file. The file's owner is kept.
 
     Raises:
-        TokensFileError: there are too many tokens.
-        OSError: the file cannot be written.
+        TokensFileError: if there are too many tokens.
+        OSError: if the file cannot be written.
     """
     if len(tokens) > TOKENS_MAX:
         raise TokensFileError(f"{path}: has {TOKENS_MAX} tokens, and may have no more: remove one")

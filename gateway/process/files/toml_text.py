@@ -6,7 +6,7 @@ from typing import Any
 
 
 def text_of(tables: Mapping[str, Any]) -> str:
-    """Return tables as the text of a TOML file, in the order of the mapping.
+    """Return a mapping of tables as the text of a TOML file. The order of the mapping is kept.
 
     The mapping has the form `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
     """

@@ -36,7 +36,7 @@ class SessionClient(Client):  # type: ignore[misc]
         """Do nothing. The caller reconnects, because gmqtt has no exponential back-off."""
 
     def publish(self, *_: object, **__: object) -> None:
-        """Raise NotImplementedError, because gmqtt would send messages before they are stored."""
+        """Raise NotImplementedError. gmqtt would send a message before the caller has stored it."""
         raise NotImplementedError("messages go through the store, not through gmqtt's publish")
 
     def send_packet(self, packet: bytes) -> None:

@@ -45,7 +45,7 @@ class Exchange(Generic[Message]):
 class Exchanges(Generic[Message]):
     """The exchanges in flight with one broker.
 
-    At most `window` exchanges are in flight, unless an earlier run has left more in flight.
+    At most `window` exchanges are in flight. Exchanges from an earlier run can exceed this limit.
     """
 
     def __init__(self, window: int = 0, *, packet_id_max: int = PACKET_ID_MAX) -> None:
@@ -65,20 +65,23 @@ class Exchanges(Generic[Message]):
         return max(0, self.window - len(self._by_packet_id))
 
     def resume(self, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Load exchanges that an earlier run has stored, in the order of their rows."""
+        """Load exchanges that an earlier run has stored. They must be in row order."""
         for exchange in exchanges:
             self._by_packet_id[exchange.packet_id] = exchange
 
     def begin_again(self) -> None:
-        """Prepare for a new connection, on which all exchanges must be resent, PUBRELs first.
+        """Prepare to resend all exchanges on a new connection. PUBRELs are sent first.
 
-        PUBRELs are not limited by the window, because each lets the broker release a packet
+        PUBRELs are not limited by the window, because each PUBREL lets the broker release a packet
         identifier.
         """
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange[Message]]:
-        """Return the exchanges to resend, as many as the window allows. Each is returned once."""
+        """Return the exchanges to resend now, up to the limit of the window.
+
+        None is returned twice.
+        """
         taken: list[Exchange[Message]] = []
         unsent = self._unsent
         while unsent and (
@@ -107,8 +110,8 @@ class Exchanges(Generic[Message]):
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange[Message] | None, bool]:
         """Process a PUBREC. Return its exchange, and True if this is the exchange's first PUBREC.
 
-        The exchange is marked as released. Return None and False if there is no QoS 2 exchange with
-        this packet identifier.
+        The exchange is marked as released. If no QoS 2 exchange has this packet identifier, return
+        None and False.
         """
         exchange = self._by_packet_id.get(packet_id)
         if exchange is None or exchange.message.qos != 2:
@@ -122,16 +125,19 @@ class Exchanges(Generic[Message]):
         return self._complete(packet_id, qos=1, released=False)
 
     def receive_pubcomp(self, packet_id: int) -> Exchange[Message] | None:
-        """Remove and return the exchange that a PUBCOMP completes. Return None if none matches.
+        """Remove and return the exchange that a PUBCOMP completes, or None if no exchange matches.
 
-        A PUBCOMP is ignored if the exchange is still waiting for PUBREC. Such a PUBCOMP responds to
-        a repeated PUBREL from an earlier exchange with the same packet identifier. Accepting it
-        would remove a message that the broker has not received yet.
+        A PUBCOMP is ignored if the exchange is still waiting for PUBREC. In this case, the PUBCOMP
+        responds to a repeated PUBREL of an earlier exchange with the same packet identifier. The
+        current message might not have reached the broker yet.
         """
         return self._complete(packet_id, qos=2, released=True)
 
     def receive_refusal(self, packet_id: int) -> Exchange[Message] | None:
-        """End an exchange after a PUBREC with an error code. Return the exchange, or None."""
+        """Remove the exchange that a PUBREC with an error code ends, and return it.
+
+        Return None if no exchange matches.
+        """
         return self._complete(packet_id, qos=2, released=False)
 
     def in_order(self) -> list[Exchange[Message]]:

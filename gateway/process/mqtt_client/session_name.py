@@ -34,7 +34,7 @@ def new_name(client_id: str) -> str:
 
 
 def is_name_of(name: str, client_id: str) -> bool:
-    """Return True if `name` was created from `client_id`, with or without random digits.
+    """Return True if `name` is `client_id`, with or without random digits after it.
 
     Names in format version 1 had no digits.
     """

@@ -27,8 +27,8 @@ class Context:
     """State shared by all checks of one log.
 
     `epoch` counts breaks. A break is a place in the log where events are missing or might be
-    missing. If two events since the latest break contradict each other, this is a violation. Events
-    before the break prove nothing, because the recorded state might have changed during the break.
+    missing. A contradiction between two events is a violation only if no break is between them,
+    because the recorded state might have changed during a break.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -61,10 +61,10 @@ class Context:
     ) -> None:
         """Report a finding at the current event.
 
-        `law` is the name of the check that failed, and `detail` describes the finding. `epoch` is
-        the epoch of the earlier event that the current event contradicts. The finding is a
-        violation if `epoch` is the current one, otherwise inconclusive. `since` is the sequence
-        number of the earlier event.
+        `law` is the name of the check that failed, and `detail` describes the finding. The current
+        event contradicts an earlier event. `epoch` and `since` are the earlier event's epoch and
+        sequence number. The finding is a violation if the earlier event is from the current epoch.
+        Otherwise the finding is inconclusive.
         """
         is_firm = epoch == self.epoch
         sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)

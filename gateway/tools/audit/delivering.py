@@ -51,7 +51,7 @@ class DeliveryChecks:
         )
 
     def _enter(self, session: SessionState, message: int, position: int) -> None:
-        """Check that a new queue entry has the next position in the session's queue."""
+        """Check that a new queue entry has the next position in the queue, and record the entry."""
         expected = session.next_position
         is_firm = session.entered_from is not None and position >= session.entered_from
         if expected is None or position >= expected:
@@ -72,7 +72,7 @@ class DeliveryChecks:
         session.next_position = max(position + 1, expected or 0)
 
     def _skip_to(self, session: SessionState, position: int) -> None:
-        """Remove queue entries before `position`, and report their messages as undelivered."""
+        """Remove all queue entries before `position`. Report their messages as undelivered."""
         while session.queue and session.queue[0].position < position:
             lost = session.queue.popleft()
             self.context.report(

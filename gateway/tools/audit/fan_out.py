@@ -18,7 +18,7 @@ MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
 
 @dataclass(slots=True)
 class Run:
-    """The release of a message, with the queue entries recorded for this message so far."""
+    """The release of a message, with the queue entries recorded so far for this message."""
 
     publisher: int
     message: int
@@ -34,7 +34,7 @@ class Run:
 
 @dataclass(slots=True)
 class Claim:
-    """A queue entry that is valid only if another session ends in the same batch."""
+    """A suspicious queue entry. It is valid only if another session ends in the same batch."""
 
     message: int
     session: SessionState
@@ -66,15 +66,15 @@ class FanOut:
     ) -> None:
         """Start the run of events for a message that is forwarded to subscribers.
 
-        `matched` is the recorded number of receivers. `topic` is None if the topic does not
-        determine the receivers. `may_be_5` is True if the publisher might be using MQTT 5.0.
+        `matched` is the recorded number of receivers. `topic` is None if the receivers cannot be
+        determined from the topic. `may_be_5` is True if the publisher might be using MQTT 5.0.
         """
         self.context.counts.matched += matched
         sequence = self.context.sequence
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, session: SessionState, message: int) -> None:
-        """Record that the message was queued for, sent directly to, or dropped for a session."""
+        """Record that a session's message was queued, sent directly or dropped."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:
@@ -121,15 +121,15 @@ class FanOut:
     def session_ends(self, session: SessionState) -> None:
         """Record the end of a session, for the check of shared subscriptions.
 
-        In the same batch, other members of the session's shared subscriptions can take over its
-        messages. This explains their queue entries for those messages.
+        Other members of the session's shared subscriptions can take over its messages in the same
+        batch. The queue entries of these members are then valid.
         """
         if any(name.startswith("$share/") for name in session.subscriptions):
             self._left.update(one.message for one in session.unfinished())
             self._claims = [claim for claim in self._claims if claim.message not in self._left]
 
     def batch_over(self) -> None:
-        """Report the queue entries that are unexplained at the end of a batch."""
+        """Report the queue entries that are still unexplained at the end of a batch."""
         for claim in self._claims:
             self.context.add(
                 "violation",

@@ -22,7 +22,7 @@ with the position."""
 
 @dataclass(frozen=True)
 class Database:
-    """The database to compare: an open transaction on its tables, and its journal."""
+    """The database to compare with the log. Contains an open transaction and the data directory."""
 
     connection: sqlite3.Connection
     data_dir: Path
@@ -97,7 +97,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report one finding for all messages of a session that exist only in the database."""
+    """Report one finding for all of a session's messages that only the database contains."""
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch
     context.add(

@@ -48,7 +48,7 @@ class LogCheck:
 
     @property
     def next_sequence(self) -> int:
-        """The sequence number that is expected for the next event."""
+        """The expected sequence number of the next event."""
         return self.context.sequence + 1
 
     def take(self, events: Iterable[Event], first_sequence: int, segment: str) -> None:
@@ -92,7 +92,7 @@ class LogCheck:
     def break_here(self) -> None:
         """Record a break in the log.
 
-        Events are missing at this point, so the state might have changed.
+        A break is a place where events are missing. The state might have changed there.
         """
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
@@ -116,8 +116,8 @@ class LogCheck:
     def doubt(self, why: str, *, also_firm: bool) -> None:
         """Report open messages as inconclusive, because a gap in the log might hide their end.
 
-        `why` describes the gap. If `also_firm` is True, report all open messages, otherwise only
-        those from before the latest break.
+        `why` describes the gap. If `also_firm` is True, all open messages are reported. Otherwise
+        only messages from before the latest break are reported.
         """
         for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [

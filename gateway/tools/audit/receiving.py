@@ -8,7 +8,7 @@ from gateway.tools.audit.session_state import Held, Marks
 def number_in(event: Event, name: str) -> int:
     """Return an integer field of an event. Raises ValueError if it is not a non-negative integer.
 
-    The check is needed because the readers validate only the line's form, not the values of fields.
+    The functions that read the log check only the form of each line, not the values of its fields.
     """
     value = event.get(name)
     if type(value) is not int or value < 0:

@@ -19,7 +19,7 @@ Found = tuple[SegmentName, Path]
 
 
 def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
-    """Return the segments to reject because other segments with the same numbers are genuine.
+    """Return the segments to reject because another segment with the same number is genuine.
 
     The result maps the file name of each rejected segment to the reason.
 
@@ -40,7 +40,7 @@ def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str
 
 
 def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
-    """Yield the gateways that have two different segments with the same number."""
+    """Yield each gateway that has several different segments with the same number."""
     contested = (
         one.gateway
         for (one, _), (other, _) in pairwise(in_order(found))
@@ -74,8 +74,8 @@ def _outside_the_chain(
 def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
     """Return the segment from which the chain is followed backwards.
 
-    This is the first signed segment. If no segment is signed, it is the newest segment, or None if
-    several segments have the highest number.
+    This is the first signed segment. If no segment is signed, the newest segment is returned, or
+    None if several segments have the highest number.
     """
     for number in sorted(by_number):
         stretch = _signed_of(by_number[number], vouching)
@@ -86,7 +86,7 @@ def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> S
 
 
 def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """Return the segment with a trusted signature, or None if there is not exactly one.
+    """Return the segment that has a trusted signature. Return None if none or several have one.
 
     `members` are all segments that have the same number.
     """

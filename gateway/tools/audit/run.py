@@ -148,7 +148,7 @@ class Audit:
     def _batch(self, walk: Walk, blob: bytes, exported_until: int) -> int:
         """Check one encoded batch of the journal.
 
-        Return the sequence number after its last event, or 0 if the batch is damaged.
+        Return the sequence number after the batch's last event, or 0 if the batch is damaged.
         """
         sequence = sequence_of(blob)
         try:
@@ -191,8 +191,8 @@ class Audit:
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
     """Return the first sequence number of the newest journal batch that might be in a segment.
 
-    This is the newest batch whose broker run occurs in the segments. Return 0 if there is none. The
-    search goes backwards, because the result is usually the newest batch of the journal.
+    This is the newest batch from a broker run of which a segment was read. Return 0 if there is no
+    such batch. The search starts at the end of the journal, where the batch usually is.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

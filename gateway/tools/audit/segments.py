@@ -13,11 +13,11 @@ SUFFIX = ".jsonl.zst"
 
 
 def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]:
-    """Return each segment's folder by file name, and files that look like segments but are not.
+    """Return two values: the folder of each segment by file name, and a list of invalid files.
 
-    The directories are searched recursively, in the given order. A missing directory counts as
-    empty. Even for a year of segments, the result needs little memory, because it has one string
-    per segment and one per folder.
+    An invalid file has the suffix of a segment, but not a segment's name. The directories are
+    searched recursively, in the given order. A missing directory counts as empty. The result needs
+    little memory even for a year of segments, because segments in a folder share its string.
     """
     found: dict[str, str] = {}
     strange: list[Path] = []
@@ -53,7 +53,7 @@ def _number_of(text: str) -> int:
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """Load the events in a segment.
+    """Load a segment, and return its events.
 
     Raises `DamagedSegment` if the segment is invalid, and `OSError` if it cannot be read.
     """

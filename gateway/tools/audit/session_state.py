@@ -71,12 +71,12 @@ class SessionState:
     outbound: dict[int, InFlight] = field(default_factory=dict)
 
     def lose_track(self) -> None:
-        """Forget the queue positions, because a gap in the log might contain new queue entries."""
+        """Forget the expected queue position. A gap in the log might hide new queue entries."""
         self.next_position = None
         self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
-        """Return unfinished messages that other sessions can take over when this session ends."""
+        """Return the messages that other sessions can take over when this session ends."""
         return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
 
 

@@ -1,9 +1,9 @@
 """Determines the persistent sessions that must receive a message, from recorded subscriptions.
 
-The field `matched` of an event also counts clean sessions and subscriptions at QoS 0, which are not
-logged. Therefore the subscriptions determine whether a queue entry is missing, and `matched` is
-only an upper limit for the number of entries. Topic matching is deliberately implemented again
-here, because the audit verifies the core's topic tree.
+Clean sessions and subscriptions at QoS 0 are not logged, but the field `matched` of an event counts
+them too. `matched` is therefore only an upper limit for the number of queue entries. The
+subscriptions determine whether an entry is missing. The topic matching of the broker's core is
+deliberately not used here, because the audit verifies the core.
 """
 
 from dataclasses import dataclass, field

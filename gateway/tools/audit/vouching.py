@@ -35,7 +35,7 @@ class SignatureTrust:
         return not known or public_key in known
 
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
-        """Count a segment. Return the reason not to use the segment, or None if there is none."""
+        """Count a segment. Return the reason not to use it, or None if it can be used."""
         gateway = name.gateway
         self.segments[gateway, public_key] += 1
         if public_key is None:

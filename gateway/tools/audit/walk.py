@@ -1,7 +1,7 @@
 """Reads a gateway's log in order, passes each event to the checks of its database, and finds gaps.
 
-Anything that prevents events from being checked is reported as a finding of the check `log`.
-Therefore the verdict never silently ignores unread data.
+The check `log` reports a finding for each part of the log that cannot be checked. The verdict
+therefore takes unread data into account.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,10 @@ class Stretch:
 
 
 class Walk:
-    """Passes the events of one gateway to the checks, in order. The input is `Stretch` objects."""
+    """Passes the events of one gateway to the checks, in order.
+
+    It gets them in `Stretch` objects.
+    """
 
     def __init__(self, findings: Findings, gateway: str) -> None:
         self.findings = findings
@@ -54,7 +57,7 @@ class Walk:
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
-        """Return True if a batch in the journal has already been read from a segment."""
+        """Return True if a segment with this batch of the journal has already been read."""
         return boot in self._boots and self.is_past(store, last_sequence)
 
     def has_read(self, boot: str) -> bool:
@@ -62,7 +65,7 @@ class Walk:
         return boot in self._boots
 
     def is_past(self, store: str, last_sequence: int) -> bool:
-        """Return True if the walk has already passed `last_sequence` in the database `store`."""
+        """Return True if the event `last_sequence` of the database `store` has been checked."""
         return (
             store == self._store
             and self.check is not None
@@ -85,13 +88,16 @@ class Walk:
         check.take(events, stretch.first_sequence + skipped, stretch.name)
 
     def end(self) -> LogCheck | None:
-        """Return the checks for the database of the last events, or None if no events were read."""
+        """Finish the walk.
+
+        Return the checks of the latest database, or None if no events were read.
+        """
         if self._is_broken and self.check is not None:
             self.check.break_here()
         return self.check
 
     def _begin_store(self, stretch: Stretch) -> None:
-        """Start checking a database: the first in the log, or one that replaced another."""
+        """Start checking a new database. It is the first in the log, or it has replaced another."""
         before = self.check
         first = stretch.first_sequence
         follows = before is not None and first == before.next_sequence

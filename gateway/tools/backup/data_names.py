@@ -40,12 +40,12 @@ def is_top_of_data(name: str) -> bool:
 
 
 def is_set_aside(path: str) -> bool:
-    """Return True if a restore of data moves an existing file at this path to another folder."""
+    """Return True if a restore must move existing data at this path to another folder."""
     return is_top_of_data(_within_tenant(path).partition("/")[0])
 
 
 def identity_in(data_dir: Path) -> Iterator[str]:
-    """Yield the paths of existing identity files (id and keys) of the gateway and its tenants."""
+    """Yield the paths of existing identity files: ids and keys of the gateway and its tenants."""
     for folder in folders_in(data_dir):
         for name in IDENTITY:
             path = f"{folder}{name}"
@@ -69,14 +69,14 @@ def data_in(data_dir: Path) -> Iterator[str]:
 
 
 def folders_in(data_dir: Path) -> list[str]:
-    """Return path prefixes: "" for the gateway, and `tenants/NAME/` for each tenant."""
+    """Return path prefixes: an empty one for the gateway, and `tenants/NAME/` for each tenant."""
     tenants = data_dir / TENANTS
     names = sorted(each.name for each in tenants.iterdir()) if tenants.is_dir() else []
     return ["", *(f"{TENANTS}/{name}/" for name in names if (tenants / name).is_dir())]
 
 
 def _files_below(entry: Path) -> Iterator[Path]:
-    """Yield `entry` if it is a file or a link, or all files below it if it is a folder.
+    """Yield all files below `entry` if it is a folder. Otherwise yield `entry` itself.
 
     Links are not followed.
     """

@@ -1,8 +1,8 @@
 """Opens folders below a base folder level by level, so that no link leads out of the base folder.
 
 A restore runs as root in folders that belong to services. A compromised service could create a link
-there, so links owned by a service are rejected. A link owned by root, or by the user who runs the
-restore, is followed, because operators use such links to keep files on another disk.
+there. Links owned by a service are therefore rejected. Links owned by root or by the user who runs
+the restore are followed. Operators use them to keep files on another disk.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ Owner = tuple[int, int]
 
 
 def owner_of(user: str, group: str) -> Owner:
-    """Return the ids of `user` and `group` on this machine. An id is -1 if the name does not exist.
+    """Return the ids of `user` and `group`. An id is -1 if the name does not exist on this machine.
 
-    Both are -1 if the process does not run as root, because only root can change the owner of a
+    Both ids are -1 if the process does not run as root, because only root can change the owner of a
     file.
     """
     if os.geteuid() != 0:
@@ -46,7 +46,7 @@ def missing_accounts(user: str, group: str) -> Iterator[str]:
 def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[int, str]]:
     """Open the folder that contains `path` below `base`. Missing folders are created.
 
-    Yields the folder's descriptor and the file's name.
+    Yields the folder's descriptor, and the name of the file in it.
 
     Raises:
         OSError: if a folder cannot be opened or created, or is a link owned by another user.
@@ -64,9 +64,9 @@ def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[
 
 
 def create(folder: int, name: str, chunks: Iterator[bytes], *, mode: int, owner: Owner) -> None:
-    """Write a new file durably.
+    """Write a new file durably, with the given mode and owner.
 
-    An older file that an interrupted restore left under this name is removed.
+    If an interrupted restore left a file with this name, that file is removed first.
 
     Raises:
         OSError: if the file cannot be written.

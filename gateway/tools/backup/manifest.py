@@ -238,12 +238,11 @@ def _check_limits(members: Sequence[Member]) -> None:
 
 
 def _check_names(manifest: Manifest) -> None:
-    """Check that all names are distinct, and that each member is allowed to be stored at its path.
+    """Check that all names are distinct, and that each path is allowed for its part of the backup.
 
     Raises:
-        BackupRefused: if a name occurs twice, if one name is a folder in another name's path, or if
-            a path in the data directory does not belong to the part of the backup for which the
-            manifest lists it.
+        BackupRefused: if a name occurs twice, if a name is both a file and a folder, or if a path
+            does not belong to the part that the manifest states.
     """
     names: set[str] = set()
     folders: set[str] = set()
@@ -264,7 +263,7 @@ def _check_names(manifest: Manifest) -> None:
 
 
 def _is_of_part(path: str, part: Part) -> bool:
-    """Return True if a part of the backup may contain this path within the data directory."""
+    """Return True if a path in the data directory is allowed in the given part of a backup."""
     if is_identity(path):
         return part == "identity"
     if is_data(path):

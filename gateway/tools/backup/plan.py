@@ -16,7 +16,10 @@ State = Literal["new", "same", "replaces"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The folders on this machine to which a restore is allowed to write files."""
+    """The configuration file and the data directory on this machine.
+
+    A restore writes to both places.
+    """
 
     configuration: Path
     """The path of the configuration file."""
@@ -25,7 +28,10 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file to restore: its member in the backup, and its path and state on this machine."""
+    """One file to restore.
+
+    Contains its member in the backup, and its path and state on this machine.
+    """
 
     member: Member
     base: Path
@@ -43,8 +49,8 @@ class Step:
 class Plan:
     """The planned restore of one backup.
 
-    `steps` contains the files to restore. `elsewhere` contains the members that are not restored,
-    because they came from neither the data directory nor the folder of the configuration file.
+    `steps` contains the files to restore. `elsewhere` contains the members that are not restored.
+    They came from neither the data directory nor the folder of the configuration file.
     """
 
     manifest: Manifest
@@ -61,7 +67,7 @@ class Plan:
     def writes(self) -> tuple[Step, ...]:
         """The steps that write a file.
 
-        Steps for unchanged files are left out, unless the present file is moved away with the old
+        A step for an unchanged file writes only if the existing file is moved away with the old
         data.
         """
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
@@ -69,7 +75,7 @@ class Plan:
     def is_staged(self, step: Step) -> bool:
         """Return True if the step's existing file is moved away together with the old data.
 
-        The restore must then write the file, even if its content is the same.
+        The restore must then write the file, even if its contents are unchanged.
         """
         return self.has_data and step.member.place == "data" and is_set_aside(step.path)
 
@@ -78,8 +84,8 @@ def checked(file: Path) -> Manifest:
     """Read a whole backup, and return its manifest.
 
     Raises:
-        BackupRefused: the file is damaged, or not a backup that this version can read.
-        OSError: the file cannot be read.
+        BackupRefused: if the file is damaged, or is not a backup that this version can read.
+        OSError: if the file cannot be read.
     """
     with file.open("rb") as opened:
         try:
@@ -93,11 +99,10 @@ def checked(file: Path) -> Manifest:
 
 
 def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan:
-    """Compare the backup's members of the given parts with the files on this machine.
+    """Plan a restore: compare the chosen parts of a backup with the files on this machine.
 
     Raises:
-        BackupRefused: if a member that claims to be configuration would replace data of the
-            gateway.
+        BackupRefused: if a member of another part would replace the gateway's data.
         OSError: if a file on this machine cannot be read.
     """
     chosen = [member for member in manifest.members if member.part in parts]
@@ -123,9 +128,9 @@ def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Itera
 
 
 def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
-    """Raise BackupRefused if a file that is not data would replace the gateway's data.
+    """Raise BackupRefused if a member of another part would replace the gateway's identity or data.
 
-    Only members of the parts `identity` and `data` may replace the gateway's identity and data.
+    Only members of the parts `identity` and `data` may replace them.
     """
     inside = target.parent.resolve() / target.name
     if member.part in ("identity", "data") or not inside.is_relative_to(data_dir.resolve()):

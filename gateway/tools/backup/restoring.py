@@ -29,11 +29,11 @@ def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
     """Restore the files of a plan.
 
     Return the suffix that was appended to the names of the replaced files. If the plan contains
-    files of the identity or of the data, the caller must hold the locks of the data directory.
+    identity or data files, the caller must hold the locks of the data directory.
 
     Raises:
         BackupRefused: if the backup has changed since the plan was made. Nothing was replaced.
-        OSError: if a file cannot be written. The call may be repeated.
+        OSError: if a file cannot be written. The call can be repeated.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     ending = f"before-{stamp}"
@@ -80,7 +80,7 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
 
 
 def _set_data_aside(data_dir: Path, ending: str) -> None:
-    """Move the current data into a new folder named `ending`.
+    """Move the current data into a new folder with the name `ending`.
 
     If the move is interrupted, the restore must be repeated.
     """
@@ -105,7 +105,8 @@ def _data_at(folder: Path) -> Iterator[Path]:
 def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
     """Rename a file from its temporary name to its final name.
 
-    If a file with the final name exists, `ending` is first appended to the old file's name.
+    If a file with the final name already exists, it is first renamed: `ending` is appended to its
+    name.
     """
     source, path = step.base, _temporary_path(step.path)
     if staged:

@@ -1,7 +1,4 @@
-"""Locks of a data directory.
-
-While they are held, no program of the gateway can use the directory.
-"""
+"""Locks on a data directory. While the locks are held, no program of the gateway can use it."""
 
 import contextlib
 from collections.abc import Iterator

@@ -28,7 +28,7 @@ _MODES: Final = 0o775
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A file that the configuration names, or the configuration file itself."""
+    """The configuration file, or a file to which the configuration refers."""
 
     part: Part
     path: Path
@@ -36,7 +36,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """The `stat` result, size in bytes and SHA-256 of a file that was read."""
+    """Properties of a file that was read: its `stat` result, size in bytes and SHA-256."""
 
     status: os.stat_result
     size: int
@@ -45,7 +45,7 @@ class _Described:
 
 @dataclass(slots=True)
 class Sources:
-    """The files to back up, which the `add` methods collect.
+    """The files to back up. The `add` methods collect them.
 
     A data file is read twice: `add_data` computes its SHA-256, and `content_of` returns its bytes.
     All other files are small, and their contents are kept in memory.
@@ -59,11 +59,11 @@ class Sources:
     _files: dict[str, Path] = field(default_factory=dict)
 
     def add_named(self, files: Sequence[Named]) -> None:
-        """Add files that the configuration names. A file that is named twice is added once.
+        """Add files to which the configuration refers. If a file is given twice, it is added once.
 
         Raises:
-            BackupRefused: if a file is missing, is not a regular file, is too large, or has the
-                name of a file of the gateway's own data.
+            BackupRefused: if a file is missing, too large or not a regular file, or if its name is
+                reserved for the gateway's own data.
             OSError: if a file cannot be read.
         """
         known = {member.original for member in self.members}
@@ -81,7 +81,7 @@ class Sources:
     def add_identity(self) -> None:
         """Add the files with the gateway's id and keys, if they exist.
 
-        Can raise any exception in `add_named`.
+        Raises the same exceptions as `add_named`.
         """
         for path in identity_in(self.data_dir):
             self._add_small("identity", "data", path, self.data_dir / path, follow=False)
@@ -130,8 +130,8 @@ class Sources:
         """Return the place of a file, and its path within this place.
 
         The place is `data` for a file in the data directory, `configuration` for a file in the
-        folder of the configuration file, and otherwise `elsewhere`. If both folders contain the
-        file, the inner one of the two is the place.
+        folder of the configuration file, and otherwise `elsewhere`. If the file is in both folders,
+        one of them contains the other. The place is then the inner folder.
         """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:
@@ -147,7 +147,7 @@ class Sources:
 def _read_small(file: Path, *, follow: bool) -> tuple[bytes, os.stat_result]:
     """Return the contents of a small file, and its `stat` result.
 
-    A symbolic link is followed only if the caller allows it with `follow`.
+    A symbolic link is followed only if `follow` is True.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:

@@ -1,8 +1,8 @@
-"""Connection of one client: handshake, unsent bytes, and the parsing of received packets.
+"""The connection of one client: handshake, unsent bytes, and parsing of received packets.
 
 The handshake is short and blocking, and clients connect one after another. After that, the socket
-never blocks: `send` buffers bytes that the kernel does not accept, and the loop calls `flush` when
-the kernel accepts more.
+never blocks. `send` buffers bytes that the kernel does not accept. The loop calls `flush` when the
+kernel accepts more.
 """
 
 import math
@@ -77,7 +77,7 @@ class Client:
 
     @property
     def connection(self) -> socket.socket:
-        """The socket of the open connection. It only exists after the client has connected."""
+        """The socket of the connection. The client must have connected before."""
         assert self._socket is not None, f"{self.client_id} has not been connected"
         return self._socket
 
@@ -95,7 +95,7 @@ class Client:
     def receive(self, data: bytearray, end: int, seconds: float) -> int:
         """Process `data[:end]`, which was received at the time `seconds`.
 
-        Return the number of bytes consumed.
+        Return the number of processed bytes.
         """
         raise NotImplementedError
 
@@ -210,7 +210,7 @@ class Client:
             self.unsent = bytes(data[sent:])
 
     def keep_alive(self, seconds: float) -> None:
-        """Send PINGREQ if the keep-alive interval requested by the broker has passed."""
+        """Send PINGREQ once in each keep-alive interval that the broker has requested."""
         if self._socket is None:
             return
         if seconds >= self._ping_seconds + self._ping_every_seconds:

@@ -82,7 +82,7 @@ class Frames:
         self._high_part = 0
 
     def rows_of(self, sequence: int, count: int) -> int:
-        """Return how many of `count` messages, starting at `sequence`, fit into one burst."""
+        """Return how many of `count` messages fit into one burst that starts at `sequence`."""
         return min(count, self.rows, BLOCK_MESSAGES - sequence % BLOCK_MESSAGES)
 
     def burst_of(self, sequence: int, count: int) -> memoryview:
@@ -116,7 +116,7 @@ class Frames:
         return self._view[:end]
 
     def is_message(self, topic: str, payload: bytes) -> bool:
-        """Return True if topic and payload are exactly those of a message from this publisher."""
+        """Return True if `topic` and `payload` exactly match a message from this publisher."""
         sequence = int.from_bytes(payload[PUBLISHER_BYTES:PAYLOAD_BYTES_MIN], "big")
         expected = payload_of(self.publisher, sequence, self.payload_bytes)
         return topic == self.topic and payload == expected
@@ -179,5 +179,5 @@ ACKNOWLEDGEMENTS: Final = {
 
 
 def equal_prefix(column: bytearray) -> int:
-    """Return how many bytes at the start of `column` are equal to the first byte."""
+    """Return the number of bytes at the start of `column` that are equal to its first byte."""
     return len(column) - len(column.lstrip(column[:1]))

@@ -29,7 +29,7 @@ COMMITS: Final = 500
 def fsync_percentiles_ms(directory: Path, commits: int = COMMITS) -> dict[str, float]:
     """Measure how long commits take on the file system that contains `directory`.
 
-    Return the milliseconds per commit, by percentile.
+    Return percentiles of the time per commit in milliseconds.
     """
     samples = Samples()
     data = os.urandom(PAGE_FRAME_BYTES * FRAMES_A_COMMIT)

@@ -1,9 +1,9 @@
-"""Latencies: the time from the sending (or planned sending) of a message to its arrival.
+"""Latencies: the time from sending a message to its arrival.
 
-If a message rate is set, the latency counts from the *planned* time of sending. If a broker stalls
-for a second, the delay thus counts for all messages of that second, and not only for the message
-that was in transit (coordinated omission). Without a rate, the latency counts from just before the
-write that passes the message to the kernel. The arrival time is taken once per read. Only every
+If a message rate is set, the latency is measured from the *planned* time of sending. If a broker
+stalls for a second, all messages planned for that second are then delayed, not only the message in
+transit (coordinated omission). Without a rate, the latency is measured from just before the write
+that passes the message to the kernel. The arrival time is measured once per read. Only every
 `step`-th message is timed.
 """
 
@@ -43,9 +43,9 @@ class Plan:
 
 
 class Departures:
-    """Send times of one publisher's messages in transit.
+    """The times at which one publisher's messages in transit were sent.
 
-    With a plan, the planned times are used instead of the actual times.
+    With a plan, the planned times are used instead.
     """
 
     def __init__(self, *, step: int, under_way_max: int) -> None:
@@ -76,10 +76,10 @@ class Departures:
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Return the indexes of the timed messages among `count` messages.
+        """Return the indexes of the timed messages, for `count` messages that start at `sequence`.
 
         Only every n-th message is timed, where n is the step. The message with the index i has the
-        sequence number i * step.
+        sequence number i * n.
         """
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
@@ -121,18 +121,18 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return the latency curve as pairs (share, milliseconds).
+        """Return the latency curve as pairs of a fraction and a latency in milliseconds.
 
-        In each pair, `share` is the fraction of the samples that were not slower than this latency.
-        The list is empty if there are no samples.
+        The fraction is the share of the samples that were not slower than the latency. The list is
+        empty if there are no samples.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))
 
     def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """Return the latency in ms at each of the quantiles `shares`, which are fractions up to 1.
+        """Return the latency in milliseconds at each quantile.
 
-        At least one sample is required.
+        `shares` are the quantiles, from 0 to 1. At least one sample is required.
         """
         ordered = sorted(self._seconds)
         last = len(ordered) - 1

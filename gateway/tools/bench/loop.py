@@ -1,8 +1,8 @@
-"""The event loop. In each round, it calls epoll, reads each readable socket, and lets clients send.
+"""The event loop. In each round, it calls epoll, reads the readable sockets, and sends messages.
 
 Sockets are read one after another into a shared buffer. Until the next message is due, the loop
 sleeps in select(2), whose timeout has a resolution of microseconds. The timeout of epoll only has a
-resolution of milliseconds. With `spin` the loop never sleeps.
+resolution of milliseconds. With `spin`, the loop never sleeps.
 """
 
 import ctypes
@@ -89,10 +89,10 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Sleep until the next message is due or a socket is readable.
+        """Wait until the next message is due or a socket is readable. Return a timeout for epoll.
 
-        Return the timeout of the following epoll call in seconds. The timeout is 0 if messages are
-        planned. If none are planned, this method does not sleep, because epoll waits instead.
+        The timeout is in seconds. If messages are planned, this method sleeps, and the timeout is
+        0. If none are planned, this method returns immediately, and epoll waits instead.
         """
         if self._spin:
             return 0
@@ -127,7 +127,7 @@ class Loop:
             )
 
     def _watch(self, client: Client) -> None:
-        """Watch a socket for writability only while the client has unsent bytes."""
+        """Watch a client's socket for writability only while the client has unsent bytes."""
         waits = bool(client.unsent)
         if waits != client.is_watched:
             client.is_watched = waits

@@ -1,9 +1,10 @@
-"""Publisher: sends bursts as its window, schedule and receivers allow, and completes exchanges.
+"""Publisher: sends bursts of messages, and completes their exchanges.
 
-Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. The bytes
-of consecutive acknowledgements are therefore known in advance, and one memcmp verifies them. The
-PUBRELs that follow PUBRECs are prepared in the same way. Acknowledgements that are out of order or
-have a reason code are decoded one by one.
+The schedule, the window and the receivers limit how many messages are sent. Acknowledgements arrive
+in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. The bytes of consecutive
+acknowledgements are therefore known in advance, and one memcmp verifies them. The PUBRELs that
+follow PUBRECs are prepared in the same way. Acknowledgements that are out of order or have a reason
+code are decoded one by one.
 """
 
 import math
@@ -32,10 +33,9 @@ RUN_BYTES: Final = 4 * 4_096
 
 
 class Step:
-    """Counter of the acknowledgements of one packet type that have been received.
+    """Counts the received acknowledgements of one packet type, in the order of the messages.
 
     For example, a QoS 2 exchange has two steps for a publisher: PUBREC and PUBCOMP.
-    Acknowledgements are counted in the order of the messages.
     """
 
     def __init__(self, kind: int) -> None:
@@ -46,9 +46,9 @@ class Step:
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
         """Check the acknowledgements at byte `position` of `data`. Return how many are accepted.
 
-        At most `count` acknowledgements are checked. Fewer are checked if fewer messages are open,
-        or if the current block ends earlier. Either all of the checked acknowledgements are
-        accepted, or none.
+        At most `count` acknowledgements are checked. Fewer are checked if fewer are expected, or if
+        the current block of identifiers ends earlier. Either all checked acknowledgements are
+        accepted, or none are.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -80,7 +80,7 @@ class Step:
         return sequence
 
     def sequence_of(self, packet_id: int) -> int:
-        """Return the sequence number of the message that this acknowledgement completes.
+        """Return the sequence number of the message to which an acknowledgement belongs.
 
         Packet identifiers repeat. The message is the next unacknowledged message with this
         identifier.
@@ -88,13 +88,13 @@ class Step:
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Return True if the message `sequence` has an acknowledgement of this type."""
+        """Return True if an acknowledgement of this type has arrived for the message `sequence`."""
         return sequence < self.done or sequence in self._early
 
 
 @dataclass(frozen=True)
 class Pace:
-    """QoS of a publisher, and how many messages it may send before earlier ones are complete.
+    """QoS of a publisher, and limits on how many messages it can send before it must wait.
 
     At QoS 1 and 2, at most `window` messages are unacknowledged. Without a schedule, at most
     `outstanding` messages are on their way to a receiver.
@@ -140,7 +140,7 @@ class Publisher(Client):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The kinds of acknowledgements in an exchange at this QoS."""
+        """The counters of the acknowledgement types in an exchange at this QoS."""
         return (self._received, self._ended) if self.qos == 2 else (self._ended,)
 
     @property
@@ -153,7 +153,7 @@ class Publisher(Client):
 
     @property
     def delivered(self) -> int:
-        """Number of messages that reached every receiver or were given up as lost."""
+        """The number of messages that reached every receiver or were given up as lost."""
         if not self.receivers:
             return self.completed
         return max(self._given_up, min([sequences.next for sequences in self.receivers]))
@@ -163,7 +163,10 @@ class Publisher(Client):
         return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
 
     def follow(self, plan: Plan) -> None:
-        """Send and time messages according to `plan` from now on."""
+        """From now on, follow a plan.
+
+        It determines when messages are sent, and the start of each latency.
+        """
         self.plan = plan
         self.departures.plan = plan
 
@@ -200,7 +203,7 @@ class Publisher(Client):
         return True
 
     def _room(self) -> int:
-        """Return how many messages the window and the other limits allow to send now."""
+        """Return the number of messages that the window and the other limits currently allow."""
         room = self.sent_max - self.sent
         if self.qos:
             room = min(room, self.window - (self.sent - self.completed))

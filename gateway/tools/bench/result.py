@@ -30,7 +30,7 @@ class Reading:
 def rate_of(before: Reading, now: Reading) -> float:
     """Return the message rate (messages/s) between two readings of the counters.
 
-    The rate is that of received messages, or of sent messages if none were received.
+    Received messages are counted. If none were received, sent messages are counted.
     """
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
@@ -40,9 +40,9 @@ def rate_of(before: Reading, now: Reading) -> float:
 class Faults:
     """Faults over the whole run, counted in messages.
 
-    Subscribers count four faults: `lost` messages never arrived, `duplicates` arrived again, `late`
-    messages arrived after a later message, and `foreign` messages were changed or do not belong to
-    this run. Publishers count two: `refused` messages got a reason code for an error, and
+    Subscribers count four faults: `lost` messages never arrived, `duplicates` arrived more than
+    once, `late` messages arrived after a later message, and `foreign` messages were changed or do
+    not belong to this run. Publishers count two: `refused` messages got an error code, and
     `unfinished` messages were never acknowledged.
     """
 
@@ -58,9 +58,9 @@ class Faults:
 class Result:
     """Results of a run.
 
-    Rates are measured from `start` to `stop`, and faults from the first message to `end`. Each
-    point of `timeline` contains the seconds since the start of the run, and the messages/s since
-    the previous point.
+    Rates are measured from `start` to `stop`. Faults are counted from the first message to `end`.
+    Each point of `timeline` contains the seconds since the start of the run, and the messages/s
+    since the previous point.
     """
 
     scenario: Scenario
@@ -96,14 +96,14 @@ class Result:
     def counted(self) -> int:
         """The number of messages by which the run's resource usage is divided.
 
-        It is the number of received messages, or of sent messages if the run has no receivers.
+        Received messages are counted. If the run has no receivers, sent messages are counted.
         """
         receives = self.scenario.subscribers and not self.scenario.never_reconnects
         return self.received if receives else self.sent
 
     @property
     def generator_share(self) -> float:
-        """CPU use of the load generator, as a fraction of one core. 1.0 means a fully used core."""
+        """CPU usage of the load generator, as a fraction of one core. 1.0 is one full core."""
         return (self.stop.cpu_seconds - self.start.cpu_seconds) / self.seconds
 
     @property
@@ -115,13 +115,13 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """The limiting factor of the message rate, as a word.
+        """The factor that limits the message rate.
 
-        It is "rate" for the configured rate, "broker", "generator" (the load generator), or
-        "neither".
+        "rate" is the configured rate, and "generator" is the load generator. "neither" means that
+        neither the broker nor the load generator is busy.
 
-        A load generator that receives many small writes from a busy broker is busy too. In this
-        case, the broker is the limiting factor.
+        If both are busy, the result is "broker". A busy broker makes many small writes, which keep
+        the load generator busy too.
         """
         if self.scenario.rate is not None:
             return "rate"

@@ -42,7 +42,7 @@ def run(
 ) -> Result:
     """Run the scenario and return the results.
 
-    `broker_pid` is the process id of a local broker whose resource usage is also measured.
+    `broker_pid` is the process id of a local broker. Its resource usage is measured too.
     """
     clients = Clients(scenario)
     with Loop(spin=scenario.spin) as loop:
@@ -117,7 +117,7 @@ class _Run:
     def _run_for(self, phase: str, seconds: float) -> None:
         """Run the event loop for `seconds`.
 
-        The loop stops earlier if the run is complete, or if no progress was made for too long.
+        The loop stops earlier if the run is complete, or if there is no progress for too long.
         """
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
@@ -144,7 +144,7 @@ class _Run:
             before = reading
 
     def _note(self, before: Reading, now: Reading) -> None:
-        """Add the message rate between two readings of the counters to the timeline.
+        """Append a point to the timeline: the message rate between two readings of the counters.
 
         If the timeline is full, every second point is removed.
         """

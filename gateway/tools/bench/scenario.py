@@ -54,21 +54,21 @@ class Scenario:
     """Parameters of one run of the load generator.
 
     With `shape` "pairs", publisher i sends to subscriber i. With "all", every subscriber gets every
-    message. The run ends after `duration_seconds` (following `warm_up_seconds`), or after `count`
-    messages per publisher. If `authorities` is set, the clients use TLS and trust the certificates
-    in this file. `rate` is the number of messages/s from all publishers together, or None to
-    publish as fast as possible. After `patience_seconds` without progress, missing messages count
-    as lost.
+    message. After `warm_up_seconds`, the run lasts for `duration_seconds`, or until each publisher
+    has sent `count` messages. If `authorities` is set, the clients use TLS and trust the
+    certificates in this file. `rate` is the number of messages/s from all publishers together. If
+    it is None, messages are sent as fast as possible. After `patience_seconds` without progress,
+    missing messages count as lost.
 
-    `outstanding` is the maximum number of messages of one publisher that have not reached all of
-    its subscribers. If it is None, a number is chosen that is small enough for brokers not to drop
-    messages. With `spin` the load generator never sleeps. Latencies do not include wake-up times in
-    this case, but one core is always busy.
+    `outstanding` limits one publisher's messages that have not reached all of its subscribers. If
+    it is None, a number is chosen that is small enough for brokers not to drop messages. With
+    `spin`, the load generator never sleeps. Latencies then do not include wake-up times, but one
+    core is always busy.
 
     With `away`, subscribers disconnect after subscribing, so that messages are queued for their
     persistent sessions. If `count` is set, they reconnect when all messages are acknowledged, and
-    the run measures how fast the queues are delivered. Otherwise they stay away, and the run
-    measures how fast messages are acknowledged while the queues may be full.
+    the run measures how fast the queues are delivered. Otherwise they stay disconnected, and the
+    run measures how fast messages are acknowledged, even when the queues are full.
     """
 
     host: str = "127.0.0.1"
@@ -134,7 +134,7 @@ class Scenario:
 
     @property
     def outstanding_messages(self) -> int:
-        """Number of messages that one publisher may have in transit if no rate is set."""
+        """The maximum number of messages that one publisher has in transit if no rate is set."""
         if self.outstanding is not None:
             return self.outstanding
         into_one = 1 if self.shape == "pairs" else self.publishers
@@ -152,7 +152,7 @@ class Scenario:
 
     @property
     def timing_step(self) -> int:
-        """Interval between timed messages: the latency of every n-th message is measured."""
+        """The interval between timed messages, as a number of messages."""
         if self.rate is not None:
             return max(1, round(self.rate / TIMED_PER_SECOND))
         under_way = self.window if self.qos else self.outstanding_messages

@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 
 class Sequences:
-    """Record of the received sequence numbers. `next` is the highest received number plus one."""
+    """Record of the received sequence numbers. `next` is the highest received number plus 1."""
 
     def __init__(self) -> None:
         self.next = 0
@@ -27,7 +27,7 @@ class Sequences:
         self.received += count
 
     def receive(self, sequence: int) -> None:
-        """Count one message that may be repeated or out of order."""
+        """Count one message, which might be repeated or out of order."""
         if sequence >= self.next:
             if sequence > self.next:
                 self._starts.append(self.next)
@@ -41,7 +41,7 @@ class Sequences:
             self.duplicates += 1
 
     def lost_of(self, sent: int) -> int:
-        """Return how many of the first `sent` messages were not received."""
+        """Return the number of messages that were not received, of the first `sent` messages."""
         gaps = sum(
             end - start for start, end in zip(self._starts, self._ends, strict=True) if start < sent
         )

@@ -28,9 +28,10 @@ RUN_ROWS: Final = 4_096
 
 
 class Source:
-    """One publisher as seen by a subscriber.
+    """The state that a subscriber keeps for one publisher.
 
-    Contains the frames that are expected from the publisher, and the record of received messages.
+    It contains the frames that are expected from the publisher, and the record of received
+    messages.
     """
 
     def __init__(self, frames: Frames, departures: Departures) -> None:

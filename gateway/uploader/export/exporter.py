@@ -89,18 +89,18 @@ class Exporter:
 
     @property
     def public_keys(self) -> list[str]:
-        """The current and the former public keys of this gateway, the newest last."""
+        """The current public key and the former public keys of this gateway. The newest is last."""
         return self._signing_key.public_keys
 
     @property
     def open_segment(self) -> dict[str, int]:
-        """The unfinished segment for the status report: its number and event count."""
+        """The number and the event count of the unfinished segment, for the status report."""
         if self._writer is None:
             return {"segment": self._chain.next_segment, "events": 0}
         return {"segment": self._writer.header.segment, "events": self._writer.count}
 
     def survey_soon(self) -> None:
-        """Check the journal again soon, because the broker may have a different database now."""
+        """Check the journal again soon, because the broker might now use a different database."""
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -164,10 +164,10 @@ class Exporter:
     async def _survey(self) -> None:
         """Find events that the export would skip, and continue with the first of them.
 
-        A replaced database starts counting at 1 again. A database that lost its last commits
-        (because the SD card did not honour fsync) uses some sequence numbers twice. In both cases,
-        the skipped events come from a boot of which nothing has been exported yet. The export
-        continues with the first batch of that boot.
+        The export skips events with old sequence numbers. A replaced database starts counting at 1
+        again. A database that lost its last commits uses some sequence numbers twice. This happens
+        if the SD card ignores fsync. In both cases, the skipped events come from a boot without any
+        exported events. The export continues with the first batch of that boot.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}
@@ -234,7 +234,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Return True if the events of this batch may be appended to the unfinished segment."""
+        """Return True if the events of this batch can be appended to the unfinished segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)

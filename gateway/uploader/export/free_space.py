@@ -28,7 +28,7 @@ def check_free_space(directory: Path, bytes_min: int | None) -> None:
 def is_on_disk_of(url: str, directory: Path) -> bool:
     """Return True if a target URL is a directory in the same file system as ``directory``.
 
-    If it is, moving segments to the target frees no space for the broker.
+    In this case, moving segments to the target frees no space for the broker.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":

@@ -27,7 +27,7 @@ preceding blob. Raises `OSError` or `sqlite3.Error` if the journal cannot be rea
 class JournalPages:
     """Reads and decodes pages of batches.
 
-    A damaged batch is copied to log/damaged and skipped. This leaves a gap in the events.
+    A damaged batch is copied to log/damaged and skipped. The exported events then have a gap.
     """
 
     def __init__(self, journal: Journal, log_dir: Path) -> None:

@@ -2,8 +2,8 @@
 
 When an operation fails on a full disk, one step of the reserve is freed. The operation is retried
 immediately, before other programs use the space. If the upload target is on another disk, the space
-for a small segment is enough: once this segment has been uploaded, the broker can remove its events
-from the journal, which frees more space.
+for one small segment is enough. Once this segment has been uploaded, the broker can remove the
+segment's events from the journal. This frees more space.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Reserve:
             logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
-        """Free one piece of the reserve. Return False if the reserve was already empty."""
+        """Free one step of the reserve. Return False if the reserve was already empty."""
         size_bytes = self._size()
         with suppress(OSError):
             os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))
@@ -50,7 +50,7 @@ class Reserve:
         return False
 
     def is_tight(self) -> bool:
-        """Return True if there is so little free space that segments should be small."""
+        """Return True if little disk space is free. Segments should then be small."""
         disk = os.statvfs(self._path.parent)
         return disk.f_bavail * RESERVE_SHARE < 4 * disk.f_blocks
 

@@ -3,9 +3,9 @@
 While the newest segment file is on the device, it shows the head. After the file has been uploaded
 and removed, only `log/chain.json` records the head. This file is written after each sealing, so
 after a crash at most the newest segment is missing from it. At every start, it is compared with the
-segment files. If it is unclear whether events are in a segment, they are exported again, because an
-event that is in no segment would be lost. An event in two segments has the same identity `(gateway,
-boot, sequence)` in both, so readers can drop the duplicate.
+segment files. If it is unclear whether events are in a segment, they are exported again. Otherwise
+events could be lost. An event in two segments has the same identity `(gateway, boot, sequence)` in
+both, so readers can drop the duplicate.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Head:
 class Chain:
     """The state of the chain of segments.
 
-    It consists of the properties of the newest segments (the newest last) and of the boots whose
-    events have been exported.
+    It contains the properties of the newest segments (the newest last), and the boots whose events
+    have been exported.
     """
 
     def __init__(self, log_dir: Path, gateway: str) -> None:
@@ -83,7 +83,7 @@ class Chain:
     def last_sequence(self) -> int:
         """The sequence number of the last sealed event.
 
-        It does not restart if the gateway's id changes.
+        A change of the gateway's id does not reset the number.
         """
         return self.head.last_sequence if self.head is not None else 0
 
@@ -113,7 +113,7 @@ class Chain:
     def advance(self, name: SegmentName) -> None:
         """Add a sealed segment to the chain and save the state.
 
-        If this raises `OSError`, the state was not saved, but the segment is sealed.
+        If `OSError` is raised, the segment is still sealed, but the state was not saved.
         """
         self._add(name)
         self._save()
@@ -124,7 +124,7 @@ class Chain:
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return the segments in a folder that are the head of the chain or newer.
+        """Return the head of the chain and the newer segments in a folder.
 
         If the state of the chain is lost, return the newest segments in the folder.
         """
@@ -136,8 +136,7 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. A damaged segment is moved to log/damaged.
 
-        If the segment is no longer in log/sealed, the result is True unless the segment is in
-        log/damaged.
+        If the segment is not in log/sealed, the result is False only if it is in log/damaged.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:
@@ -169,7 +168,10 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Correct the state from a segment file. The file proves that the segment was sealed."""
+        """Update the state with a segment that was found as a file.
+
+        The file proves that it was sealed.
+        """
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
@@ -209,7 +211,10 @@ class Chain:
         self._heads, self.boots = heads, boots
 
     def _is_given_up(self, problem: OSError) -> bool:
-        """Return True if the disk has failed so often that further attempts are useless."""
+        """Count a failed attempt.
+
+        Return True if further attempts are useless, because the disk failed.
+        """
         self._unreadable_tries += 1
         return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX
 

@@ -36,7 +36,7 @@ class SegmentName:
 
 
 def segment_name_of(text: str) -> SegmentName | None:
-    """Parse the name of a segment file. The result is None for any other file name."""
+    """Parse the name of a segment file. Return None if the file is not a segment."""
     match = _NAME.fullmatch(text)
     if match is None:
         return None

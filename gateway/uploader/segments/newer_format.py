@@ -1,4 +1,4 @@
-"""The error for files that a later version wrote. They are not damaged, and must not be changed."""
+"""The error for files that a newer version of Oncegate wrote. They must not be changed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 class NewerFormat(OSError):
-    """Raised if a later version of Oncegate wrote the file.
+    """Raised if a newer version of Oncegate wrote the file.
 
-    The message names both versions and how to fix the problem.
+    The message names both versions and the fix.
     """
 
     def __init__(self, file: Path, found: object, understood: int) -> None:

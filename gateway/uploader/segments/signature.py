@@ -80,7 +80,7 @@ def signer_of(footer: dict[str, object], part: SignedPart) -> str | None:
     """Return the public key that signed a segment, or None if its footer has no signature.
 
     Raises:
-        BadSignature: the signature is not valid for this segment.
+        BadSignature: if the signature is not valid for this segment.
     """
     if "public_key" not in footer and "signature" not in footer:
         return None

@@ -4,10 +4,11 @@ The file belongs to the uploader's user, has mode 0600, and contains one line::
 
     <seed, 64 hexadecimal digits> <public key, 64 hexadecimal digits>
 
-Each start checks that seed and public key match, so a flipped bit cannot result in another key. A
-lost or damaged key does not prevent the start: a new key is created, and an error is logged.
-`log/signing-key.pub` lists all public keys of this device, the newest last. The ingest job keeps
-segments in quarantine until a person has added the new key (docs/decisions/0088).
+Each start checks that the seed and the public key match, so that a flipped bit cannot result in
+another key. If the key is lost or damaged, a new key is created, and an error is logged. The
+process still starts. `log/signing-key.pub` lists all public keys of this device, the newest last.
+The ingest job keeps segments in quarantine until a person has added the new key
+(docs/decisions/0088).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class SigningKey:
         """Return the stored key, or create and store a new one.
 
         Raises:
-            OSError: the key can be neither read nor created now.
+            OSError: if the key can currently be neither read nor created.
         """
         make_folder(self._log_dir)
         former = public_keys_in(self._log_dir)
@@ -106,7 +107,7 @@ def public_keys_in(log_dir: Path) -> list[str]:
     The list is empty if the file does not exist, or if a disk error makes it unreadable.
 
     Raises:
-        OSError: the file exists but cannot be opened for another reason.
+        OSError: if the file exists but cannot be opened for another reason.
     """
     try:
         text = _text_of(log_dir / PUBLIC_KEY_FILE)

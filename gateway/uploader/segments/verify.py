@@ -3,8 +3,8 @@
 A signature in the footer is verified too. The caller decides which key is expected, and whether a
 signature is required.
 
-If a segment has any fault, `DamagedSegment` is raised with the reason. Memory is limited for any
-input, because a zstd frame is never decompressed beyond the format's limit.
+If a segment has a fault, `DamagedSegment` is raised with the reason. The memory usage is limited
+for any input, because a zstd frame is never decompressed beyond the format's limit.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _WINDOW_LOG_MAX = 27
 
 
 class DamagedSegment(ValueError):
-    """Raised if the contents of a file do not match its name.
+    """Raised if a segment file is invalid, for example because its contents do not match its name.
 
-    The message describes the difference.
+    The message gives the reason.
     """
 
 
 class UnknownVersion(DamagedSegment):
-    """Raised if a file has the right checksum, but is in a later version of the format."""
+    """Raised if a file has the right checksum, but was written in a newer version of the format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Segment:
 def load_segment(path: Path) -> Segment:
     """Load and verify a segment.
 
-    Raises `DamagedSegment` if it is invalid, and `OSError` if the file cannot be read.
+    Raises `DamagedSegment` if the segment is invalid, and `OSError` if the file cannot be read.
     """
     name = segment_name_of(path.name)
     if name is None:
@@ -80,7 +80,8 @@ def load_segment_bytes(path: Path) -> bytes:
 def segment_of(name: SegmentName, data: bytes) -> Segment:
     """Parse the segment in ``data`` and verify it line by line.
 
-    Raises `DamagedSegment` if it is invalid, and `UnknownVersion` if it has a later format.
+    Raises `UnknownVersion` if a newer version wrote the segment, and `DamagedSegment` if the
+    segment is invalid.
     """
     lines = _decompressed(data).split(b"\n")
     if lines.pop() != b"":

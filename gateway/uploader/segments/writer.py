@@ -1,10 +1,10 @@
-"""Writing of a segment: lines are appended to an unfinished file, which is then sealed.
+"""Writes a segment: appends lines to an unfinished file, which is then sealed.
 
-Data passes through a streaming compressor directly into the file in log/open. Therefore only the
-compressed size is written to the SD card, once, and the process needs only a few hundred kilobytes
-of memory for a segment of any length. The zstd frame has a checksum. It has no content size,
-because the size is unknown when the frame begins. Nothing is durable before `seal` returns. Until
-then the journal contains the events.
+Data passes through a streaming compressor directly into the file in log/open. Only the compressed
+data is written to the SD card, and only once. The process needs only a few hundred kilobytes of
+memory for a segment of any length. The zstd frame has a checksum. It has no content size, because
+the size is unknown when the frame begins. Nothing is durable before `seal` returns. Until then, the
+journal contains the events.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _COMPRESSION: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class SegmentHeader:
-    """The header of a segment: properties of all its events, and its position in the chain."""
+    """The header of a segment.
+
+    Contains properties of all its events, and its position in the chain.
+    """
 
     gateway: str
     boot: str
@@ -96,7 +99,10 @@ class SegmentWriter:
         return self.first_sequence + self.count
 
     def room(self, segment_bytes_max: int) -> int:
-        """Return how many bytes of lines still fit into the segment, before its footer."""
+        """Return the number of bytes that are free for lines.
+
+        Space for the footer is not included.
+        """
         return segment_bytes_max - FOOTER_BYTES_MAX - self._bytes
 
     def append(self, lines: bytes, count: int) -> None:
@@ -106,8 +112,8 @@ class SegmentWriter:
     def seal(self, sealed_dir: Path) -> SegmentName:
         """Finish the file and move it to ``sealed_dir``. The file is then durable.
 
-        After an `OSError` the file may be in ``sealed_dir``, in log/open, or in neither. The next
-        `Chain.load` restores a consistent state.
+        After an `OSError`, the file might be in ``sealed_dir``, in log/open, or in neither. The
+        next `Chain.load` restores a consistent state.
         """
         self._write(self._compressor.compress(self._footer()))
         self._write(self._compressor.flush())

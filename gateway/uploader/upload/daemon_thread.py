@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 
 async def in_daemon_thread(work: Callable[[], None]) -> None:
-    """Run `work` in a daemon thread and wait for it. Re-raise its exception, if any.
+    """Run `work` in a daemon thread and wait for it. Exceptions in `work` are raised again.
 
     Cancelling stops only the wait, not the thread. The process can exit while the thread is still
-    running. With `asyncio.to_thread`, the exit would wait for the thread, which can take minutes
-    without a network.
+    running. With `asyncio.to_thread`, the process could not exit before the thread ends. Without a
+    network, this can take minutes.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()

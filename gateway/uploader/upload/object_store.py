@@ -73,7 +73,7 @@ class ObjectStoreTarget:
     def _has(self, name: str, data: bytes) -> bool:
         """Return True if the target already has these bytes.
 
-        This can happen after a crash between the PUT and the move to log/sent.
+        This happens if a crash occurred between the PUT and the move to log/sent.
         """
         if self._size(name) != len(data):
             return False
@@ -82,7 +82,7 @@ class ObjectStoreTarget:
     def _size(self, name: str) -> int | None:
         """Return the size of an object at the target.
 
-        The result is None if the object does not exist, or if reading it is not permitted.
+        Return None if the object does not exist, or if access to it is denied.
         """
         try:
             meta = obstore.head(self._store, name)

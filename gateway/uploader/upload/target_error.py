@@ -6,8 +6,8 @@ from __future__ import annotations
 class TargetError(Exception):
     """Raised if the target did not accept a segment.
 
-    The message is a sentence without secrets. `kind` names the cause, so that repeated failures
-    with the same cause are logged once.
+    The message is a sentence without secrets. `kind` names the cause. Repeated failures with the
+    same cause are logged only once.
     """
 
     def __init__(self, sentence: str, kind: str) -> None:

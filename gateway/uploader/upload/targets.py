@@ -34,9 +34,9 @@ class DirectoryTarget:
     moved to log/sent while a power cut could still undo the upload.
 
     If the disk of a mount point is not mounted, the mount point is an ordinary directory on another
-    disk. Segments would fill this wrong disk, and would be hidden when the right disk is mounted.
-    Therefore a directory on the same disk as the data directory or the system is accepted only
-    inside the data directory (the default), or if it contains the marker file.
+    disk. Segments would fill this disk, and would be hidden when the right disk is mounted. A
+    directory on the same disk as the data directory or the system is therefore accepted only in two
+    cases: it is inside the data directory (the default), or it contains the marker file.
     """
 
     def __init__(self, directory: Path, data_dir: Path) -> None:

@@ -1,8 +1,8 @@
 """Uploads sealed segments to their target, oldest first. Uploaded segments are kept for some time.
 
-A segment keeps its name and bytes, even if its upload is interrupted and repeated. Old
-segments are removed from log/sent, but none is removed from log/sealed before its upload. An
-unreadable segment is moved to log/damaged and retried later. It does not delay other segments.
+A segment keeps its name and bytes, even if its upload is interrupted and repeated. Old segments are
+removed from log/sent. A segment is never removed from log/sealed before its upload. An unreadable
+segment is moved to log/damaged and retried later. It does not delay other segments.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Uploader:
 
     @property
     def sealed(self) -> dict[str, int]:
-        """Number and size of the segments in log/sealed, counted again only after a change."""
+        """The number and total size of the segments in log/sealed, updated after each change."""
         if self._sealed_changed and self._is_counted:
             self._sealed_changed = False
             # If the folder cannot be listed now, the next pass reports it.
@@ -96,12 +96,12 @@ class Uploader:
         return {"count": self._sealed.count, "bytes": self._sealed.size_bytes}
 
     def wake(self) -> None:
-        """Continue the upload, because there is a new segment in log/sealed."""
+        """Continue the upload, because log/sealed contains a new segment."""
         self._sealed_changed = True
         self._work.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Upload until ``stop`` is set, then upload the remaining segments within a time limit."""
+        """Upload until ``stop`` is set. Then upload the remaining segments within a time limit."""
         backoff = Backoff(UPLOAD_RETRY_SECONDS)
         await self._count()
         while not stop.is_set():
@@ -127,7 +127,7 @@ class Uploader:
         self._is_counted = True
 
     def prune_all(self) -> None:
-        """Delete all uploaded segments to free disk space. Their target already has them."""
+        """Delete all uploaded segments to free disk space. The target already has them."""
         try:
             _prune(SegmentFolder(self._sent_dir), bytes_keep=0, files_keep=0)
         except OSError as problem:
@@ -238,7 +238,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_again(self, name: SegmentName) -> None:
-        """Move a segment from log/damaged to log/sealed and upload it, if it is readable again."""
+        """If a damaged segment is readable again, move it to log/sealed and upload it."""
         log_dir = self._settings.log_dir
         path = path_of(log_dir / "damaged", name)
         try:
@@ -271,13 +271,13 @@ class Uploader:
 
 
 def _tidied(folder: SegmentFolder) -> None:
-    """Sort a folder's segments into subfolders and count them. Raises `OSError` on failure."""
+    """Move a folder's segments into subfolders and count them. Raises `OSError` on failure."""
     put_in_place(folder.folder)
     folder.list_folders()
 
 
 def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
-    """Remove the oldest uploaded segments beyond the limits. Raises `OSError` on failure."""
+    """Remove the oldest uploaded segments if there are too many. Raises `OSError` on failure."""
     # Checked each time, because the broker also removes files if the disk runs short.
     subfolders = sent.list_folders()
     if sent.count <= files_keep and sent.size_bytes <= bytes_keep:
