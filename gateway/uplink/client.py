@@ -10,8 +10,8 @@ storage is the uplink's queue of messages for this broker:
 | `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the exchange ends |
 | `clear` | the broker does not have the session | none, because the link decides |
 
-`gateway.broker.wire` decodes each packet before gmqtt does. It closes the connection after a
-malformed packet, and preserves reason codes and properties. gmqtt would acknowledge PUBLISH and
+`gateway.broker.wire` decodes each packet before gmqtt does. As a result, a malformed packet closes
+the connection, and reason codes and properties are preserved. gmqtt would acknowledge PUBLISH and
 PUBREL before anything is durable, so these packets are not passed to gmqtt.
 """
 

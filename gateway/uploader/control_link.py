@@ -1,4 +1,4 @@
-"""Connection to the broker. Reports the status once a second, and which events are exported.
+"""Reports the uploader's status and the exported events to the broker, once a second.
 
 If the broker is not running, the link retries. The export and the upload continue meanwhile.
 

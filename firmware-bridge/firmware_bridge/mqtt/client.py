@@ -50,7 +50,7 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
 
 
 class BridgeClient(SessionClient):
-    """MQTT client for one connection. The session at the broker continues after the connection."""
+    """MQTT client for one connection. The broker keeps the session when the connection ends."""
 
     def __init__(
         self, client_id: str, outbox: Outbox, *, clean_session: bool, will: Message | None = None

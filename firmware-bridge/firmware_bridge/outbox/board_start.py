@@ -86,10 +86,7 @@ class BoardStart:
         )
 
     def is_free(self, sequence: int) -> bool:
-        """Return True if no frame with this number was accepted.
-
-        Return False if this is unknown.
-        """
+        """Return True only if it is certain that no frame with this number was accepted."""
         if sequence > self.latest:
             return True
         return sequence > self.latest - FRAMES_REMEMBERED and (

@@ -91,8 +91,7 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 def _is_whole(topic: object, payload: object) -> bool:
     """Return True if a reading's row is undamaged.
 
-    For example, a damaged disk page can end in zeros. In a SenML payload, each device must also
-    occur in the topic.
+    A row with zero bytes is damaged. In a SenML payload, each device must also occur in the topic.
     """
     if not (isinstance(topic, str) and isinstance(payload, bytes)) or b"\0" in payload:
         return False

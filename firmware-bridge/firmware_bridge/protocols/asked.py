@@ -1,4 +1,4 @@
-"""Polls devices that respond to one fixed request. The response is text or a configured format.
+"""Polls devices with one fixed request. They respond with a text line or a configured frame.
 
 The protocol's own decoder reads the response. It skips noise, or an echo of the request, before the
 response.

@@ -137,7 +137,8 @@ def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
 def _parts_of(groups: list[str]) -> Iterator[str]:
     """Yield the contents of parentheses.
 
-    Heat meters put two values in one pair of parentheses: `(100.5*C&096.1*C)`. They are separated.
+    Heat meters put two values in one pair of parentheses: `(100.5*C&096.1*C)`. Each of these values
+    is yielded separately.
     """
     for group in groups:
         parts = group.split("&")

@@ -142,7 +142,7 @@ def _word_of_json(text: str) -> str:
 def _leaves_of(members: _Members, prefix: str, depth: int) -> Iterator[tuple[str, object]]:
     """Yield the innermost members of an object.
 
-    Their names are complete, such as `DHT11.Humidity`.
+    Each name is the full path to the member, such as `DHT11.Humidity`.
     """
     for name, value in members:
         whole = prefix + name_for(name)

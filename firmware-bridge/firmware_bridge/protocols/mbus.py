@@ -70,7 +70,7 @@ class MBusMeter(Section):
     key: bytes | None = field(default=None, repr=False, metadata=NO_KEY)
 
     def check(self) -> None:
-        """Reject a meter that has neither a primary nor a secondary address, or both."""
+        """Reject a meter with no address, or with both a primary and a secondary address."""
         if (self.address is None) == (self.secondary is None):
             raise refusal("either address or secondary, and not both: one is the meter's")
 
@@ -230,7 +230,7 @@ class MBusPoller(Poller):
         return Frame({**of_meter, **now.quantities}, device=now.meter.name)
 
     def _repeated(self) -> Request | None:
-        """Return the last request to repeat it, or None if it was already repeated."""
+        """Return the last request again. Return None if it was already repeated."""
         now = self._conversation
         if now.repeats >= REPEATS_MAX:
             return None

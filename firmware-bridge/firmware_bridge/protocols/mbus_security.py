@@ -17,7 +17,7 @@ _VERIFICATION: Final = b"\x2f\x2f"
 
 
 def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
-    """Return the values after a header of 12 bytes. They are decrypted if they are encrypted.
+    """Return the values after a header of 12 bytes. Encrypted values are decrypted.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key or the mode is not supported, "key" if

@@ -165,7 +165,7 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block to request, or sometimes only one quantity after a long silence.
+        """Return the block to request. After a long silence, sometimes return only one quantity.
 
         A single quantity of the block might be the cause of the silence.
         """

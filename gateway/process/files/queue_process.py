@@ -1,4 +1,4 @@
-"""Runs a process that owns a queue. Locks the queue's directory, and opens and closes the queue.
+"""Runs a process with a queue: locks the queue's directory, and opens and closes the queue.
 
 If the disk is too full to open the queue, the process waits. The bridge and the uplink use this
 module. Their packages define what they do with the queue.

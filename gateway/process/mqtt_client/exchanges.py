@@ -80,7 +80,7 @@ class Exchanges(Generic[Message]):
     def take_unsent(self) -> list[Exchange[Message]]:
         """Return the exchanges to resend now, up to the limit of the window.
 
-        None is returned twice.
+        No exchange is returned twice.
         """
         taken: list[Exchange[Message]] = []
         unsent = self._unsent

@@ -22,7 +22,7 @@ with the position."""
 
 @dataclass(frozen=True)
 class Database:
-    """The database to compare with the log. Contains an open transaction and the data directory."""
+    """The database to compare with the log: an open transaction, and the data directory."""
 
     connection: sqlite3.Connection
     data_dir: Path

@@ -86,7 +86,7 @@ def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> S
 
 
 def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """Return the segment that has a trusted signature. Return None if none or several have one.
+    """If exactly one segment has a trusted signature, return this segment, otherwise None.
 
     `members` are all segments that have the same number.
     """

@@ -191,8 +191,8 @@ class Audit:
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
     """Return the first sequence number of the newest journal batch that might be in a segment.
 
-    This is the newest batch from a broker run of which a segment was read. Return 0 if there is no
-    such batch. The search starts at the end of the journal, where the batch usually is.
+    A batch might be in a segment if a segment from the same broker run has been read. Return 0 if
+    there is no such batch. The search starts at the end of the journal, where it usually is.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

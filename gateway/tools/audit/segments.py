@@ -17,7 +17,7 @@ def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]
 
     An invalid file has the suffix of a segment, but not a segment's name. The directories are
     searched recursively, in the given order. A missing directory counts as empty. The result needs
-    little memory even for a year of segments, because segments in a folder share its string.
+    little memory even for a year of segments, because each folder's path is stored only once.
     """
     found: dict[str, str] = {}
     strange: list[Path] = []

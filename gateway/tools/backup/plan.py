@@ -28,10 +28,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file to restore.
-
-    Contains its member in the backup, and its path and state on this machine.
-    """
+    """One file to restore: a member of the backup, with its path and state on this machine."""
 
     member: Member
     base: Path

@@ -163,10 +163,7 @@ class Publisher(Client):
         return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
 
     def follow(self, plan: Plan) -> None:
-        """From now on, follow a plan.
-
-        It determines when messages are sent, and the start of each latency.
-        """
+        """From now on, send messages and measure latencies according to `plan`."""
         self.plan = plan
         self.departures.plan = plan
 

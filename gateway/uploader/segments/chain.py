@@ -168,10 +168,7 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Update the state with a segment that was found as a file.
-
-        The file proves that it was sealed.
-        """
+        """Update the state from a segment file. The file proves that the segment was sealed."""
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
@@ -213,7 +210,7 @@ class Chain:
     def _is_given_up(self, problem: OSError) -> bool:
         """Count a failed attempt.
 
-        Return True if further attempts are useless, because the disk failed.
+        Return True if further attempts are useless, because the disk has failed too often.
         """
         self._unreadable_tries += 1
         return is_unreadable(problem) and self._unreadable_tries >= CHAIN_TRIES_MAX

@@ -41,10 +41,7 @@ _COMPRESSION: dict[int, int] = {
 
 @dataclass(frozen=True, slots=True)
 class SegmentHeader:
-    """The header of a segment.
-
-    Contains properties of all its events, and its position in the chain.
-    """
+    """The header of a segment: properties of all its events, and its position in the chain."""
 
     gateway: str
     boot: str
