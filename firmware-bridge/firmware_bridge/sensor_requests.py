@@ -1,8 +1,8 @@
-"""Serves requests about ports and sensors that operators make on the web page.
+"""Handles operators' requests about ports and sensors, which they make on the web page.
 
-The bridge fetches the requests from the broker over the control socket, serves them one by one,
-and sends the responses with its next fetch. The bridge has no socket of its own. The broker checks
-the operator's role (docs/decisions/0175-*.md).
+The bridge has no socket of its own. It fetches requests from the broker over the control socket,
+handles them one by one, and sends each response with the next fetch. The broker checks the
+operator's role (docs/decisions/0175-*.md).
 """
 
 import asyncio
@@ -43,10 +43,9 @@ Table = dict[str, Any]
 class SensorFiles:
     """Functions that read and change the configuration of ports. The command line provides them.
 
-    If a function fails, it raises Refused and changes nothing. `save`, `remove`, `undo` and `read`
-    return all configured ports. The arguments of `save`, `remove` and `undo` include the name of a
-    port, and the version of its file that the operator has seen. A version of None means any
-    version.
+    If a function fails, it raises Refused and changes nothing. `read`, `save`, `remove` and `undo`
+    return all configured ports. `save`, `remove` and `undo` take the name of a port, and the
+    version of the port's file that the operator has seen. The version None matches any version.
     """
 
     read: Callable[[], Configured]
@@ -60,7 +59,7 @@ class SensorFiles:
 
 
 class SensorRequests:
-    """Fetches and serves requests from operators about ports and sensors."""
+    """Fetches requests from operators about ports and sensors, and handles them."""
 
     def __init__(
         self,
@@ -70,7 +69,7 @@ class SensorRequests:
         ports: Ports,
         replace: Callable[[Configured], Awaitable[None]],
     ) -> None:
-        """Store the objects that are needed to serve requests.
+        """Store the objects that are needed to handle requests.
 
         Args:
             socket: path of the broker's control socket.
@@ -98,7 +97,7 @@ class SensorRequests:
         }
 
     async def run(self) -> None:
-        """Fetch requests and serve them until cancelled."""
+        """Fetch requests and handle them until cancelled."""
         backoff = Backoff(AGAIN_SECONDS_MAX)
         answers: list[Table] = []
         try:
@@ -188,8 +187,8 @@ def requests_in(result: Mapping[str, Any]) -> list[Request]:
 def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
     """Return the serial ports of this machine.
 
-    If the bridge reads a port, `sensor` is the name of the port in the configuration, otherwise
-    None.
+    If the bridge reads a port, `sensor` is the port's name in the configuration. Otherwise,
+    `sensor` is None.
     """
     names = readers()
     return [

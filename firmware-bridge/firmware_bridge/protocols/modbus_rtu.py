@@ -38,7 +38,10 @@ class Rtu:
         return self._sent
 
     def answer_bytes_of(self, block: Block) -> int:
-        """Return the number of bytes in a complete response, including an echo but not noise."""
+        """Return the number of bytes in a complete response.
+
+        If the adapter returns an echo, the number includes the bytes of the echo.
+        """
         echo_bytes = len(self._sent) if self._echo else 0
         return echo_bytes + _ADDRESS_BYTES + block.answer_bytes + _CRC_BYTES
 
@@ -79,7 +82,10 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _other_answer_in(received: bytes) -> bytes | None:
-    """Return a valid response with another address, function or length, or None if none exists."""
+    """Return a valid response that does not match the request, or None if there is none.
+
+    The response differs from the request in its address, function or length.
+    """
     if len(received) < _REFUSAL_BYTES:
         return None
     is_refusal = bool(received[1] & EXCEPTION)

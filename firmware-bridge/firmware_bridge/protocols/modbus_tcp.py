@@ -87,7 +87,10 @@ class Tcp:
         return _HEAD.pack(self._transaction, 0, len(request) + 1, block.address) + request
 
     def answer_bytes_of(self, block: Block) -> int:
-        """Return the number of bytes in a complete response, without late responses before it."""
+        """Return the number of bytes in a complete response.
+
+        Bytes of late responses to earlier requests are not counted.
+        """
         return _HEAD.size + block.answer_bytes
 
     def read(self, received: bytes, block: Block) -> bytes | Damage | None:

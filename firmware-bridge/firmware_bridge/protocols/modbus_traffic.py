@@ -34,9 +34,10 @@ _COUNT_AT = 6
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A request or a response on the line. `content` contains the bytes between function and CRC.
+    """A request or a response on the line.
 
-    `request` is the request that a response belongs to, or None if the request was not received.
+    `content` contains the bytes between the function code and the CRC. If the message is a
+    response, `request` is the request that it answers, or None if that request was not received.
     """
 
     address: int
@@ -67,7 +68,10 @@ class Message:
 
     @property
     def values(self) -> bytes:
-        """The bytes of the values that are read or written, or empty bytes if there are none."""
+        """The bytes of the values that are read or written.
+
+        A request to read contains no values. In this case, the result is empty.
+        """
         if self.function in _READS:
             return self.content[1:] if self.is_answer else b""
         return self.content[2:] if self.function in _WRITES_ONE else self.content[5:]
@@ -75,7 +79,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One way to interpret bytes as a message: its length, and whether it is a response."""
+    """A possible interpretation of bytes as a message: the length, and if it is a response."""
 
     length: int
     is_answer: bool
@@ -94,7 +98,7 @@ class ModbusTraffic:
         self._in_noise = True
 
     def feed(self, data: bytes) -> list[Message | Damage]:
-        """Process received bytes. Return the complete messages and any damage, in order."""
+        """Process received bytes. Return the complete messages and the damage found, in order."""
         self._buffer += data
         return self._scan(idle=False)
 
@@ -124,10 +128,11 @@ class ModbusTraffic:
         return found
 
     def _noise_scanned(self) -> tuple[int, _Form | None]:
-        """Return the position and the form of the message that ends first.
+        """Return the position and the form of the earliest complete message.
 
-        If no message is complete, the position is where a message could begin, and the form is
-        None. The result does not depend on how the bytes were split into pieces.
+        The earliest message is the one that ends first. If no message is complete, the form is
+        None, and the position is the first one where an incomplete message could begin. The result
+        does not depend on how the bytes were split into pieces.
         """
         best: tuple[int, int, _Form] | None = None
         open_at = len(self._buffer)
@@ -156,7 +161,8 @@ class ModbusTraffic:
     def _forms_at(self, position: int) -> list[_Form] | None:
         """Return the possible forms of a message that begins at this position.
 
-        Shorter and likelier forms come first. The result is None if more bytes are needed.
+        Shorter forms come first. If two forms have the same length, the likelier form comes first.
+        The result is None if more bytes are needed.
         """
         data = self._buffer[position : position + _COUNT_AT + 1]
         if len(data) < _REFUSAL_BYTES:

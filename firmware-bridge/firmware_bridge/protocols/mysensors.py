@@ -115,7 +115,7 @@ def read_message(line: str, kinds: Kinds, skipped: Counter[str]) -> Frame | None
 def _kind_of_type(kind: int) -> Kind | None:
     """Return "text" or "number", the data type of values with this MySensors type code.
 
-    The result is None if each node can use a data type of its own.
+    The result is None for codes whose data type depends on the node.
     """
     if kind in _TEXTS:
         return "text"

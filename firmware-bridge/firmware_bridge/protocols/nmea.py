@@ -60,9 +60,9 @@ class Nmea(DecoderSettings):
 class NmeaDecoder(Decoder):
     """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
 
-    If `checksum_required` is False, a complete line without a checksum is also accepted. However,
-    if earlier sentences with the same address had a checksum, the end of the line must have been
-    lost. The line counts as damaged in this case.
+    If `checksum_required` is False, a complete line without a checksum is also accepted, unless an
+    earlier sentence with the same address had a checksum. In that case, the end of the line was
+    probably lost, and the line counts as damaged.
     """
 
     def __init__(self, *, checksum_required: bool = True) -> None:
@@ -81,8 +81,8 @@ class NmeaDecoder(Decoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard bytes that were buffered when the port was closed.
 
-        If the port is opened in the middle of a sentence, the rest of the sentence fails the
-        checksum.
+        No special handling is needed if the port is opened in the middle of a sentence. The
+        checksum of this sentence will not match.
         """
         if self._buffer:
             self._count("truncated")
@@ -95,10 +95,10 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """After a pause on the line, search the buffered bytes for sentences.
+        """Search the buffered bytes for sentences after a pause on the line.
 
-        A UBX frame that was incomplete before the pause will not be completed, but its bytes may
-        contain sentences.
+        A UBX frame that was incomplete before the pause will not be completed. However, its bytes
+        may contain sentences.
         """
         return self._scan(idle=True) if self._buffer else []
 
@@ -226,10 +226,10 @@ def _damage_of(segment: bytes, *, at_line_end: bool) -> str:
 
 
 class _Sums:
-    """Computes UBX checksums (Fletcher, modulo 256) of any part of a buffer in constant time.
+    """Computes the UBX checksum (Fletcher, modulo 256) of any part of a buffer in constant time.
 
-    Any bytes may look like the start of a long UBX frame. Summing thousands of bytes for each start
-    would block the event loop for seconds.
+    Noise can contain many false starts of long UBX frames. Without this class, thousands of bytes
+    would be added up for each false start, and the event loop would be blocked for seconds.
     """
 
     def __init__(self, buffer: bytes) -> None:

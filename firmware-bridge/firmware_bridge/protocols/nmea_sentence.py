@@ -1,8 +1,8 @@
 """Converts one NMEA sentence to exactly one frame.
 
-The first measurement is the sentence itself. The other measurements are the fields of the sentence,
-with the names that the library pynmeagps gives to the fields. Nothing is lost if the library only
-knows part of a sentence, or none of it.
+The first measurement is the whole sentence as text. The other measurements are the fields of the
+sentence, with the names that the library pynmeagps uses. If the library does not know some of the
+fields, no data is lost, because the first measurement contains them.
 """
 
 import datetime
@@ -64,8 +64,8 @@ logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> Frame:
     """Return the frame of a sentence. `body` contains the bytes between `start` and '*'.
 
-    `start` is '$' or '!'. `skipped` counts fields that contain `nan`, `--.-` or the like instead of
-    a number, and positions that do not exist.
+    `start` is '$' or '!'. `skipped` counts fields in which a placeholder such as `nan` or `--.-`
+    replaces the number. It also counts impossible positions.
     """
     try:
         text = body.decode("utf-8")
@@ -89,10 +89,11 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
 
 
 def _without_impossible_positions(text: str) -> tuple[str, int]:
-    """Remove latitude and longitude of each position that does not exist, and count the positions.
+    """Remove impossible positions from the sentence. Return the new text and the number removed.
 
-    Both are removed even if only one is impossible, because a consumer would combine the remaining
-    one with an earlier value.
+    A position is impossible if its latitude or longitude is out of range. Both are removed, because
+    a consumer would otherwise combine the valid coordinate with an earlier value of the invalid
+    one.
     """
     count = 0
 

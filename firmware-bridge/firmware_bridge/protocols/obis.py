@@ -1,7 +1,7 @@
 """Names for the usual quantities of meters, by OBIS code (IEC 62056-61).
 
-A code is `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. An unknown code is
-used as the name itself, so that no value of a meter is lost.
+A code is `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. If a code is
+unknown, the code itself is used as the name, so that no value of a meter is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -140,7 +140,7 @@ _MEASURED_ABSTRACT: Final = (17, 24)
 
 @dataclass(frozen=True)
 class Code:
-    """The parts of an OBIS code. An `f` of 255 is stored as None."""
+    """The parts of an OBIS code. If F is 255, `f` is None."""
 
     a: str
     b: str
@@ -184,7 +184,11 @@ def name_of(code: Code) -> str:
 
 
 def is_of_heat(code: Code, groups: Sequence[str]) -> bool:
-    """Return True if an object with these values occurs only in heat meters."""
+    """Return True if a value with this code can only come from a heat meter.
+
+    `groups` are the texts of the value in the message. For some codes, the unit at the end of a
+    text decides.
+    """
     if not code.is_short or (code.c, code.d) not in (("6", "8"), ("6", "26")):
         return False
     return code.d == "26" or any(each.endswith(_ENERGY_UNITS) for each in groups)
@@ -199,12 +203,15 @@ def heat_name_of(code: Code) -> str:
 
 
 def is_number_of_heat(code: Code) -> bool:
-    """Return True if the values of a heat meter's short code are numbers, even without a unit."""
+    """Return True if the values of this short code are numbers in heat meters.
+
+    This is also true for values without a unit.
+    """
     return code.is_short and f"{code.c}.{code.d}" in _NUMBERS_OF_HEAT
 
 
 def is_number(code: Code) -> bool:
-    """Return True if the values of a code are numbers, even without a unit."""
+    """Return True if the values of this code are numbers, although they may have no unit."""
     if name_of(code) in COUNTS:
         return True
     if not code.c.isdecimal() or code.quantity in _TEXTS_OF_MBUS:

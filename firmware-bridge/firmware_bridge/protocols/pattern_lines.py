@@ -1,4 +1,4 @@
-r"""Protocol for lines that match a configured regular expression. Named groups are the quantities::
+r"""Protocol for lines that match a configured regular expression. Each named group is a quantity::
 
 pattern = 'T=(?P<temperature>\S+) C, RH=(?P<humidity>\d+)%'
 """
@@ -63,7 +63,7 @@ class PatternLines(AskedSettings, TextLineSettings):
         super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the groups."""
+        """Return the names of the regular expression's groups."""
         return frozenset(re.compile(self.pattern).groupindex)
 
     def decoder(self) -> LineDecoder:
@@ -105,7 +105,8 @@ class MatchReader:
 def has_nested_repeats(pattern: str) -> bool:
     """Return True if matching could take exponential time.
 
-    This is the case for a repetition inside another repetition, and for back-references.
+    This is possible if a repetition contains another repetition, or if the pattern has
+    back-references.
     """
     # Only Python's own parser reads Python's dialect of regular expressions.
     from re import _parser  # type: ignore[attr-defined] # noqa: PLC0415

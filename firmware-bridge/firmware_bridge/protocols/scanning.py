@@ -1,8 +1,8 @@
 """Base of decoders for frames that begin with fixed bytes. Bytes may arrive in pieces of any size.
 
 If bytes turn out not to be a frame, only the first byte is skipped, so a false start in noise never
-hides the next frame. Damage is counted once for all bytes of the false frame. The bytes between two
-frames are counted once, as `noise`.
+hides the next frame. Damage is counted once per false frame. All bytes between two frames count as
+one occurrence of `noise`.
 """
 
 from abc import abstractmethod
@@ -13,7 +13,10 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 class ScanningDecoder(Decoder):
-    """Searches for frames that begin with `start`. Buffers at most one frame and one read."""
+    """Searches for frames that begin with `start`.
+
+    The buffer contains at most one incomplete frame and the bytes of the latest read.
+    """
 
     fillers: ClassVar[bytes] = b""
     """Bytes that may occur between frames and do not count as noise."""
@@ -29,8 +32,8 @@ class ScanningDecoder(Decoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard bytes that were buffered when the port was closed.
 
-        If the port is opened in the middle of a frame, the rest of the frame has no start and is
-        skipped.
+        If the port is opened in the middle of a frame, the bytes up to the next start are skipped
+        and do not count as noise.
         """
         if self._buffer:
             self._count("truncated", len(self._buffer))
@@ -44,9 +47,9 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """After a pause on the line, search the buffered bytes for frames.
+        """Search the buffered bytes for frames after a pause on the line.
 
-        A frame that was incomplete before the pause will not be completed, but its bytes may
+        A frame that was incomplete before the pause will not be completed. However, its bytes may
         contain shorter frames.
         """
         return self._scan(idle=True) if self._buffer else []
@@ -62,9 +65,9 @@ class ScanningDecoder(Decoder):
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Return the end of the frame that begins at `position`, or None if more bytes are needed.
 
-        The end can lie beyond the buffered bytes, by less than the length of the longest frame. If
-        no frame begins at `position`, the result is `position` itself. This counts as noise and not
-        as damage.
+        The end can lie beyond the buffered bytes, because a header can contain the length of the
+        frame. If no frame begins at `position`, the result is `position`, and the bytes count as
+        noise instead of damage.
 
         Raises:
             Damaged: the bytes at `position` are not a complete frame.

@@ -46,8 +46,8 @@ class Sml(DecoderSettings):
 class SmlDecoder(ScanningDecoder):
     """Decoder of SML files.
 
-    If a new file begins before the previous file has ended, only the previous file counts as
-    damaged.
+    If a new file begins before the previous file has ended, the previous file counts as damaged.
+    The new file is still decoded.
     """
 
     frame_bytes_max = FILE_BYTES_MAX

@@ -1,7 +1,7 @@
 """Decodes the messages of an SML file, and returns the values in their lists (SML_GetList.Res).
 
-Each element begins with a byte for its type and length. If the first bit is set, another byte with
-4 more bits of the length follows::
+Each element begins with a byte for its type and length. If the first bit of this byte is set,
+another byte follows with 4 more bits of the length::
 
     1 more | type, 3 bits: 0 bytes, 4 Boolean, 5 integer, 6 unsigned, 7 list | length, 4 bits
 
@@ -57,9 +57,9 @@ _BASIC_METER, _BASIC_METER_EXPORTS = 0x04, 0x800
 def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
     """Return the values of all lists in the messages.
 
-    `skipped` counts unreadable entries by reason: "sml" if the form is invalid, "value" if a
-    number is out of range, and "type" if an entry has bytes instead of a number. All other entries
-    are still read.
+    An unreadable entry is skipped, and the other entries are still read. `skipped` counts
+    unreadable entries by reason: "sml" if the structure is invalid, "value" if a number is out of
+    range, and "type" if an entry has bytes instead of a number.
 
     Raises:
         Damaged: with reason "sml" if the data contains no message.
@@ -88,10 +88,11 @@ def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
 
 
 def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
-    """Yield the status word, and the signed power if the meter sends its power without a sign.
+    """Yield the status word, and the power with its sign if the meter sends only the amount.
 
-    Two-way meters such as EMH's ED300L, Honeywell's AS2020 and older Holley meters send the amount
-    of power and its direction separately. A power that is already negative is not changed.
+    Two-way meters such as EMH's ED300L, Honeywell's AS2020 and older Holley meters send the power
+    without a sign. The status word contains the direction. A power that is already negative is not
+    changed.
     """
     if status is None:
         return
@@ -195,9 +196,10 @@ def _value_of(kind: int, content: bytes) -> Element:
 
 
 class _Shortened(int):
-    """A negative integer of fewer than 4 bytes.
+    """A negative integer of fewer than 4 bytes, which may actually be positive.
 
-    Some meters omit the leading zero bytes of a positive number, so that it looks negative.
+    Some meters omit the leading zero bytes of a positive number. If the first remaining bit is set,
+    the number looks negative.
     """
 
     def __new__(cls, number: int, bytes_count: int) -> Self:
@@ -225,7 +227,8 @@ def _reading_of_entry(
 ) -> tuple[Code, int | None, Measurement | None]:
     """Return the OBIS code, the status word and the measurement of a list entry.
 
-    The status word or the measurement is None if the entry does not contain it.
+    If the entry has no status word, the second result is None. If the entry has no value, the third
+    result is None.
     """
     code, status, _, unit, scaler, value, _ = _list_of(entry, _ENTRY_ELEMENTS)
     if not isinstance(code, bytes) or len(code) != _CODE_BYTES:

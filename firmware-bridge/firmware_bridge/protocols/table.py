@@ -1,6 +1,6 @@
 """All protocols by their names in gateway.toml (key `framing`).
 
-A new protocol needs one file, with its settings and its decoder or poller, and one line here.
+To add a protocol, create a file with its settings and its decoder or poller, and add a line here.
 """
 
 from collections.abc import Mapping

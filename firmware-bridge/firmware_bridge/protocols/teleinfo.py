@@ -34,9 +34,9 @@ _CLOCK = "DATE"
 
 
 class Label(NamedTuple):
-    """The name of the quantity that a meter's label identifies, with its unit and data type.
+    """The quantity that a meter's label stands for: its name, unit and data type.
 
-    Values with a unit are numbers.
+    A value with a unit is always a number.
     """
 
     name: str
@@ -77,7 +77,7 @@ _NUMBERS: Final = {
 def _numbers_of_series() -> dict[str, tuple[str, str]]:
     """Return the labels that contain the number of a tariff, quadrant or phase.
 
-    The dictionary maps each label to the name and the unit of the label's quantity.
+    The result maps each of these labels to the name and the unit of its quantity.
     """
     found: dict[str, tuple[str, str]] = {}
     for number in range(1, 11):
@@ -185,10 +185,11 @@ class TeleinfoDecoder(DelimitedDecoder):
 
 
 def has_repeated_label(groups: list[list[str]]) -> bool:
-    """Return True if a label occurs twice in a frame with different contents.
+    """Return True if a frame contains the same label twice, with different contents.
 
-    This happens if the end of one frame and the beginning of the next were lost. The joined frame
-    is discarded, because values from one frame would get the time of the other.
+    This happens if the end of one frame and the beginning of the next frame were lost. The bytes
+    that remain then look like one frame. This frame must be discarded, because some of its values
+    would get the wrong time.
     """
     values: dict[str, list[str]] = {}
     return any(values.setdefault(group[0], group) != group for group in groups)
@@ -216,9 +217,10 @@ def _measurement_of(
 
 
 def _seconds_of(text: str, utc_offset_hours: int) -> float | None:
-    """Convert a time to seconds since 1970. E means summer time, H winter time.
+    """Convert a time to seconds since 1970. The letter E means summer time, and H winter time.
 
-    The result is None for a lower-case letter, which marks an unreliable clock.
+    A lower-case letter means that the meter's clock is unreliable. In this case, the result is
+    None.
     """
     if _TIME.fullmatch(text) is None or text[0] not in "EH":
         return None

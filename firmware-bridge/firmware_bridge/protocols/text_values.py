@@ -1,7 +1,7 @@
-"""Values as sensors write them in lines of text.
+"""Conversion of values in lines of text, as sensors write them.
 
-A value is a number, a Boolean or a string. A sensor that has nothing to report writes `nan`, `ovf`,
-`--` or nothing. Such a quantity is counted as not measured and gets no value.
+A value is a number, a Boolean or a string. A sensor that has measured nothing writes `nan`, `ovf`,
+`--` or nothing. In this case, the quantity has no value and is counted as not measured.
 """
 
 import math
@@ -54,7 +54,7 @@ class TextLineSettings(DecoderSettings):
     types: dict[str, Kind] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Reject `types` with a quantity that the lines of this port cannot contain."""
+        """Reject `types` if it names a quantity that the lines of this port cannot contain."""
         known = self.value_names("")
         for name in self.types:
             if not is_name(name):
@@ -71,8 +71,8 @@ TYPES_DESCRIPTION: Final = (
 class LineValues:
     """Collects the measurements of one line.
 
-    The data types of new quantities are only recorded in `finish`, so a damaged line has no effect
-    on them.
+    The data types of new quantities are recorded only in `finish`. If the line turns out to be
+    damaged, no data types are recorded.
     """
 
     def __init__(self, kinds: Kinds, skipped: Counter[str]) -> None:
@@ -96,9 +96,8 @@ class LineValues:
     def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
         """Add a value, or count it as not measured. `written` is None if there is no value.
 
-        Strings are usually converted to the data type that they look like. If `is_text` is True, a
-        string stays a string even if it looks like a number, unless its quantity has another data
-        type.
+        A string is converted to the data type of its quantity. If this type is not known yet, the
+        string is converted to the type that it looks like, unless `is_text` is True.
 
         Raises:
             Damaged: with reason "name" if the name is invalid or repeated, or "type", "value" or
@@ -115,7 +114,7 @@ class LineValues:
             self._skipped[NOT_MEASURED] += 1
 
     def add_or_skip(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
-        """Add a value, or count and skip a value that cannot be read."""
+        """Add a value. If the value cannot be read, count it and skip it."""
         try:
             self.add(name, written, is_text=is_text)
         except Damaged as damage:
@@ -221,7 +220,7 @@ def number_of(text: str) -> float | None:
 
 
 def is_nothing(text: str) -> bool:
-    """Return True if a sensor writes this string in place of a number that it did not measure."""
+    """Return True if a sensor writes this string when it has no measured value."""
     return not text.strip() or _NOTHING.fullmatch(text.strip()) is not None
 
 

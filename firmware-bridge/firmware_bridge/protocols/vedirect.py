@@ -4,8 +4,8 @@
     :A0002000148 LF                                            a message of the HEX protocol
 
 A block consists of fields, the last of which is the checksum. The sum of all bytes of a block is 0
-modulo 256. Messages of the HEX protocol may occur anywhere between fields. They are skipped, and
-the sum does not include them. Source: VE.Direct Protocol 3.33.
+modulo 256. Messages of the HEX protocol may occur anywhere between fields. These messages are
+skipped, and the sum does not include their bytes. Source: VE.Direct Protocol 3.33.
 """
 
 import re
@@ -34,7 +34,7 @@ _HEX_MESSAGE = re.compile(rb":[^\n:]{0,256}\n")
 class Field(NamedTuple):
     """The name and unit of a field, and the scale of its number. A scale of 0 marks a string.
 
-    If the numbers of the field stand for states, `states` has the meaning of each number.
+    If the number is a code for a state, `states` maps each code to its meaning.
     """
 
     name: str
@@ -151,7 +151,7 @@ class VeDirectDecoder(Decoder):
         return frames
 
     def flush(self) -> list[Frame]:
-        """Discard an incomplete block after a pause, because devices send blocks without pauses."""
+        """Discard an incomplete block after a pause, because devices never pause inside a block."""
         self.begin(mid_line=False)
         return []
 
@@ -194,11 +194,12 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Return a block without HEX messages, and whether it begins inside `data` (True or False).
+    """Find a valid block in `data`. Return the block without HEX messages, and a Boolean.
 
-    The block is None if its checksum is wrong. It begins inside `data` if the checksum of the
-    previous block was lost. A label that occurs twice also shows that `data` contains two blocks,
-    even if the sum of the bytes happens to be 0.
+    The block is None if its checksum is wrong. The Boolean is True if the block begins after the
+    start of `data`. This happens if the checksum of the previous block was lost, so that `data`
+    contains bytes of two blocks. A repeated label shows this even if the sum of all bytes happens
+    to be 0.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end

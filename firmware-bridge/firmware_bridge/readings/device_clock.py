@@ -1,7 +1,7 @@
 """Checks times from devices whose clocks might be wrong, for example after a power failure.
 
-A reading with an implausible time gets the time of its arrival instead. The device's own time is
-published as a separate value. Times are compared with the gateway's clock. If the gateway's own
+Times are compared with the gateway's clock. If a reading has an implausible time, the time of its
+arrival replaces it, and the device's own time is published as a separate value. If the gateway's
 clock has not been set, all times are accepted.
 """
 
@@ -35,9 +35,10 @@ _GATEWAY_IS_SET: Final = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
 def checked_times(
     quantities: Quantities, arrival_seconds: float
 ) -> tuple[Quantities, float | None]:
-    """Return the quantities with plausible times. Also return the latest time that was replaced.
+    """Replace implausible times of quantities by the time of arrival.
 
-    The second result is None if all times were plausible or the gateway's own clock is not set.
+    Return the quantities, and the latest time that was replaced. The latest time is None if no time
+    was replaced. No times are replaced if the gateway's own clock is not set.
     """
     if arrival_seconds < _GATEWAY_IS_SET:
         return quantities, None
@@ -60,11 +61,11 @@ def checked_times(
 
 
 def hours_off(quantities: Quantities, arrival_seconds: float) -> int:
-    """Return by how many whole hours a meter's clock is ahead of the arrival time.
+    """Return the number of whole hours that a meter's clock is ahead of the time of arrival.
 
-    The result is negative if the clock is behind. It is 0 if the clock is right, or if the
-    difference is not a number of whole hours. A difference of whole hours means that the meter's
-    time zone is not the configured one.
+    The number is negative if the meter's clock is behind. A difference of whole hours means that
+    the configured time zone is wrong. The result is 0 if the clock is right, or if the difference
+    is not a number of whole hours.
     """
     found = quantities.get(METER_TIME, [])
     given = found[0].absolute_time_seconds if found else None

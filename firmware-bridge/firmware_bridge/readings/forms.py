@@ -1,7 +1,8 @@
-"""Topics, and payloads other than SenML: plain values, and JSON objects made from a template.
+"""Topics and payloads of readings that are not published as SenML.
 
-There is one payload per value. A quantity may have several values, for example the fields of an
-NMEA 0183 sentence. In this case the name of each value (`gga/alt`) is used as the quantity.
+A payload is a plain value, or a JSON object made from a template. There is one payload per value.
+If a quantity has several values, such as the fields of an NMEA 0183 sentence, the name of each
+value (`gga/alt`) is used as the name of the quantity.
 """
 
 import base64

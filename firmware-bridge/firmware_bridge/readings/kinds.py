@@ -37,9 +37,9 @@ class Kinds:
             self._kinds[name] = self._new[name] = kind_of(value)
 
     def remember(self, known: Mapping[str, Kind]) -> None:
-        """Add the data types that were stored in an earlier run.
+        """Add the data types that an earlier run of the bridge stored.
 
-        Types that are declared or already recorded take precedence.
+        If a quantity already has a data type, its data type is not changed.
         """
         for name, kind in known.items():
             if len(self._kinds) < KINDS_KEPT_MAX:
@@ -55,9 +55,9 @@ class Kinds:
         return dict(self._kinds)
 
     def keep(self, quantities: Quantities) -> int:
-        """Remove values whose data type differs from that of their quantity. Record new quantities.
+        """Remove values whose data type differs from the type of their quantity.
 
-        Return the number of removed values.
+        The data types of new quantities are recorded. Return the number of removed values.
         """
         removed = 0
         for quantity, measurements in list(quantities.items()):

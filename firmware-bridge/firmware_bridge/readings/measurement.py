@@ -19,9 +19,9 @@ INTEGER_MAX = 2**63 - 1
 class Measurement:
     """One value with its name (docs/formats/readings.md).
 
-    `time_seconds` is as in RFC 8428: values below 2**28 are relative to the moment of arrival,
-    larger values count from 1970-01-01 UTC. None means the moment of arrival. `is_past` marks an
-    entry from the device's log. Log entries may be years old. If the device's clock is wrong,
+    `time_seconds` follows RFC 8428. A value below 2**28 is relative to the time of arrival. A
+    larger value is in seconds since 1970-01-01 UTC. None means the time of arrival. `is_past` is
+    True for an entry from the device's log, which can be years old. If the device's clock is wrong,
     `device_time_seconds` is the time that the device reported.
     """
 

@@ -1,4 +1,7 @@
-"""Checks quantity names from sensors by the same rule as names in the configuration."""
+"""Checks the names of quantities that sensors send.
+
+The same rule applies to names in the configuration.
+"""
 
 import re
 
@@ -8,5 +11,5 @@ _NAME = re.compile(NAME_PATTERN)
 
 
 def is_name(text: str) -> bool:
-    """Return True if a device or a quantity may have this name."""
+    """Return True if a device or a quantity can have this name."""
     return _NAME.fullmatch(text) is not None

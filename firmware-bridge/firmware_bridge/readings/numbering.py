@@ -1,4 +1,4 @@
-"""Sequence numbers. Boards assign them to frames, and they are published with readings."""
+"""Sequence numbers of frames. Boards assign them, and they are published with the readings."""
 
 from dataclasses import dataclass
 

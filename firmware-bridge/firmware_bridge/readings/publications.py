@@ -23,10 +23,10 @@ ROW_OVERHEAD_BYTES: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One message to publish. `topic` is valid UTF-8 without wildcards.
+    """An MQTT message to publish. `topic` is valid UTF-8 without wildcards.
 
-    `gives_way_of` names the port whose oldest messages, including this one, a full outbox may drop.
-    None means that this message is never dropped.
+    If the outbox is full, it may drop the oldest messages of the port `gives_way_of`. If
+    `gives_way_of` is None, this message is never dropped.
     """
 
     qos: ClassVar[int] = 2
@@ -50,9 +50,11 @@ def publications_of(
     readings: Readings = AS_SENML,
     port: str = "",
 ) -> list[Publication]:
-    """Create one publication per quantity for SenML, or one per value for other forms of payload.
+    """Return the publications for the quantities.
 
-    `units` are configured by the operator and replace the units of the sensor.
+    A SenML payload contains a whole quantity. In other formats, each value has a payload of its
+    own. A unit in `units` was configured by the operator, and replaces the unit that the sensor
+    sent.
     """
     known: dict[str, object] = {**readings.tags, "device": numbering.device, "port": port}
     if readings.payload == "senml":

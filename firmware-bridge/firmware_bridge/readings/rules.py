@@ -1,8 +1,8 @@
 """Configured rules that scale and filter a port's readings before they are published.
 
-Numbers are scaled. Values that have not changed enough or arrive too soon are omitted. Omitted
-values get no sequence number, so a gap in `sequence` still indicates a loss. A rule applies to a
-quantity. If a quantity has several measurements, a rule can also apply to one of them (`gga/alt`).
+A rule can scale a number. It can also omit values that have not changed enough or that arrive too
+soon. Omitted values do not use up sequence numbers, so a gap in `sequence` still means a loss. A
+rule applies to a quantity, or to one measurement of a quantity (`gga/alt`).
 """
 
 from collections import OrderedDict
@@ -62,7 +62,7 @@ class Rules:
     def note_published(self, device: str, quantities: Quantities, now_seconds: float) -> None:
         """Record that these quantities were published at `now_seconds`.
 
-        The next values are compared with these values.
+        `due` compares the next values with the recorded values.
         """
         for name, measurements in quantities.items():
             for key, group in {name: measurements, **_parts_of(name, measurements)}.items():
@@ -81,9 +81,9 @@ class Rules:
     ) -> list[Measurement]:
         """Apply the rules for single measurements to a quantity with several measurements.
 
-        Return the measurements to publish. A SenML pack is published as a whole as soon as one
-        measurement with a rule is due. In other payload formats, each measurement is published or
-        omitted separately.
+        Return the measurements to publish. A SenML pack is published as a whole if at least one
+        measurement with a rule is due. In other formats, each measurement is published or omitted
+        separately.
         """
         parts = _parts_of(name, measurements)
         ruled = {key for key in parts if (rule := self._rules.get(key)) and rule.filters}
@@ -113,7 +113,7 @@ class Rules:
 def _parts_of(name: str, measurements: list[Measurement]) -> dict[str, list[Measurement]]:
     """Return the measurements of a quantity by name.
 
-    Measurements with the name of the quantity itself are omitted.
+    A measurement that has the same name as the quantity is left out.
     """
     parts: dict[str, list[Measurement]] = {}
     for measurement in measurements:

@@ -1,6 +1,6 @@
 """Exact conversion of a device's numbers to the unit of a quantity: 0.1 times 215 is 21.5.
 
-Decimal arithmetic is used, because a person who writes `scale = 0.1` means exactly 0.1.
+Decimal arithmetic is used, because the configured value 0.1 means exactly 0.1.
 """
 
 import math

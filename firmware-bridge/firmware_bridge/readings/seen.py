@@ -1,6 +1,6 @@
 """Records which values and units each device has sent, to describe the devices to other programs.
 
-The number of devices and values is limited, so endless new names from a line do no harm.
+The number of devices and values is limited, because a faulty line could send new names endlessly.
 """
 
 import logging
@@ -29,7 +29,7 @@ _FACTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SeenValue:
-    """One value of a device. `quantity` is the quantity whose SenML topic carries the value.
+    """One value of a device. In SenML, the value is part of the payload of `quantity`.
 
     `is_gone` is True if the value was removed from the configuration and has not been sent since.
     """
@@ -54,9 +54,9 @@ class SeenDevice:
 class Seen:
     """The values seen since the start of the bridge, and the values stored in an earlier run.
 
-    A value is recorded when it is first sent after the start. Later, only a change from text to
-    number, or from no unit to a unit, is recorded. A sensor that alternates between two types
-    therefore does not cause endless changes.
+    A value is recorded when it is first sent after the start. After that, a new data type is
+    recorded only if text becomes a number. A unit is recorded only if none was known. A sensor that
+    alternates between two data types therefore does not cause endless changes.
     """
 
     def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:
@@ -96,7 +96,7 @@ class Seen:
     def _note_fact(self, known: SeenDevice, name: str, text: str) -> None:
         """Record the first string with this name.
 
-        Later strings are ignored, because they might change endlessly.
+        Later strings are ignored, because a string that changes often would cause endless updates.
         """
         if name not in known.facts and 0 < len(text) <= FACT_CHARACTERS_MAX:
             known.facts[name] = text
@@ -134,7 +134,10 @@ def is_fact(name: str) -> bool:
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:
-    """Forget one value that is no longer configured. Return False if all values are configured."""
+    """Forget one value that was removed from the configuration.
+
+    Return False if the device has no value of this kind.
+    """
     gone = next((name for name, value in device.values.items() if value.is_gone), None)
     if gone is not None:
         del device.values[gone]

@@ -1,7 +1,7 @@
 """Statistics of a quantity that arrives often: lowest, mean and highest value of each 5 seconds.
 
-The web page requests the status every 5 seconds, and would miss values that arrive in between
-(docs/formats/control-socket.md).
+The web page requests the status only every 5 seconds. Without the statistics, the web page would
+miss the values between two requests (docs/formats/control-socket.md).
 """
 
 import math

@@ -1,7 +1,8 @@
 """Logs and counts the responses of polled devices, and their failures.
 
-A failure is logged when its count for a device and a reason reaches 1, 2, 4, 8 and so on, so that a
-device that is switched off does not fill the log. The first response after failures is also logged.
+Failures are counted by device and reason. A failure is logged when its count reaches 1, 2, 4, 8 and
+so on. A device that is switched off therefore does not fill the log. The first response after
+failures is also logged.
 """
 
 import logging

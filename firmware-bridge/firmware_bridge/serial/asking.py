@@ -1,7 +1,8 @@
-"""Search for a meter that must be polled (D0, M-Bus), if nothing is received on a port.
+"""Search for a meter that sends only when it is polled (D0, M-Bus).
 
-The requests are written to the line of an unknown device. They are harmless to devices that use
-another protocol. Nevertheless, this search only runs if a person starts it.
+The search is used if nothing is received on a port. It sends requests to an unknown device. The
+requests are harmless to devices that use another protocol. Nevertheless, the search runs only if a
+person starts it.
 """
 
 import contextlib
@@ -57,11 +58,11 @@ def _guess_of(line: Line, framing: str, frame: Frame) -> Guess:
 
 
 class _Answered(Exception):
-    """Raised to leave the polling loop when the first request has an outcome."""
+    """Raised to leave the polling loop after the first request has succeeded or failed."""
 
 
 class _FirstOutcome:
-    """Observer of the polling loop. It stores the first outcome and then stops the loop."""
+    """Observer of the polling loop that stores the first outcome and then stops the loop."""
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None

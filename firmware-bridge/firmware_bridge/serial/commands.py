@@ -1,8 +1,8 @@
 """Commands that are sent to boards over the serial line, and the boards' responses.
 
-A command, for example to change the interval between measurements, is written once. It is neither
-stored nor retried, because it might be outdated if it arrived later. If it fails, the client that
-sent the command gets an error, and can send it again.
+A command can, for example, change the interval between measurements. Each command is sent only
+once. Commands are not stored or retried, because a delayed command might be outdated. If a command
+fails, the client gets an error and can send the command again.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ class _Open:
 
 
 class Commands:
-    """A bounded table of the commands that boards have not answered yet."""
+    """A table of the commands that boards have not answered yet, with a limited size."""
 
     def __init__(self, answer_seconds_max: float = ANSWER_SECONDS_MAX) -> None:
         self._answer_seconds_max = answer_seconds_max
@@ -57,7 +57,7 @@ class Commands:
         self._request = secrets.randbelow(_NUMBERS)
 
     def note_board(self, identity: BoardIdentity, write: Callable[[bytes], bool]) -> None:
-        """Remember the line and the identity of a board that has sent a frame."""
+        """Record the identity and the serial line of a board that has sent a frame."""
         self._places.pop(identity.device_name, None)
         self._places[identity.device_name] = _Place(identity, write)
         if len(self._places) > BOARDS_MAX:
@@ -90,7 +90,7 @@ class Commands:
     ) -> None:
         """Report a board's response to the client that sent the command.
 
-        A response is ignored if no command was sent to this board over this line.
+        A response is ignored if it does not belong to a command that was sent over this line.
         """
         waiting = self._open.get(identity)
         if waiting is None or waiting.write != write:

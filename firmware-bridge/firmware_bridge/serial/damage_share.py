@@ -1,6 +1,7 @@
 """The percentage of a port's recent frames that are damaged, with one warning per fault.
 
-The totals are sampled when the port's status is reported, so there is no cost per frame::
+The totals are sampled when the port's status is reported, so receiving a frame costs no extra
+time::
 
     samples   (at, frames, damaged) ... each SAMPLE_SECONDS, for WINDOW_SECONDS_MAX
     window    the latest WINDOW_SECONDS, or longer if they have fewer than FRAMES_MIN frames
@@ -75,10 +76,7 @@ class DamageShare:
         }
 
     def _window_before(self, now: _Sample) -> _Sample:
-        """Return the sample at which the window begins.
-
-        `now` is the sample at the end of the window.
-        """
+        """Return the sample at the start of the window. `now` is the sample at the end."""
         for each in reversed(self._samples):
             count = now.frames - each.frames + now.damaged - each.damaged
             if now.at - each.at >= WINDOW_SECONDS and count >= FRAMES_MIN:

@@ -1,10 +1,10 @@
 """Detection of a port's baud rate, line settings and protocol.
 
-Each line setting is tried with each protocol, and the frames that decode are counted. A protocol is
-only tried if its sensors send unprompted and it needs no settings. CSV is tried although it needs
-column names, because names can be invented. The confidence in a guess is the share of good frames
-among all frames. It is lower if there are only a few frames, because noise sometimes looks like a
-frame of a protocol with weak checks.
+Each line setting is tried with each protocol, and the decoded frames are counted. Only protocols
+that need no settings, and whose sensors send unprompted, are tried. CSV is also tried, with
+invented column names. The confidence in a guess is the share of good frames among all frames. It is
+lower if there are only a few frames, because noise can look like a frame of a protocol with weak
+checks.
 """
 
 import asyncio
@@ -64,17 +64,17 @@ class Guess:
 
     @property
     def sure(self) -> float:
-        """The confidence in this guess, from 0 to 1."""
+        """The confidence in this guess, from 0 (none) to 1 (certain)."""
         if not self.frames:
             return 0.0
         share = self.frames / (self.frames + self.damaged)
         return share * min(1.0, self.frames / self.frames_enough)
 
     def toml(self, name: str, place: str) -> str:
-        """Return the `[[serial]]` table for gateway.toml that configures a port as guessed.
+        """Return the `[[serial]]` table for gateway.toml that configures a port with this guess.
 
-        `name` is the name of the port. `place` is the line that selects the port, such as `path =
-        "/dev/ttyUSB0"`.
+        `name` is the name of the port. `place` is the line of TOML that selects the port, such as
+        `path = "/dev/ttyUSB0"`.
         """
         return (
             f'[[serial]]\nname = "{name}"\n{place}\n'
@@ -119,9 +119,9 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
 def _settings_tried(
     protocol: type[DecoderSettings], pieces: Sequence[bytes]
 ) -> Iterator[tuple[DecoderSettings, str]]:
-    """Yield the settings to try for a protocol.
+    """Yield the settings to try for a protocol, each with the TOML lines that configure them.
 
-    Each setting comes with the lines of TOML that configure it, or with "" if it is the default.
+    For the default settings, the lines are "".
     """
     if protocol is CsvLines:
         if columns := columns_of(b"".join(pieces)):

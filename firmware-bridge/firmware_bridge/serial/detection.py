@@ -94,7 +94,7 @@ class Detection:
     def progress(self) -> dict[str, Any]:
         """Return the state and the result so far.
 
-        The call also shows that a person is still watching, so the detection is not stopped.
+        Each call also extends the detection, because it shows that a person is still watching.
         """
         self.asked_at = now = time.monotonic()
         count = len(self._tried)

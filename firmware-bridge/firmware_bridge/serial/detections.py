@@ -36,7 +36,7 @@ class Detections:
     ) -> None:
         """Store the functions that return the configured ports and create detections.
 
-        `configured` returns the settings of the ports that the bridge reads. No detection is
+        `configured` returns the settings of the ports that the bridge reads. Detections are not
         started on these ports. `make` creates a detection.
         """
         self._configured = configured
@@ -46,8 +46,8 @@ class Detections:
     async def begin(self, port: str, *, asks: bool = False) -> dict[str, Any]:
         """Start a detection on a port, or continue a running one. Return its progress.
 
-        If `asks` is True, the detection also polls for a meter. In this case, a detection that is
-        already running on the port is replaced.
+        If `asks` is True, the detection also polls for a meter, and replaces any detection that is
+        already running on the port.
 
         Raises:
             Refused: if the bridge already reads the port, too many detections run, or `port` is
@@ -109,13 +109,17 @@ class Detections:
             await asyncio.gather(found[1], return_exceptions=True)
 
     async def end_on(self, settings: Sequence[PortSettings]) -> None:
-        """Stop the detections on the given ports, because the bridge will read these ports."""
+        """Stop the detections on these ports, because the bridge will read the ports."""
         for port in list(self._running):
             if await asyncio.to_thread(reader_of, port, settings) is not None:
                 await self.end(port)
 
     def _is_of_use(self, port: str, *, asks: bool) -> bool:
-        """Return True if the port's running detection can be continued, so no other is needed."""
+        """Return True if the running detection on the port can be continued.
+
+        A detection that has found nothing or failed cannot be continued. If `asks` is True, a new
+        detection is needed in any case, because it must also poll for a meter.
+        """
         return self._running[port][0].state not in ("nothing", "failed") and not asks
 
     def _forget_unasked(self, except_for: str | None = None) -> None:
@@ -129,7 +133,8 @@ class Detections:
 def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
     """Return the names of configured ports by device file.
 
-    The device files are looked up at each call, because they may have changed.
+    The device files are looked up at each call, because they can change when a device is plugged
+    in.
     """
     found = {_device_of(each): each.name for each in configured if each.address is None}
     return {device: name for device, name in found.items() if device is not None}

@@ -1,7 +1,7 @@
 """Hints about USB serial devices: the likely product, and the process that has the port open.
 
-The product names are from usb.ids (linux-usb.org, 2024). In some hints, the product is followed by
-a colon and by the devices that often contain it.
+The product names are from usb.ids (linux-usb.org, 2024). Some hints also list devices that often
+contain the product, after a colon.
 
 No port is opened, because many boards restart when their port is opened.
 """
@@ -46,9 +46,9 @@ def hint_of(vendor: int | None, product: int | None) -> str | None:
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return `name (pid)` of the process that has each device file open, by device file.
+    """Return the process that has each device file open, as `name (pid)`, by device file.
 
-    Only processes that the current user may inspect are found.
+    Only processes that the current user can inspect are found.
     """
     found: dict[str, str] = {}
     for folder in processes.glob("[0-9]*"):

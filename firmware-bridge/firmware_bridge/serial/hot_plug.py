@@ -6,9 +6,10 @@ libsystemd/sd-device/device-monitor.c). Integers are native-endian, except the m
     "libudev\\0" | magic u32 | header size u32 | properties offset u32 | properties length u32 | ...
     properties: "ACTION=add\\0" "SUBSYSTEM=tty\\0" ...
 
-The contents of an event need not be trusted. Only a privileged process can send to this socket, and
-an event only causes a port to be opened again. Without udev, as in most containers, lost ports are
-retried only after their back-off (docs/decisions/0114-udev-s-events-are-read-without-libudev.md).
+The bridge does not need to trust the contents of an event. Only a privileged process can send to
+this socket, and the only effect of an event is that a port is opened again. Without udev, as in
+most containers, a lost port is retried only after its back-off
+(docs/decisions/0114-udev-s-events-are-read-without-libudev.md).
 """
 
 import asyncio
@@ -44,12 +45,12 @@ _PREFIX, _MAGIC = b"libudev\0", bytes.fromhex("feedcafe")
 
 
 class HotPlug:
-    """Context manager that counts new serial devices and wakes ports that are waiting for one."""
+    """Context manager that counts new serial devices and wakes tasks that wait for a lost port."""
 
     def __init__(self, events: socket.socket | None) -> None:
-        """Read events from udev's socket `events`.
+        """Store udev's socket, from which events will be read.
 
-        If `events` is None, ports are only retried after their back-off.
+        If `events` is None, ports are retried only after their back-off.
         """
         self._events = events
         self._waiting: set[asyncio.Future[None]] = set()
@@ -73,7 +74,8 @@ class HotPlug:
     async def wait(self, backoff: Backoff, *, since: int) -> None:
         """Wait until the back-off is over or a new serial device is found.
 
-        `since` is the count of new devices before the wait. A new device resets the back-off.
+        `since` is an earlier value of the counter of new devices. If the counter has changed since
+        then, the method does not wait for another device. A new device resets the back-off.
         """
         if self.arrivals == since:
             await self._wait_for_one(backoff)
@@ -162,7 +164,7 @@ def open_netlink() -> socket.socket:
 def is_serial_device(datagram: bytes) -> bool:
     """Return True if a datagram from udev reports that a serial device is present.
 
-    The result is False if the datagram reports another event or is malformed.
+    The result is False for any other event, and for a malformed datagram.
     """
     if len(datagram) < _HEADER.size:
         return False

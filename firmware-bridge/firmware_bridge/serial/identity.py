@@ -1,9 +1,10 @@
 """Lookup of the device file that a port's settings currently refer to.
 
-A serial device that was unplugged may have another path when it is plugged in again. Its USB
-identity and its link in /dev/serial/by-id stay the same, so they are looked up at each opening.
-Adapters without a serial number (most CH340) all have the same identity. The links in
-/dev/serial/by-path distinguish them by the USB socket that they are plugged into.
+The path of a serial device can change when the device is unplugged and plugged in again. The
+device's USB identity and its link in /dev/serial/by-id do not change. They are therefore looked up
+each time the port is opened. Adapters without a serial number (most CH340) all have the same
+identity. The links in /dev/serial/by-path distinguish them by the USB socket that they are plugged
+into.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +55,7 @@ def links_by(kind: str) -> dict[str, str]:
     """Return udev's links in the folder `kind` (`by-id` or `by-path`), by their device files.
 
     The result is empty if nothing is plugged in. If a device has two links (`usb-0:1.2` and
-    `usbv2-0:1.2`), the result has the first one.
+    `usbv2-0:1.2`), the link that comes first in alphabetical order is returned.
     """
     links = sorted((LINKS / kind).glob("*"), reverse=True)
     return {str(link.resolve()): str(link) for link in links}
@@ -67,7 +68,7 @@ def _number(port: ListPortInfo) -> str | None:
 def _distinguished(devices: Sequence[str], numbers: Sequence[str | None]) -> str:
     """Return a sentence that explains how to select one of several devices with the same identity.
 
-    `numbers` are the serial numbers of the devices. A number is None if a device does not have one.
+    `numbers` are the devices' serial numbers. A device without a serial number has None.
     """
     if None not in numbers and len({*numbers}) == len(numbers):
         shown = sorted(number for number in numbers if number is not None)[:NAMED_MAX]

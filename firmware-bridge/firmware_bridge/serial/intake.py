@@ -1,9 +1,9 @@
 """The intake of one port, which passes the readings of decoded frames to the outbox.
 
-A board's frame is acknowledged when the outbox reports that the frame is durable. While the outbox
-is full, the port's setting `when_full` decides. Either the port is not read, or the outbox drops
-the port's oldest readings, or the intake drops new readings. Dropped readings are counted, and
-leave a gap in `sequence`. A board's frame is accepted and acknowledged even if its readings are
+A board's frame is acknowledged when the outbox reports that the frame is durable. The port's
+setting `when_full` determines what happens while the outbox is full. Either the port is not read,
+or the outbox drops the port's oldest readings, or the intake drops new readings. Dropped readings
+are counted, and leave a gap in `sequence`. A board's frame is acknowledged even if its readings are
 dropped.
 """
 
@@ -73,9 +73,9 @@ class Intake:
             outbox.allow_drops(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
     def use_kinds(self, kinds: Kinds) -> None:
-        """From now on, use the value types in `kinds` for the port's quantities.
+        """Set the value types of the port's quantities.
 
-        Types of new quantities are stored in the outbox.
+        Value types of new quantities are stored in the outbox.
         """
         self._kinds = kinds
 
@@ -85,10 +85,10 @@ class Intake:
             self._outbox.note_kinds(self._settings.name, self._settings.framing, new)
 
     async def wait_until_accepted(self) -> None:
-        """Wait until the port may be read again.
+        """Wait until the port can be read again.
 
-        The port must wait while too many readings are waiting to be committed. If the port's
-        setting `when_full` requires it, the port must also wait while the outbox is full.
+        The port must wait while too many readings are waiting for a commit. Depending on the
+        setting `when_full`, it must also wait while the outbox is full.
         """
         if self._outbox.is_overloaded:
             await self._outbox.wait_for_commit()
@@ -140,9 +140,10 @@ class Intake:
             self._take_other_frame(frame, quantities, arrival_seconds)
 
     def _checked(self, device: str, quantities: Quantities, arrival_seconds: float) -> Quantities:
-        """Return the quantities, with implausible times replaced by the time of arrival.
+        """Replace implausible times by the time of arrival, and return the quantities.
 
-        A wrong clock is logged and shown in the status. The quantities are recorded in `seen`.
+        If the device's clock is wrong, this is logged and shown in the status. The quantities are
+        also recorded in `seen`.
         """
         checked, not_used = checked_times(quantities, arrival_seconds)
         self.status.note_clock(device, not_used)
@@ -219,7 +220,7 @@ class Intake:
             self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
     def _gather(self, device: int, durable: "asyncio.Future[None]") -> None:
-        """Commit a board's new frame immediately, unless it can be committed with later frames.
+        """Commit a board's new frame immediately, or leave it to be committed with later frames.
 
         `durable` is a future that is done when the frame is durable.
         """
@@ -228,7 +229,7 @@ class Intake:
             self._outbox.commit_now()
 
     def _note_taken(self, reason: str | None, count: int) -> None:
-        """Count readings as dropped for a reason, or as stored if the reason is None."""
+        """Record that readings were dropped for this reason, or stored if the reason is None."""
         if reason is not None:
             self.losses.begin_dropping(reason, count)
         elif self._policy != "drop_oldest" or self.status.dropping == "disk_full":

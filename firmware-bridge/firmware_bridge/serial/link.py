@@ -92,7 +92,7 @@ class Link(ABC):
         """Write without waiting. Return False if the port did not accept all bytes."""
 
     def set_baud_rate(self, baud_rate: int) -> None:  # noqa: B027 - a connection has no rate
-        """Change the baud rate. This does nothing on a connection without a serial line."""
+        """Change the baud rate. If the connection has no serial line, this does nothing."""
 
     @abstractmethod
     def close(self) -> None:
@@ -114,7 +114,7 @@ class Link(ABC):
         """Read the received bytes. Can raise PortLost, or BlockingIOError if there are no bytes."""
 
     def _is_gone(self) -> bool:
-        """Return True if the port is lost, because its descriptor is readable but has no bytes."""
+        """Return True if the port is lost. A lost port is readable but has no bytes."""
         return False
 
     async def _wait_readable(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -176,15 +176,16 @@ class SerialLink(Link):
             self._port.set_low_latency_mode(True)
 
     def _refuse_others(self) -> None:
-        """Make the kernel refuse the port to other programs, because some ignore pyserial's lock.
+        """Make the kernel deny other programs access to the port.
 
-        Do not call this for a pseudo-terminal: it would stay locked until its other end closes.
+        This is needed because some programs ignore pyserial's lock. Do not call this for a
+        pseudo-terminal. It would stay locked until the program at its other end closes it.
         """
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._port.fileno(), termios.TIOCEXCL)
 
     def _switch_direction(self, rs485: Rs485) -> None:
-        """Enable RS-485 mode. Raises PortLost if the driver does not have this mode."""
+        """Enable RS-485 mode. Raises PortLost if the driver does not support this mode."""
         level = _RTS_ON_SEND if rs485.rts == "high" else _RTS_AFTER_SEND
         delays = (rs485.delay_before_send_seconds, rs485.delay_after_send_seconds)
         asked = _RS485.pack(_RS485_ENABLED | level, *(round(1000 * each) for each in delays))
@@ -261,10 +262,10 @@ class _Port(serial.Serial):
 def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: Any) -> _Port:
     """Open a port with pyserial. `keys` are pyserial's settings.
 
-    `control_lines` are the settings of DTR and RTS. Linux raises both lines when it opens a device.
-    A line with the setting `off` is lowered immediately afterwards. Unless both settings are `on`,
-    HUPCL is cleared, so that Linux does not lower DTR and RTS when the port is closed. Many boards
-    restart when these lines change.
+    `control_lines` are the settings of DTR and RTS. Many boards restart when these lines change.
+    Linux raises both lines when it opens a device. If a line has the setting `off`, it is lowered
+    immediately afterwards. Linux normally lowers both lines when the port is closed. This is
+    disabled (by clearing HUPCL) unless both settings are `on`.
 
     Raises OSError, ValueError or termios.error if the port cannot be opened.
     """
@@ -287,7 +288,7 @@ def _finish(readable: "asyncio.Future[None]") -> None:
 
 
 def sentence_of(path: str, error: Exception) -> str:
-    """Return a sentence that describes an error of a port, with a fix if one is known."""
+    """Return a sentence that describes an error of a port, and how to fix it if this is known."""
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
         return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):

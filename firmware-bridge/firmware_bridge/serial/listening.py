@@ -38,7 +38,7 @@ class Listening:
         return ()
 
     def begin_again(self) -> None:
-        """Replace the decoder after an internal error. Keep the counters and the value types."""
+        """Replace the decoder after an internal error, but keep the counters and value types."""
         before = self._decoder
         self._decoder = self._settings.decoder()
         self._decoder.tally = before.tally
@@ -72,7 +72,7 @@ class Listening:
             await self._intake.wait_until_accepted()
 
     def _note_resync(self, is_read: bool) -> None:
-        """Count a resync, which is the first decoded frame after damaged data.
+        """Count a recovery (resync) if frames were decoded after damaged data.
 
         `is_read` is True if frames were decoded.
         """

@@ -1,9 +1,9 @@
 """Logs the losses of a port (damaged frames, omitted values, dropped readings) without flooding.
 
-For each reason, the 1st, 2nd, 4th, 8th loss and so on are logged. A full outbox is logged when the
-port begins to drop readings, and when readings are accepted again. When the port is lost, and when
-the bridge stops, a summary line is logged with the counts since the last summary. All losses are
-counted in the port's status.
+For each reason, the 1st, 2nd, 4th, 8th loss and so on are logged. If the outbox is full, one line
+is logged when the port begins to drop readings, and another when readings are accepted again. When
+the port is lost or the bridge stops, a summary is logged with the counts since the last summary.
+The port's status includes the counts of all losses.
 """
 
 import logging
@@ -46,7 +46,7 @@ class Losses:
         self._summarised: Counter[tuple[str, str]] = Counter()
 
     def check_damage(self, damaged: Mapping[str, int]) -> None:
-        """Log each reason for damaged frames if its count has doubled since it was last logged.
+        """Log each reason for damaged frames whose count has doubled since it was last logged.
 
         `damaged` contains the total count for each reason.
         """
@@ -61,7 +61,7 @@ class Losses:
                 )
 
     def check_skipped(self, skipped: Mapping[str, int]) -> None:
-        """Log each reason for omitted values in good frames if its count has doubled.
+        """Log each reason for omitted values in good frames whose count has doubled.
 
         `skipped` contains the total count for each reason.
         """
@@ -77,10 +77,10 @@ class Losses:
                 )
 
     def note_clock(self, device: str, given_seconds: float) -> None:
-        """Count a frame with a wrong time.
+        """Count a frame with a wrong time from a device.
 
-        The time is logged if the device's count of these frames has doubled. `given_seconds` is the
-        wrong time that the device sent, in Unix seconds.
+        The wrong time is logged if the device's count has doubled since it was last logged.
+        `given_seconds` is the wrong time in Unix seconds.
         """
         self._clocks[device] += 1
         if self._has_doubled("clock", device, self._clocks[device]):
@@ -93,9 +93,10 @@ class Losses:
             )
 
     def note_time_zone(self, device: str, hours: int, utc_offset: int) -> None:
-        """Count a frame whose time is off by whole hours. Log it if the count has doubled.
+        """Count a frame whose time is wrong by whole hours. Log it if the count has doubled.
 
-        `utc_offset` is the value of the key that would correct the time.
+        `hours` is the difference. `utc_offset` is the value of the setting `utc_offset` that would
+        correct the time.
         """
         self._zones[device] += 1
         if self._has_doubled("zone", device, self._zones[device]):
@@ -124,7 +125,7 @@ class Losses:
             )
 
     def begin_dropping(self, reason: str, count: int) -> None:
-        """Count readings that are dropped because the outbox is full, and log when this begins."""
+        """Count readings that are dropped because the outbox is full. Log when dropping begins."""
         self.dropped[reason] += count
         if self._status.dropping is None:
             self._dropped_before = self.dropped.total() - count
@@ -137,7 +138,7 @@ class Losses:
         self._status.dropping = reason
 
     def end_dropping(self) -> None:
-        """Log that readings are accepted again, if the port was dropping readings."""
+        """If the port was dropping readings, log that readings are accepted again."""
         if self._status.dropping is not None:
             self._status.dropping = None
             logger.warning(
@@ -147,9 +148,10 @@ class Losses:
             )
 
     def summarise(self, damaged: Mapping[str, int]) -> None:
-        """Log one line with all counts since the last summary, if there are any.
+        """Log one line with all counts since the last summary.
 
-        `damaged` contains the totals of damaged frames by reason.
+        Nothing is logged if no count has changed. `damaged` contains the total of damaged frames
+        for each reason.
         """
         status = self._status
         counts = {

@@ -64,7 +64,7 @@ class TcpLink(Link):
 class ModbusTcpLink(TcpLink):
     """A Modbus TCP connection. Each read returns only complete messages.
 
-    A caller that discards the bytes of a read therefore never discards only part of a message.
+    If a caller discards the bytes of a read, it therefore never discards a part of a message.
     """
 
     def __init__(self, path: str, connection: socket.socket) -> None:
@@ -111,7 +111,7 @@ class Rfc2217Link(TcpLink):
         return not self._telnet.suspended and super().write(self._telnet.escape(data))
 
     def set_baud_rate(self, baud_rate: int) -> None:
-        """Request another baud rate from the server. Raises PortLost if sending fails."""
+        """Request another baud rate. Raises PortLost if the request cannot be sent."""
         self._telnet.change_baud_rate(baud_rate)
         self._reply()
 
@@ -178,9 +178,10 @@ async def open_address(address: str, line: Line, flow_control: FlowControl) -> L
 
 
 async def _connect(host: str, port: int) -> socket.socket:
-    """Connect to the first address of the host that accepts a connection.
+    """Connect to a host. Return the first connection that succeeds.
 
-    Raises OSError if no address accepts a connection.
+    The addresses of the host are tried in order. Raises OSError if none of them accepts a
+    connection.
     """
     loop = asyncio.get_running_loop()
     fault = OSError("the name has no address")
