@@ -1,6 +1,6 @@
 """The FastAPI application with its middleware and its OpenAPI description.
 
-The server stops if one of the application's background tasks ends.
+If a background task of the application ends, the server stops.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from api.serving.shielding import Shield
 class Application(FastAPI):
     """FastAPI application with its middleware.
 
-    The outermost layer, `Shield`, adds security headers and also covers FastAPI's own error
-    responses. The next layer compresses responses.
+    The outermost layer, `Shield`, adds security headers to all responses, including FastAPI's own
+    error responses. The next layer compresses responses.
     """
 
     hosts: tuple[str, ...]
@@ -50,7 +50,7 @@ class Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description.
 
-        It is created at the first call and then stored, because creating it is slow.
+        Creating the description is slow, so it is created only at the first call and then stored.
         """
         if self.openapi_schema is None:
             description = super().openapi()
@@ -61,7 +61,7 @@ class Application(FastAPI):
 
 
 def _describe_tokens(description: dict[str, Any]) -> None:
-    """State in the OpenAPI description that all routes except the health probes require a token."""
+    """Add to the OpenAPI description that all routes except the health probes require a token."""
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operations in description["paths"].items():
         for operation in operations.values():

@@ -1,11 +1,9 @@
-"""Parsing of forms from browsers, with limits on size and time.
+"""Parsing of forms from browsers, with limits on size and time. Forms from other sites are refused.
 
-Forms must come from our own pages.
-
-A form is accepted only if its ``Origin`` header names this page and the form contains the token
-that this page put into it. One of these checks, or the cookie's ``SameSite`` attribute, would be
-enough to stop forms from other sites. All of them are used because an old browser, a proxy or a bug
-may disable one.
+A form is accepted only if its ``Origin`` header names this page, and if the form contains the token
+that this page has put into it. The cookie's ``SameSite`` attribute also protects against forms from
+other sites. Each of these measures would be enough, but an old browser, a proxy or a bug can
+disable one of them.
 """
 
 import asyncio
@@ -65,7 +63,7 @@ async def body_of(request: Request, media_type: str) -> bytes:
 
 
 def is_same_secret(one: str | None, other: str | None) -> bool:
-    """Compare two secrets in constant time. None or an empty string never matches."""
+    """Compare two secrets in constant time. The result is False if a secret is None or empty."""
     if not one or not other:
         return False
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
@@ -78,9 +76,9 @@ def is_from_https(request: Request) -> bool:
 
 
 def local_path_of(wanted: str) -> str:
-    """Return the path to redirect to after a login.
+    """Return the path to which a browser is redirected after a login.
 
-    The result is `wanted` if that is a path of this page, otherwise `/`.
+    The result is `wanted` if this is a path on this server. Otherwise, it is `/`.
     """
     is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
     if is_local and len(wanted) <= limits.NEXT_CHARACTERS_MAX and wanted.isascii():

@@ -10,7 +10,7 @@ from api.alarms.conditions.condition import Condition, Level
 
 
 class Key(NamedTuple):
-    """Identity of an active alarm: the identifier of its kind, and its subject."""
+    """Identity of an active alarm: the identifier of the alarm's kind, and the subject."""
 
     id: str
     subject: str
@@ -21,7 +21,7 @@ class Alarm:
     """An alarm: a condition of the gateway with its history.
 
     Times are in milliseconds since 1970-01-01 UTC. An alarm is active while its condition is true.
-    An alarm about lost messages or readings stays active until someone acknowledges it.
+    If the alarm is about lost messages or readings, it stays active until someone acknowledges it.
     """
 
     id: str
@@ -56,5 +56,5 @@ class Alarm:
 
     @property
     def condition(self) -> Condition:
-        """Return the alarm's condition, as it was when the gateway was last examined."""
+        """Return the alarm's condition, with the level and text from the latest examination."""
         return Condition(self.id, self.subject, self.level, self.sentence, self.fix)

@@ -11,8 +11,8 @@ from typing import Final
 class Kind:
     """A kind of alarm.
 
-    If `is_loss` is True, the alarm reports lost readings or messages. It stays active until an
-    operator acknowledges it.
+    `is_loss` is True if alarms of this kind report lost readings or messages. Such alarms stay
+    active until an operator acknowledges them.
     """
 
     title: str

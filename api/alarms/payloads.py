@@ -1,4 +1,4 @@
-"""Alarms as MQTT payloads for the bridge to publish: one retained JSON object per kind.
+"""Alarms as MQTT payloads, which the bridge publishes: one retained JSON object per kind.
 
 This module does no I/O.
 """
@@ -21,7 +21,7 @@ BYTES_MAX: Final = 60 * 1024
 
 
 def payloads_of(alarms: Sequence[Alarm], kinds: Iterable[str]) -> dict[str, object]:
-    """Return the MQTT payload for each kind of alarm. It is None for a kind without active alarms.
+    """Return an MQTT payload for each kind. If a kind has no active alarms, its payload is None.
 
     Args:
         alarms: the active alarms, the most important first.

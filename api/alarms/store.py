@@ -1,8 +1,8 @@
 """Alarms on disk: the active alarms, which survive a restart, and a history of cleared alarms.
 
 The file is only a convenience. Audits use the session log, which records what happened to each
-message. If the file of alarms cannot be read, it is renamed, and an empty file replaces it. The
-file is written only when an alarm changes.
+message. If the file cannot be read, it is renamed, and a new empty file is created. The file is
+written only when an alarm changes.
 """
 
 import logging
@@ -33,10 +33,9 @@ _COLUMNS: Final = {
 class AlarmStore:
     """Access to the SQLite file that stores alarms.
 
-    If no path is given, or if the file cannot be used, nothing is stored on disk. Methods may be
-    called from different threads, because a lock admits one thread at a time. The lock also makes
-    `close` wait for a running write, because closing the file during a write would crash the
-    process.
+    If no path is given, or if the file cannot be used, nothing is stored on disk. Methods can be
+    called from different threads, because a lock allows only one thread at a time. `close` also
+    waits for this lock, because closing the file during a write would crash the process.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -101,10 +100,10 @@ class AlarmStore:
     def cleared(
         self, *, before: int | None, limit: int, level: Level | None = None
     ) -> list[tuple[int, Alarm]]:
-        """Return cleared alarms with their row numbers, the latest first.
+        """Return at most `limit` cleared alarms with their row numbers, the latest first.
 
-        At most `limit` alarms are returned. If `before` is given, only alarms with lower row
-        numbers are returned. If `level` is given, only alarms of this level are returned.
+        If `before` is given, only alarms with lower row numbers are returned. If `level` is given,
+        only alarms of this level are returned.
         """
         lowest, highest = (min(Level), max(Level)) if level is None else (level, level)
         with self._lock:

@@ -7,9 +7,8 @@ This module does no I/O.
                                 │  └── seen again ──┐                    │
                                 └─ a loss, absent ─> ended ── acknowledged
 
-An alarm about lost messages or readings stays active after its condition has ended, until a person
-acknowledges it. A condition that disappears for less than ``CLEAR_SECONDS`` and then returns does
-not start a new alarm.
+An alarm about lost messages or readings stays active until a person acknowledges it, even if its
+condition has ended. If a condition ends and returns within ``CLEAR_SECONDS``, no new alarm begins.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +31,7 @@ If a gateway has more, they have one cause, which is among the first alarms.
 class AlarmTable:
     """The active alarms, each identified by its kind and its subject.
 
-    The parameter `now` of the methods is a monotonic clock time, in seconds.
+    Where a method has a parameter `now`, this is a monotonic time in seconds.
     """
 
     def __init__(self, alarms: Iterable[Alarm] = ()) -> None:
@@ -88,8 +87,8 @@ class AlarmTable:
     def _raise_or_refresh(self, key: Key, condition: Condition, now_ms: int) -> Alarm | None:
         """Raise or update the alarm for a condition that is true now.
 
-        Return the alarm if it is new, if its condition had ended before, or if its level has
-        changed. Otherwise return None.
+        Return the alarm if it is new, if its level has changed, or if its condition had ended and
+        has now returned. Otherwise, return None.
         """
         self._absent_since.pop(key, None)
         before = self._alarms.get(key)
@@ -109,9 +108,9 @@ class AlarmTable:
         return alarm if is_change else None
 
     def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
-        """End the alarm for a condition that has been false for CLEAR_SECONDS.
+        """End an alarm if its condition has been false for at least CLEAR_SECONDS.
 
-        Return the alarm if this call has ended it, otherwise None.
+        Return the alarm if this call has ended it. Otherwise, return None.
         """
         alarm = self._alarms[key]
         if not alarm.is_present or now - self._absent_since.setdefault(key, now) < CLEAR_SECONDS:

@@ -1,8 +1,8 @@
 """Task that examines the gateway every few seconds and updates the table of alarms.
 
-Changes are written to disk, and sent to the broker so that the bridge can publish them. While the
-broker is not responding, the state of the other processes is unknown, so their alarms are not
-changed.
+Changes are written to disk. They are also sent to the broker, so that the bridge can publish them.
+If the broker does not respond, the state of the other processes is unknown. Alarms about these
+processes are then left unchanged.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class Sources:
 class AlarmWatch:
     """Task that examines the gateway every few seconds and updates the table of alarms.
 
-    Use it from one event loop.
+    All methods must be called from one event loop.
     """
 
     def __init__(
@@ -109,12 +109,12 @@ class AlarmWatch:
 
     @property
     def problem(self) -> str | None:
-        """The reason why alarms are not being written to disk, or None if they are."""
+        """The reason why alarms cannot be written to disk, or None if there is no problem."""
         return self._store.problem
 
     @property
     def not_listed(self) -> int:
-        """Number of conditions that have no alarm because the limit on alarms is reached."""
+        """The number of conditions without an alarm, because too many alarms are active."""
         return self._table.not_listed
 
     async def cleared(
@@ -219,7 +219,7 @@ def _event_of(alarm: Alarm) -> str:
 
 
 class Patience:
-    """Filter that passes a condition only after it has lasted long enough to raise an alarm.
+    """Filter for conditions that raise an alarm only after they have lasted for some time.
 
     Times are in seconds.
     """

@@ -1,9 +1,9 @@
 """The web page's TLS certificate: loaded at startup, and again when its files change.
 
 The program that starts the page provides the function that loads the files. The broker's listeners
-use the same function. If new files cannot be used, the page keeps its current certificate. A
-warning is logged once a day, and shown on the page, if the certificate expires soon or if new files
-cannot be used.
+use the same function. If new files cannot be used, the page keeps its current certificate. If new
+files cannot be used, or if the certificate expires soon, the page shows a warning, and the warning
+is also logged once a day.
 """
 
 import logging
@@ -32,7 +32,7 @@ DAY_SECONDS: Final = 86_400
 
 
 class ServedCertificate:
-    """The TLS certificate for new connections. Times are in seconds on a monotonic clock."""
+    """The TLS certificate for new connections. Times are monotonic and in seconds."""
 
     def __init__(self, files: CertificateFiles) -> None:
         """Load the certificate files. Raises CertificateUnusable if they cannot be used."""
@@ -53,8 +53,7 @@ class ServedCertificate:
     def problem(self) -> str | None:
         """The problem with the certificate, or None if there is none.
 
-        The problem is the reason why new files are not used, or a warning that the certificate
-        expires soon.
+        The problem is either that new files cannot be used, or that the certificate expires soon.
         """
         return self._unused or self._usable.warning_at(time.time())
 
@@ -71,10 +70,10 @@ class ServedCertificate:
         )
 
     def check(self, now: float) -> None:
-        """Check whether the files have changed, and log the daily warning if it is due.
+        """Check whether the files have changed. If the daily warning is due, log it.
 
-        Changed files are loaded only when they have stopped changing, because a copy may still be
-        in progress.
+        If the files have changed, they are loaded only after they have stopped changing. Until
+        then, a copy could still be in progress.
         """
         if now < self._due:
             return

@@ -1,7 +1,7 @@
 """Settings for the web page's TLS: the certificate files, and the function that loads them.
 
-The program that starts the page imports this module before parsing its command line. This module
-therefore imports only small modules, which load quickly.
+The program that starts the page imports this module before it parses the command line. To keep the
+start fast, this module imports only small modules.
 """
 
 import ssl
@@ -36,7 +36,7 @@ class UsableCertificate:
 class CertificateFiles:
     """Paths of the certificate files, and a function that loads them.
 
-    The function raises CertificateUnusable if the files cannot be used.
+    `load` raises CertificateUnusable if the files cannot be used.
     """
 
     paths: tuple[Path, ...]

@@ -1,9 +1,9 @@
 """Uvicorn without signal handlers, and with limits on the time and memory of each connection.
 
-A connection is closed if the client has not sent the headers of a request within
-``HEAD_SECONDS_MAX``, or does not read its response within ``CONNECTION_SECONDS_MAX``. A connection
-buffers at most ``REQUEST_HEAD_BYTES_MAX``. Uvicorn itself has no such limits. If there are too many
-connections, the module ``visitors`` decides which one is closed.
+A connection is closed if the client does not send the headers of a request within
+``HEAD_SECONDS_MAX``, or does not read the response within ``CONNECTION_SECONDS_MAX``. At most
+``REQUEST_HEAD_BYTES_MAX`` are buffered per connection. Uvicorn itself does not have these limits.
+If there are too many connections, the module ``visitors`` decides which connection is closed.
 """
 
 import asyncio
@@ -140,8 +140,8 @@ def bounded_by(
 ) -> type[asyncio.Protocol]:
     """Return a protocol factory for uvicorn's setting `http`.
 
-    Each protocol object that the factory creates serves one connection. `visitors` limits the
-    number of connections. If `certificate` is given, the connections use TLS.
+    Uvicorn calls the factory once for each connection. `visitors` limits the number of connections.
+    If `certificate` is given, the connections use TLS.
     """
 
     def connection(**named: Any) -> asyncio.Protocol:

@@ -1,7 +1,8 @@
 """TLS layer between a visitor's socket and the HTTP code.
 
-From the moment it opens, a TLS connection counts towards the limit on visitors, and its request has
-a deadline. A browser that uses plain HTTP gets an HTTP response with the advice to use HTTPS.
+A TLS connection counts towards the limit on visitors from the moment it is opened. From the same
+moment, its request has a deadline. If a browser uses plain HTTP, it gets an HTTP response that
+advises it to use HTTPS.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ _USE_HTTPS: Final = (
 class TlsConnection(TlsTransport[asyncio.Protocol]):
     """A visitor's TLS connection.
 
-    Until the handshake is complete, the HTTP code can close the connection, but not write to it.
+    Before the handshake is complete, the HTTP code can close the connection but cannot write to it.
     """
 
     def __init__(self, http: asyncio.Protocol, certificate: ServedCertificate) -> None:
@@ -63,7 +64,7 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
             self._socket.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return the TLS context if `name` is ``sslcontext``, otherwise data about the socket."""
+        """Return the TLS context if `name` is ``sslcontext``. Otherwise, return socket data."""
         if name == "sslcontext":
             return self._certificate.context
         return super().get_extra_info(name, default)

@@ -1,13 +1,13 @@
 """Limits on visitors' connections, and the choice of the connection to close at a limit.
 
-A visitor that sends complete requests is served even if others hold many idle connections. When a
-limit is reached, a new connection replaces the connection that has been waiting longest without
-completing a request. If the limit for one address is reached, only connections from this address
-are considered. A visitor whose request is being answered is protected for
+A visitor that sends complete requests is served even if others hold many idle connections. If a
+limit is reached, a new connection replaces an old one: the connection that has been waiting longest
+without completing a request. If the limit for one address is reached, the old connection must be
+from the same address. While a request is being answered, its connection is protected for at most
 ``ANSWERING_SECONDS_PROTECTED``.
 
-Connections from loopback addresses have limits of their own, because reverse proxies and people at
-the machine use them. The caller provides the time. This module does no I/O.
+Connections from loopback addresses have limits of their own, because reverse proxies and local
+users connect from these addresses. The caller provides the time. This module does no I/O.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ _IPV6_PREFIX_BITS: Final = 64
 
 
 class Visitor(Protocol):
-    """Interface through which `Visitors` closes a visitor's connection."""
+    """Interface of a visitor's connection, which `Visitors` uses to close the connection."""
 
     def close_to_make_room(self) -> None:
         """Close the connection immediately."""
@@ -35,16 +35,16 @@ class _Place:
 
 
 class Visitors:
-    """All visitors' connections to a server. Times are in seconds on a monotonic clock."""
+    """All visitors' connections to a server. Times are monotonic and in seconds."""
 
     def __init__(self) -> None:
         self._network: Final[dict[Visitor, _Place]] = {}
         self._loopback: Final[dict[Visitor, _Place]] = {}
 
     def admit(self, visitor: Visitor, host: str, now: float) -> bool:
-        """Accept a new connection from an IP address, closing another connection if necessary.
+        """Accept a new connection from an IP address. If necessary, close another connection.
 
-        Return False if the connection must be rejected because there is no room.
+        Return False if there is no room and no other connection can be closed.
         """
         address, on_loopback = _counted_as(host)
         if on_loopback:

@@ -1,4 +1,4 @@
 """Parts of pages: curves, lines, trees and forms.
 
-Callers pass in the data to draw. The modules themselves read only the history.
+Callers provide the data to draw. Apart from this data, only the history is read.
 """

@@ -1,7 +1,7 @@
 """Curves as SVG paths, with the labels of their axes.
 
-The drawing contains no text, because it is stretched to the width of the screen; labels are HTML
-next to the drawing. A gap in the readings is a gap in the curve. This module does no I/O.
+The drawing is stretched to the width of the screen, so it contains no text. The labels are HTML
+next to the drawing. Where readings are missing, the curve has a gap. This module does no I/O.
 """
 
 import math
@@ -70,8 +70,8 @@ def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> 
     """Return a chart of a curve, or None if there are no points to show.
 
     The chart covers the time span of the curve's ring. A ring is one resolution of the history,
-    such as the last hour. `name` is the quantity's name for screen readers. Neighbouring points are
-    joined until the curve is short enough to be drawn.
+    such as the last hour. `name` is the name of the quantity, for screen readers. If there are too
+    many points to draw, neighbouring points are joined.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -151,7 +151,7 @@ def _round_step(rough: float) -> float:
 
 
 def _number(value: float, step: float) -> str:
-    """Format a value for an axis whose labels are `step` apart, with as many decimals as needed."""
+    """Format a value with as many decimals as labels at intervals of `step` need."""
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:
@@ -166,7 +166,7 @@ def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_
     """Join neighbouring points until about `bins` points remain.
 
     Points on different sides of a gap are not joined. `begin` and `end` are the first and the last
-    time step of the horizontal axis.
+    time step of the chart.
     """
     gaps = _gaps_in(points)
     per_bin = (end - begin) / bins
@@ -184,11 +184,12 @@ def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_
 
 
 def _gaps_in(points: Sequence[Point]) -> set[int]:
-    """Return the time steps of the points that follow a gap.
+    """Return the time step of the first point after each gap.
 
-    A gap is much longer than the usual interval between points, and also longer than the intervals
-    next to it. The second condition matters after a power cut: the curve of the last hour then
-    begins with points that are a minute apart, and there are no gaps between them.
+    A gap is an interval between two points that is much longer than the usual interval, and also
+    longer than the intervals around it. The second condition is needed after a power cut. The curve
+    of the last hour then begins with points that are a minute apart, but these intervals are not
+    gaps.
     """
     distances = [after.step - before.step for before, after in pairwise(points)]
     if not distances:
@@ -224,7 +225,7 @@ def _line_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
-    """Return the SVG path for a Boolean quantity: two levels with vertical edges."""
+    """Return the SVG path for a Boolean quantity, which has two levels and vertical edges."""
     parts = []
     for each in bins:
         place = f"{each.x:.0f} {scale.y_of(round(each.mean))}"
@@ -235,8 +236,8 @@ def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 def _band_of(bins: Sequence[_Bin], scale: _Scale) -> str:
     """Return the SVG path of the band between the lowest and the highest values.
 
-    Each section without a gap is one closed outline: along the highest values, then back along the
-    lowest.
+    Each section without a gap is a closed outline. It follows the highest values, and returns along
+    the lowest values.
     """
     if all(scale.y_of(each.low) == scale.y_of(each.high) for each in bins):
         return ""
@@ -251,7 +252,7 @@ def _band_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _x_labels_of(span_seconds: int, now_ms: int) -> tuple[str, ...]:
-    """Return five labels of the time axis, a quarter of the span apart."""
+    """Return five labels for the time axis, at intervals of a quarter of the time span."""
     quarters = [span_seconds * each // 4 for each in (4, 3, 2, 1)]
     if span_seconds > 86_400:
         dates = [time_of(max(0, now_ms - 1000 * seconds)) for seconds in quarters]

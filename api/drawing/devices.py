@@ -1,4 +1,4 @@
-"""Devices as the pages show them: quantities with values, ages and curves."""
+"""Devices in the form in which pages show them: quantities with values, ages and curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from api.wording import quantity_name_of
 
 @dataclass(frozen=True)
 class ShownQuantity:
-    """A quantity with the curve of its last hour. `chart` is None if nothing was recorded."""
+    """A quantity with the curve of its last hour. If there is no curve, `chart` is None."""
 
     quantity: Quantity
     series: str
@@ -70,7 +70,7 @@ def _shown(
 def topic_filter_of(port: Port, device: Device) -> str | None:
     """Return a topic filter that matches all readings of a device and nothing else.
 
-    Return None if the port's topics do not allow such a filter.
+    Return None if this is not possible with the port's topics.
     """
     if port.topic is None or "{device}" not in port.topic:
         return None
@@ -81,9 +81,10 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 
 
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
-    """Return the names of the series that a CSV download contains.
+    """Return the names of the series for a CSV download.
 
-    Only numeric quantities are included, and at most as many as one request may name.
+    Only numeric quantities are included. Their number is limited to the series that one request can
+    name.
     """
     numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
     return numbers[: limits.SERIES_PER_REQUEST_MAX]

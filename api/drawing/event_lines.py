@@ -86,12 +86,12 @@ class Kind(StrEnum):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the events to show. The tuple is empty if all events are shown."""
+        """The names of the events to show. An empty tuple means all events."""
         return _NAMES[self]
 
     @property
     def words(self) -> str:
-        """The title of this choice on the log page."""
+        """The title of this choice, as the log page shows it."""
         return _KIND_TITLES[self]
 
 
@@ -134,8 +134,8 @@ class EventLine:
 def title_of(name: str) -> str:
     """Return the human-readable title of an event.
 
-    `name` is the event's name in the log. For an unknown name, the title is the name with spaces in
-    place of underscores.
+    `name` is the event's name in the log. If the name is unknown, the title is the name with spaces
+    instead of underscores.
     """
     return _TITLES.get(name, quantity_name_of(name))
 

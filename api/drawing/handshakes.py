@@ -1,7 +1,7 @@
 """The handshakes of one client, as the steps of a sequence diagram.
 
-Each step is a packet in one direction, or an event at the gateway. A durable step was synced to
-disk before the next packet in the other direction was sent.
+Each step is a packet in one direction, or an event at the gateway. If a step is marked as durable,
+it was synced to disk before the next packet in the opposite direction was sent.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Direction = Literal["in", "out", "here"]
 
 @dataclass(frozen=True)
 class Step:
-    """One row of the diagram. `name` is a topic, which is untrusted text."""
+    """One row of the sequence diagram. `name` is a topic and therefore untrusted text."""
 
     time_ms: int
     direction: Direction
@@ -31,10 +31,10 @@ class Step:
 
 
 def steps_of(events: Iterable[Event]) -> list[Step]:
-    """Return the steps of a sequence diagram for one client's events, sorted by sequence number.
+    """Return the steps of a sequence diagram for the events of one client.
 
-    The last event of a delivery does not contain the QoS, so the QoS is remembered from an earlier
-    event with the same message number.
+    `events` must be sorted by sequence number. The last event of a delivery does not contain the
+    QoS. The QoS is therefore remembered from an earlier event with the same message number.
     """
     qos_of: dict[int, int] = {}
     return [step for event in events for step in _steps_of(event, qos_of)]
@@ -81,9 +81,8 @@ def _steps_of(event: Event, qos_of: dict[int, int]) -> list[Step]:
 def _published(event: Event, topic: str) -> list[Step]:
     """Return the steps of a publication that the session log records as a single event.
 
-    For a QoS 2 publisher with a clean session, the gateway logs the message only when PUBREL
-    arrives. All four steps are therefore derived from this one event, which has no packet
-    identifier.
+    If a publisher uses QoS 2 and a clean session, the gateway logs the message only when PUBREL
+    arrives. All four steps are derived from this event, which has no packet identifier.
     """
     qos = event.number("qos") or 0
     if qos == 2:

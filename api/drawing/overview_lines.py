@@ -1,4 +1,4 @@
-"""Summary lines on the overview page: one line per part of the gateway, with a link and a curve.
+"""Summary lines on the overview page. Each part of the gateway has a line with a link and a curve.
 
 This module does no I/O.
 """

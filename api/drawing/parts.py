@@ -1,9 +1,9 @@
 """Partial updates of an open page: the browser fetches only the parts that have changed.
 
-Templates separate the parts with a comment. In the header ``X-Parts``, the browser's script sends
-the digests of the parts that it already has. The response lists the digest and the HTML of each
-part, with null in place of the HTML if the part is unchanged. The script and the server treat the
-parts as plain text, so neither needs to understand their contents.
+Templates separate the parts with a comment. The browser's script sends the digests of the parts
+that it already has, in the header ``X-Parts``. The response lists the digest and the HTML of each
+part. If a part is unchanged, the response contains null instead of the HTML. The script and the
+server treat the parts as plain text, so neither needs to understand the contents of a part.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ _DIGESTS_MAX: Final = 64
 def parts_response(html: str, header: str, *, status_code: int = 200) -> Response:
     """Return the parts of a page as JSON.
 
-    `header` is the request's header ``X-Parts``: the digests of the parts that the browser already
-    has. A part that is unchanged has null in place of its HTML.
+    `header` is the request's header ``X-Parts``, with the digests of the parts that the browser
+    already has. If a part is unchanged, null replaces its HTML.
     """
     known = header.split(",")[:_DIGESTS_MAX]
     parts = [(_digest_of(part), part) for part in html.split(SEPARATOR)]

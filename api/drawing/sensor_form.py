@@ -1,4 +1,7 @@
-"""The form for a sensor: fields for common keys, and lines of TOML for the protocol's keys."""
+"""The form for a sensor: fields for common keys, and a text field for the protocol's keys.
+
+The text field contains lines of TOML.
+"""
 
 import json
 import tomllib

@@ -12,7 +12,7 @@ from api.models.topics import Topic
 
 @dataclass
 class Branch:
-    """A line of the tree: one topic level, or several levels that do not branch."""
+    """A line of the tree. It shows one topic level, or several levels if they do not branch."""
 
     label: str
     path: str
@@ -23,10 +23,11 @@ class Branch:
 
 
 def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
-    """Return topics as a tree. In `topics`, each topic must be followed by the topics below it.
+    """Return topics as a tree. `topics` must list each topic before the topics below it.
 
-    Levels deeper than TOPIC_LEVELS_SHOWN share one line, so that the tree fits on a phone. If a
-    topic is given in `below`, it becomes the root of the tree, on a single line.
+    If a topic has more than TOPIC_LEVELS_SHOWN levels, the deepest levels share one line. The tree
+    then fits on a phone. If the topic `below` is given, it becomes the root of the tree, and all
+    its levels share one line.
     """
     root = Branch("", "")
     for each in topics:
@@ -42,8 +43,7 @@ def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
 def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the label of each line from the root to a topic.
 
-    If `below` is the topic itself or one of its parents, all levels of `below` share the first
-    line.
+    If `below` is the topic or one of its parents, the first line contains all levels of `below`.
     """
     start = 0
     if below and (topic == below or topic.startswith(f"{below}/")):
@@ -61,7 +61,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Join branches: a branch without a message is merged with its child if it has only one."""
+    """Merge each branch that has no message and only one child with this child."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

@@ -6,6 +6,6 @@ steps of 5 seconds, a day in steps of a minute, and a month in steps of 15 minut
 defines the format on disk (docs/formats/history.md), and ``chunk_files`` manages the files.
 ``api.status.machine`` reads the kernel's counters.
 
-The history is a convenience; audits rely on the session log. If a file is damaged or cannot be
-written, the page shows this, and all pages still work.
+The history is only a convenience. Audits use the session log. If a file is damaged or cannot be
+written, the page shows this problem, and all pages still work.
 """

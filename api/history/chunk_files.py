@@ -1,8 +1,8 @@
 """Files of one ring (resolution) of the history: new chunks are appended, old files are removed.
 
-The files are not fsynced, to reduce writes to the card. After a power cut the last chunk may be
-incomplete; its checksum shows this, and the next append overwrites the chunk. If a file is damaged
-elsewhere, it is renamed, and the chunks before the damage are copied to a new file.
+The files are not fsynced, to reduce writes to the card. The last chunk may therefore be incomplete
+after a power cut. The checksum shows this, and the next append overwrites the chunk. If a file is
+damaged elsewhere, it is renamed, and the chunks before the damage are copied to a new file.
 
 An instance must be used from only one thread at a time.
 """
@@ -74,7 +74,7 @@ class ChunkFiles:
         self._limit()
 
     def append(self, first: int, points: ChunkPoints) -> None:
-        """Write points as one chunk, which begins at step `first`. Raises OSError if this fails."""
+        """Write points as one chunk, whose first step is `first`. Raises OSError if this fails."""
         chunk = encoded(self._ring.step_seconds, first, points)
         file = self._files[-1] if self._files else None
         if file is None or file.steps >= self._ring.file_steps:
@@ -96,11 +96,12 @@ class ChunkFiles:
     def points_of(
         self, name: str, *, first: int, last: int, visible_before: int
     ) -> tuple[str | None, list[Point]]:
-        """Return the unit of a series, and its points in ascending order of their steps.
+        """Return the unit of a series, and its points from step `first` to `last`.
 
-        Only points from step `first` to `last` and before `visible_before` are returned, because
-        newer points are in memory. Where two chunks overlap, the points of the chunk that was
-        written later are returned, because the clock was wrong when the earlier one was written.
+        The points are in ascending order of their steps. Points from step `visible_before` onwards
+        are left out, because they are in memory. If two chunks overlap, the points of the chunk
+        that was written later are returned. An overlap means that the clock was wrong when the
+        earlier chunk was written.
         """
         found: list[list[Point]] = []
         unit = None
@@ -130,8 +131,8 @@ class ChunkFiles:
     def latest(self, span_seconds: int) -> Iterator[tuple[tuple[str, str], list[Point]]]:
         """Yield each series with its points from the chunks of the last `span_seconds`.
 
-        The time span ends at the last step on disk. A series is yielded once for each chunk that
-        contains it, oldest chunk first.
+        The time span ends at the last step on disk. If several chunks contain a series, the series
+        is yielded once for each of them, the oldest chunk first.
         """
         chosen: list[tuple[_File, Chunk]] = []
         for file, chunk in self._chunks_newest_first():
@@ -174,7 +175,8 @@ class ChunkFiles:
     def _scan(self, file: _File) -> None:
         """Find the chunks of a file.
 
-        An incomplete last chunk is ignored. A damaged file is renamed.
+        If the last chunk is incomplete, it is ignored. If the file is damaged elsewhere, it is
+        renamed.
         """
         descriptor = open_private(file.path, os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as opened:
@@ -205,7 +207,7 @@ class ChunkFiles:
             os.close(descriptor)
 
     def _limit(self) -> None:
-        """Remove the oldest files until the ring is within its limits."""
+        """Remove the oldest files if there are too many, or if their total size is too large."""
         while len(self._files) > self._ring.files_max or (
             len(self._files) > 1 and sum(file.bytes for file in self._files) > self._ring.bytes_max
         ):

@@ -11,11 +11,11 @@ A series is in group CRC-32(name) modulo the number of groups, so that one serie
 without unpacking all groups. Names are JSON, ``[[name, unit, decimals], ...]``. Each series has
 four columns (lowest, mean, highest, last) with one value of 8 bytes per step.
 
-If all values of a series have few decimals, as is usual for sensors, `decimals` is the number of
-decimals, and the values are stored as integers in units of the last decimal. zlib compresses these
-to a third of the size that float64 values would take. Otherwise `decimals` is null or missing, and
-the values are float64. The module ``scaled`` implements both forms. The first bytes of all values
-are stored first, then the second bytes, and so on, because neighbouring values have similar bytes.
+The values of most sensors have only a few decimals. In this case, `decimals` is the number of
+decimals, and the values are stored as integers in units of the last decimal. zlib compresses
+integers to a third of the size of float64 values. Otherwise, `decimals` is null or missing, and the
+values are float64. The module ``scaled`` implements both forms. The first bytes of all values are
+stored first, then the second bytes, and so on, because neighbouring values have similar bytes.
 """
 
 import json
@@ -53,9 +53,9 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True)
 class Chunk:
-    """Position of a chunk in its file, and its header.
+    """Position of a chunk in its file, and the fields of its header.
 
-    The chunk has the steps from `first` to `first + steps - 1`.
+    The chunk contains the steps from `first` to `first + steps - 1`.
     """
 
     offset: int
@@ -77,7 +77,10 @@ class Chunk:
         return replace(self, offset=offset, groups=groups)
 
     def group_of(self, name: str) -> tuple[int, int]:
-        """Return the offset and length, in bytes, of the one group that may contain a series."""
+        """Return the offset and the length, in bytes, of the group that can contain a series.
+
+        No other group of the chunk can contain this series.
+        """
         return self.groups[_number_of(name, len(self.groups))]
 
 
@@ -86,9 +89,9 @@ Points = Mapping[tuple[str, str], Iterable[Point]]
 
 
 def encoded(step_seconds: int, first: int, points: Points) -> bytes:
-    """Encode points as one chunk, from step `first` to the latest step that occurs in `points`.
+    """Encode points as one chunk, from step `first` to the latest step of any point.
 
-    There must be at least one point. Raises ValueError if a chunk cannot hold that many steps.
+    There must be at least one point. Raises ValueError if there are too many steps for a chunk.
     """
     count = max(point.step for each in points.values() for point in each) - first + 1
     if not 0 < count <= _STEPS_MAX:
@@ -194,9 +197,9 @@ def points_in(
 def _points_of(
     planes: bytes, begin: int, plane_bytes: int, chunk: Chunk, decimals: int | None
 ) -> list[Point]:
-    """Return the points of one series, whose bytes begin at offset `begin` in each byte plane.
+    """Return the points of one series. Its bytes begin at offset `begin` in each byte plane.
 
-    There are eight byte planes, one for each byte of a value: the first plane contains the first
+    There are eight byte planes, one for each byte of a value. The first plane contains the first
     bytes of all values. `plane_bytes` is the length of a plane.
     """
     steps = chunk.steps

@@ -36,7 +36,7 @@ class _Moment:
 
 
 class GatewaySeries:
-    """Converter from overviews (states of the gateway) to readings for the gateway's own series.
+    """Converts overviews (states of the gateway) to readings for the gateway's own series.
 
     Rates are computed from the counters in two consecutive overviews.
     """
@@ -112,11 +112,11 @@ def _sum_of(counts: CountPerQos) -> int:
 
 
 def quantile_of(bounds_ms: Sequence[float], counts: Sequence[int], share: float) -> float | None:
-    """Return the duration in milliseconds that a fraction `share` of the commits did not exceed.
+    """Return the commit duration, in milliseconds, at the quantile `share` (0 to 1).
 
     ``bounds_ms`` are the upper bounds of the histogram's buckets. ``counts`` has one count per
-    bucket, and one more for commits above the last bound. The commits in a bucket are assumed to be
-    evenly distributed. Return None if there was no commit.
+    bucket, and one more for commits above the last bound. The calculation assumes that the commits
+    in a bucket are evenly distributed. Return None if there was no commit.
     """
     total = sum(counts)
     if total == 0 or len(counts) != len(bounds_ms) + 1:

@@ -1,8 +1,8 @@
 """The history: three rings (resolutions) of points for each series, in memory and on disk.
 
-The last hour is in memory, and is written to disk when the process stops. For the day and the
-month, only points newer than the last chunk on disk are in memory. All methods are called from the
-event loop; files are read and written in a separate thread.
+The last hour is in memory, and is written to disk when the process stops. The points of the day and
+the month are on disk, except for those newer than the last chunk. All methods are called from the
+event loop. Files are read and written in a separate thread.
 """
 
 import asyncio

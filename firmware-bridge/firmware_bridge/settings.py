@@ -1,7 +1,7 @@
 """Settings of the bridge, as plain values that are validated when they are created.
 
-`gateway.configuration` creates them from the operator's file. A value that cannot work raises a
-`ValueError` that names the value and its limits.
+`gateway.configuration` creates the settings from the operator's file. If a value cannot work, a
+`ValueError` is raised. The message names the value and its limits.
 """
 
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ COMMIT_DELAY_SECONDS_MAX = 10.0
 class BridgeSettings:
     """Settings of the whole bridge: the outbox in `data_dir`, the broker, and the serial ports.
 
-    `window` limits the QoS 2 exchanges in flight, and must not exceed the broker's
-    `max_awaiting_rel`. `outbox_bytes_max` limits the size of the readings that wait on disk, and
-    `outbox_age_max_seconds` their age (None means no limit). `commit_delay_seconds` is the longest
-    time that a board's frame waits for other frames before it is committed.
+    `window` limits the number of QoS 2 exchanges in flight, and must not exceed the broker's
+    `max_awaiting_rel`. `outbox_bytes_max` limits the size of the readings that are stored in the
+    outbox. `outbox_age_max_seconds` limits the age of the readings, or is None for no limit. A
+    board's frame waits at most `commit_delay_seconds` for other frames before it is committed.
 
-    `availability_topic` is the topic for the state of the bridge and its ports.
-    `home_assistant_prefix` is the topic prefix for descriptions of the devices of `gateway_id`.
-    `problem_topic` and `alarms_topic` are the topics for the gateway's problems and alarms. Nothing
-    is published to a topic that is None. `page_url` is the address of the gateway's web page on the
-    network. If `takes_commands` is True, MQTT clients may send commands to boards.
+    The state of the bridge and its ports is published to `availability_topic`. The gateway's
+    problems and alarms are published to `problem_topic` and `alarms_topic`. The devices of
+    `gateway_id` are described in topics that begin with `home_assistant_prefix`. If a topic or the
+    prefix is None, nothing is published there. `page_url` is the address of the gateway's web page
+    on the network. If `takes_commands` is True, MQTT clients can send commands to boards.
     """
 
     data_dir: Path

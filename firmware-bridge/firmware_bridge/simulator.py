@@ -1,8 +1,8 @@
 """A simulated sensor board on a pseudo-terminal, with the protocol of a real board.
 
-Like a real board, it counts its starts, numbers its frames, measures even if no bridge is running,
-and repeats a frame until it is acknowledged. It is used to demonstrate and test that a restart of
-the bridge neither loses nor duplicates a reading.
+Like a real board, it counts its starts, numbers its frames, and measures even if no bridge is
+running. It repeats each frame until it is acknowledged. It is used to demonstrate and test that
+restarts of the bridge neither lose nor duplicate readings.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ _DAY_SECONDS = 86400.0
 
 
 class LinkTaken(RuntimeError):
-    """Raised if the path for the link is already used, by another simulator or by anything else."""
+    """Raised if the path for the link is already used, for example by another simulator."""
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ async def serve(
 ) -> None:
     """Run a simulated board until `stop` is set. A bridge can open `link` as its serial port.
 
-    A link that an earlier simulator left behind is replaced.
+    If an earlier simulator has left a link, the link is replaced.
 
     Raises:
         LinkTaken: if another simulator uses the link, or `link` was not created by a simulator.
@@ -105,10 +105,11 @@ async def _serve_alone(
 
 
 class SimulatedBoard:
-    """A board that measures periodically, and has up to `in_flight_max` unacknowledged frames.
+    """A board that measures periodically and repeats frames until they are acknowledged.
 
-    If `in_flight_max` is 1, readings stay in order even if frames are lost. If it is higher, the
-    gateway can commit several frames together, which saves writes to its card (`gathering.py`).
+    At most `in_flight_max` frames are unacknowledged. With a limit of 1, readings stay in order
+    even if frames are lost. With a higher limit, the gateway can commit several frames together,
+    which saves writes to its card (`gathering.py`).
     """
 
     def __init__(self, master: int, device: int, boot: int, *, in_flight_max: int = 1) -> None:
@@ -266,9 +267,9 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """Return a sample's measurements. Their time is the sample's negative age in seconds.
+    """Return a sample's measurements. Their time is the sample's age, as a negative number.
 
-    Ages are used because a board has no clock (RFC 8428 section 4.5.3).
+    A board sends ages because it has no clock (RFC 8428 section 4.5.3).
     """
     age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
     return [
@@ -277,7 +278,7 @@ def _aged(sample: _Sample) -> list[Measurement]:
 
 
 def _point(link: Path, terminal: str) -> None:
-    """Make `link` point to `terminal` atomically, so that the link always exists."""
+    """Make `link` point to `terminal`. The link is replaced atomically, so it always exists."""
     part = link.with_name(f"{link.name}.part")
     part.unlink(missing_ok=True)
     part.symlink_to(terminal)
@@ -285,7 +286,7 @@ def _point(link: Path, terminal: str) -> None:
 
 
 def _refuse_foreign(link: Path) -> None:
-    """Check that `link` may be replaced. Raises LinkTaken for a file or a link to a real port."""
+    """Raise LinkTaken if `link` exists and is not a link to a pseudo-terminal."""
     if link.is_symlink():
         if str(link.readlink()).startswith(_TERMINALS):
             return

@@ -19,9 +19,9 @@ CRITICAL_DAYS: Final = 1
 def level_of_certificate(days_left: int, *, is_unused: bool) -> Level:
     """Return the alarm level for a problem with a certificate.
 
-    `days_left` is the number of whole days until the certificate expires. It is negative after the
-    expiry. If newer certificate files exist but cannot be used (`is_unused`), the level is at least
-    a warning.
+    `days_left` is the number of whole days until the certificate expires, or a negative number if
+    it has expired. `is_unused` is True if newer certificate files exist but cannot be used. In this
+    case, the level is at least a warning.
     """
     if days_left < CRITICAL_DAYS:
         return Level.BAD

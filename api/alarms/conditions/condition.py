@@ -33,8 +33,8 @@ _WORDS = {
 class Condition:
     """An alarm condition that is true now.
 
-    `id` names the kind of the condition, as listed in the module `kinds`. `subject`, such as a port
-    or a client, distinguishes conditions of the same kind.
+    `id` is the identifier of its kind, as listed in the module `kinds`. `subject` is the port,
+    client or other object that is affected. It distinguishes conditions of the same kind.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """Detection of password guessing: too many wrong passwords within the last hour.
 
-The broker only reports the total since its start. The number of failed logins in the last hour is
-the difference between two totals. This module does no I/O.
+The broker reports only the total number of failed logins since its start. The number within the
+last hour is the difference between two totals. This module does no I/O.
 """
 
 from collections import deque
@@ -30,9 +30,9 @@ class Guessing:
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
         """Record the number of failed logins, and return the resulting conditions.
 
-        The tuple contains one alarm condition if at least `limit` logins failed within the last
-        hour, otherwise it is empty. `broker` contains the broker's counters, and `now` is in
-        seconds.
+        If at least `limit` logins failed within the last hour, the result contains one condition.
+        Otherwise, the result is empty. `broker` contains the broker's counters. `now` is the
+        current time in seconds.
         """
         total = sum(broker.errors.get(name, 0) for name in _ERRORS)
         if broker.boot != self._boot:

@@ -132,9 +132,9 @@ def _clock_conditions(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _failure_conditions(port: Port, name: str) -> Iterator[Condition]:
-    """Yield one condition with the names of the polled devices that do not respond, if any.
+    """If polled devices do not respond, yield one condition that lists their names.
 
-    Devices that another condition already reports as silent are left out. `name` is the port's
+    Devices that another condition already reports as silent are not listed. `name` is the port's
     name.
     """
     failing = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Thresholds:
-    """Values above or below which an alarm is raised.
+    """Limits for measured values. If a value is beyond its limit, an alarm is raised.
 
     docs/configuration.md describes each key.
     """

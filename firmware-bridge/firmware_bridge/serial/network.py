@@ -122,7 +122,7 @@ class Rfc2217Link(TcpLink):
     async def read(self) -> bytes:
         """Wait until bytes are received, and return them.
 
-        Empty bytes are returned if the server confirms the line settings before any bytes arrive.
+        If the server confirms the line settings before any bytes arrive, the result is empty.
         """
         loop = asyncio.get_running_loop()
         was_set_up = self._telnet.is_set_up

@@ -10,9 +10,9 @@ from firmware_bridge.serial.settings import PortSettings
 
 
 async def open_port(settings: PortSettings) -> Link:
-    """Open a port. A device file is opened in a thread, because opening it may block.
+    """Open a port. A device file is opened in a thread, because opening it can block.
 
-    If the call is cancelled, the port is closed again.
+    If the call is cancelled while the port is being opened, the port is closed again.
 
     Raises:
         PortLost: if the port does not exist, is in use, or access is denied.

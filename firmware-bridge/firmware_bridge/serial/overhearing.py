@@ -1,7 +1,7 @@
 """Describes the traffic between other devices on a Modbus line as human-readable text.
 
-Each request, response and damaged frame has its own text. Registers that the configuration names
-are shown as readings, and all others as plain register values.
+Each request, response and damaged frame has its own text. If the configuration names a register,
+the text shows a reading. Otherwise, it shows the plain value of the register.
 """
 
 from collections.abc import Mapping
@@ -31,13 +31,15 @@ _ON: Final = b"\xff\x00"
 
 
 class Overhearing:
-    """Describes each message on a Modbus line. `frames` and `damaged` count what was received."""
+    """Describes each message on a Modbus line as text.
+
+    `frames` counts the complete messages, and `damaged` counts the damaged frames.
+    """
 
     def __init__(self, modbus: Modbus | None, units: Mapping[str, str] | None = None) -> None:
-        """Take the names of devices and registers from the settings `modbus`.
+        """Load the names of devices and registers from the settings `modbus`.
 
-        If `modbus` is None, no names are known. `units` are the units that the port's configuration
-        sets, by quantity.
+        If `modbus` is None, no names are known. `units` are the configured units, by quantity.
         """
         self._units = units or {}
         self._traffic = ModbusTraffic()
@@ -52,7 +54,7 @@ class Overhearing:
         return [self._text_of(each) for each in self._traffic.feed(data)]
 
     def read_silence(self) -> list[str]:
-        """Return the texts of frames that are complete because the line has become silent."""
+        """Return the texts of frames that are complete because no more bytes arrive."""
         return [self._text_of(each) for each in self._traffic.flush()]
 
     def _text_of(self, found: Message | Damage) -> str:

@@ -13,9 +13,9 @@ from firmware_bridge.serial.identity import links_by
 def ports_found() -> Iterator[dict[str, Any]]:
     """Yield each serial port of this machine as JSON, with the gateway.toml line that selects it.
 
-    The line names the port's USB identity if no other port has the same identity. Otherwise the
-    line also names the serial number. If the serial number is missing or not unique, the line names
-    the path of the USB socket instead.
+    If the port's USB identity is unique on this machine, the line contains only this identity. If
+    several ports have the same identity, the line also contains the serial number. If the serial
+    number is missing or not unique, the line contains the path of the USB socket instead.
     """
     by_id, by_path = links_by("by-id"), links_by("by-path")
     ports = sorted(list_ports.comports())

@@ -5,9 +5,8 @@
     discard unsolicited bytes -> write the request -> read until the response is complete or times
     out -> a frame: to the intake | refused: counted | damaged: counted, then discard late bytes
 
-Bytes that were on the line before a request are therefore never read as the response to this
-request. A response that arrives after its timeout is discarded. The request specifies for how long
-late bytes are discarded.
+Bytes that arrived before a request are therefore never mistaken for the response. A response that
+arrives after the timeout is discarded. Each request specifies how long late bytes are discarded.
 """
 
 import asyncio
@@ -44,7 +43,7 @@ class Audience(Protocol):
         """Handle a request that has just been written to the line."""
 
     def received(self, data: bytes) -> None:
-        """Handle bytes that were read, whether or not they are part of a response.
+        """Handle bytes that were read. They are not necessarily part of a response.
 
         `data` may be empty.
         """
@@ -53,7 +52,7 @@ class Audience(Protocol):
         """Handle the outcome of a request. The tally already includes this outcome."""
 
     def learnt(self, text: str) -> None:
-        """Handle a sentence about what the poller has found out about a device."""
+        """Handle a message from the poller about a device."""
 
     async def wait_until_accepted(self) -> None:
         """Wait until the next request may be sent."""
@@ -62,7 +61,7 @@ class Audience(Protocol):
 class ToIntake:
     """Observer that passes the responses on a line to the intake of its port.
 
-    `own_device` is the device name for requests that do not name a device.
+    Some requests do not name a device. Their readings get the device name `own_device`.
     """
 
     def __init__(self, intake: Intake, own_device: str) -> None:
@@ -87,7 +86,7 @@ class ToIntake:
             self._intake.take(outcome, link)
 
     def learnt(self, text: str) -> None:
-        """Log a sentence about what the poller has found out about a device."""
+        """Log a message from the poller about a device."""
         logger.warning("serial port %s: %s", self._intake.status.name, text)
 
     async def wait_until_accepted(self) -> None:
@@ -98,9 +97,9 @@ class ToIntake:
 class Polling:
     """The reader of one port whose devices are polled. It owns the port's poller.
 
-    `tally.damaged` counts requests without a valid response by reason. `tally.refused` counts
-    requests that a device refused. `tally.foreign` counts reads of bytes outside of a response:
-    `unasked` or `late`. `line` is None on a connection without a serial line.
+    `tally.damaged` counts requests without a valid response, by reason. `tally.refused` counts
+    requests that a device refused. `tally.foreign` counts reads of bytes that do not belong to a
+    response: `unasked` or `late`. If the connection has no serial line, `line` is None.
     """
 
     def __init__(self, settings: PollerSettings, line: Line | None, audience: Audience) -> None:
@@ -179,7 +178,7 @@ class Polling:
     async def _is_written(self, request: Request, link: Link) -> bool:
         """Prepare the line, and write a request to it.
 
-        Return False if the port does not accept all bytes of the request.
+        Return False if the port could not accept all bytes of the request.
         """
         if request.rates is not None:
             link.set_baud_rate(request.rates[0])
@@ -216,10 +215,10 @@ class Polling:
     async def _discard(
         self, link: Link, what: str, *, seconds: float, at_most_seconds: float
     ) -> None:
-        """Discard bytes for `seconds`, and longer if the line is not silent by then.
+        """Read and discard bytes for `seconds`.
 
-        Discarding ends after at most `at_most_seconds`. Each read is counted in
-        `tally.foreign[what]`.
+        If bytes are still arriving after this time, continue until the line is silent, but for at
+        most `at_most_seconds`. Each read is counted in `tally.foreign[what]`.
         """
         begun = _now()
         deadline = begun + seconds
@@ -232,7 +231,7 @@ class Polling:
     async def _read_until(self, deadline: float, link: Link) -> bytes:
         """Return the next received bytes, or empty bytes if none arrive before the deadline.
 
-        The deadline is a time of the event loop.
+        The deadline is a time on the event loop's clock.
         """
         # A line that sends without a pause must not block the other ports and MQTT.
         await asyncio.sleep(0)

@@ -1,6 +1,6 @@
 """Runs one serial port: opens and reads it, and opens it again whenever it is lost.
 
-An internal error of the bridge restarts the reading of this port only
+After an internal error, only the reading of the affected port is restarted
 (docs/decisions/0062-an-error-in-one-port-ends-that-port-s-reading.md).
 """
 
@@ -42,7 +42,7 @@ FAILURES_LOGGED_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """Parts of the bridge that all its ports use.
+    """Objects that all ports of the bridge share.
 
     `next_sequence` returns the next sequence number for a device that does not number its frames.
     """
@@ -100,7 +100,10 @@ class Port:
         return self._status.state == "open" and not self._status.silent
 
     def availability(self) -> dict[str, bool]:
-        """Return the availability of the port, and of each watched device as `<port>/<device>`."""
+        """Return a Boolean for the port and for each watched device: True if it is available.
+
+        A device has the key `<port>/<device>`.
+        """
         if self._status.held:
             self._intake.presence.note_held()
         is_open = self._status.state == "open"
@@ -115,7 +118,7 @@ class Port:
     def problem(self) -> str | None:
         """Return a sentence about the port's most serious problem, or None if there is no problem.
 
-        The sentence contains no counts, so that it changes only if the problem changes.
+        The sentence contains no counts, so that it does not change while the problem is the same.
         """
         status = self._status
         if status.state != "open":
@@ -153,7 +156,7 @@ class Port:
         return self._intake.recent.as_json(self._settings.units)
 
     async def run(self) -> None:
-        """Open and read the port until cancelled. After an error, open the port again."""
+        """Open and read the port until cancelled. If reading fails, open the port again."""
         try:
             await self._run_again_and_again()
         finally:
@@ -197,7 +200,7 @@ class Port:
                 await backoff.wait()
 
     async def _read(self, link: Link) -> None:
-        """Read the port. Return if it has been silent for so long that it must be reopened.
+        """Read the port until it has been silent for too long and must be reopened.
 
         Raises PortLost if the port is lost.
         """
@@ -225,7 +228,7 @@ class Port:
     def _note_failure(self, reading: "asyncio.Task[None]") -> None:
         """Log an unexpected error, and replace the decoder or poller of the port.
 
-        The traceback is logged only once for each line of code that raises an error.
+        If the same line of code raises an error again, the traceback is not logged again.
         """
         error = reading.exception()
         assert error is not None, "a port is read until it is cancelled"
@@ -271,8 +274,8 @@ class Port:
 def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
     """Return the stored value types that still apply to the port's quantities.
 
-    If the protocol has no setting `types`, the type `text` does not apply, because no setting could
-    change the quantity back to a numeric type.
+    The type `text` is left out if the protocol has no setting `types`. Without this setting, a user
+    could not change the quantity back to a number.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):

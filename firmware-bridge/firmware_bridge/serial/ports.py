@@ -1,4 +1,7 @@
-"""The bridge's ports and their tasks. A port can be added or removed while other ports are read."""
+"""The bridge's ports and their tasks.
+
+A port can be added or removed without interrupting the reading of other ports.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +15,7 @@ class Ports:
     """Runs a task for each configured port. All methods must be called from one event loop."""
 
     def __init__(self, make: Callable[[PortSettings], Port], tasks: asyncio.TaskGroup) -> None:
-        """Set the function that creates a port, and the task group for the tasks of the ports."""
+        """Store the function that creates a port, and the task group in which ports run."""
         self._make = make
         self._tasks = tasks
         self._running: dict[str, tuple[PortSettings, Port, asyncio.Task[None]]] = {}

@@ -1,4 +1,4 @@
-"""Tracks which devices on a port are still sending. Several devices may share one line."""
+"""Tracks which devices on a port are still sending. Several devices can share one line."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ class Presence:
         """Start watching the devices on a port.
 
         Args:
-            silent_seconds: a device is silent after this time without a frame. If None, no device
-                is watched.
+            silent_seconds: a device is silent if it has sent no frame for this time. If None, no
+                device is watched.
             named: devices in the port's settings. Each is absent until its first frame.
         """
         self._silent_seconds = silent_seconds
@@ -34,7 +34,8 @@ class Presence:
     def note_held(self) -> None:
         """Treat all present devices as if they had just sent a frame.
 
-        This is called while the port is not read, so that waiting does not count as silence.
+        This is called while the bridge deliberately does not read the port, because the devices are
+        not silent then.
         """
         for device, is_present in self.states().items():
             if is_present:
@@ -53,9 +54,9 @@ class Presence:
         }
 
     def silent(self) -> Mapping[str, float]:
-        """Return the silent devices, each with the number of seconds since its latest frame.
+        """Return the silent devices, with the number of seconds since the latest frame of each.
 
-        If a device has sent no frame, the seconds count from the start of watching.
+        If a device has never sent a frame, the seconds since the start of watching are returned.
         """
         if self._silent_seconds is None:
             return {}

@@ -1,8 +1,9 @@
 """The latest frames of a port for operators: the bytes on the line, the values and the errors.
 
-A decoder does not report which bytes belong to a frame. Therefore each entry has all bytes since
-the previous entry, up to the read that completed a frame or detected a damaged frame. Two frames
-that arrive together share an entry. On a polled port, each request and each response is an entry.
+A decoder does not report which bytes belong to a frame. An entry therefore contains all bytes since
+the previous entry, up to the read in which a frame became complete or was found to be damaged. If
+two frames arrive in one read, they share an entry. On a polled port, each request and each response
+has its own entry.
 """
 
 import time
@@ -34,10 +35,10 @@ _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
 
 
 class _Entry:
-    """One of the latest frames: bytes from the line, and the result of decoding them.
+    """An entry of the list of latest frames: bytes from the line, and the result of decoding them.
 
-    `size_bytes` is the length of the frame. `data` contains only the beginning of a long frame.
-    `text` states the reasons for damage, or describes a request.
+    `size_bytes` is the length of the frame. If the frame is long, `data` contains only its
+    beginning. `text` contains the reasons for damage, or describes a request.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class _Entry:
         self.text = text
 
     def as_json(self, units: Mapping[str, str]) -> dict[str, Any]:
-        """Return this frame as JSON. Called only for frames that are shown."""
+        """Return this entry as JSON. This is called only for entries that are shown."""
         texts = [] if self.frame is None else [text_of(self.frame, units)]
         texts.append(self.text)
         if self.others > 0:
@@ -70,7 +71,7 @@ class _Entry:
 def _shortened(frame: Frame) -> Frame:
     """Return a copy of a frame with only the first quantities.
 
-    Each quantity has only its latest measurement.
+    Of each quantity, only the latest measurement is copied.
     """
     first = islice(frame.quantities.items(), VALUES_KEPT)
     quantities = {name: measurements[-1:] for name, measurements in first}
@@ -79,7 +80,7 @@ def _shortened(frame: Frame) -> Frame:
 
 
 class RecentFrames:
-    """A list of one port's latest frames, and the bytes received for the next entry of the list."""
+    """The latest frames of one port, and the received bytes that will form the next entry."""
 
     def __init__(self) -> None:
         self._entries: deque[_Entry] = deque(maxlen=FRAMES_KEPT)
@@ -89,7 +90,7 @@ class RecentFrames:
         self._foreign: Counter[str] = Counter()
 
     def begin(self) -> None:
-        """Discard received bytes that have not become part of an entry."""
+        """Discard received bytes that do not belong to an entry yet."""
         self._start, self._size_bytes = b"", 0
 
     def received(self, data: bytes) -> None:
@@ -99,7 +100,7 @@ class RecentFrames:
         self._size_bytes += len(data)
 
     def decoded(self, frames: Sequence[Frame], tally: Tally) -> None:
-        """Add an entry if the bytes completed frames, or were counted as damaged or foreign."""
+        """Add an entry if the bytes completed a frame, or were counted as damaged or foreign."""
         damaged = self._reasons(tally.damaged, self._damaged)
         foreign = self._reasons(tally.foreign, self._foreign)
         if frames or damaged or foreign:
@@ -109,7 +110,7 @@ class RecentFrames:
     def asked(self, data: bytes, text: str) -> None:
         """Add an entry for a request that was just sent. `text` describes the request.
 
-        Bytes that were received before the request become an entry of their own.
+        Bytes that were received before the request get a separate entry.
         """
         if self._size_bytes:
             self._end(_FOREIGN, (), "unasked, or late")
@@ -128,7 +129,7 @@ class RecentFrames:
     def as_json(self, units: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the latest frames as JSON, the newest first.
 
-        `units` are the units that the port's configuration sets, by quantity.
+        `units` are the configured units, by quantity.
         """
         return [each.as_json(units) for each in reversed(self._entries)]
 

@@ -19,7 +19,7 @@ LINE_BYTES_MAX = 64 * 1024
 
 
 class UnreadableRecording(ValueError):
-    """Raised if a file is not a valid recording. The message is a sentence for the operator."""
+    """Raised if a file is not a valid recording. The message is written for the operator."""
 
 
 @dataclass(frozen=True, slots=True)

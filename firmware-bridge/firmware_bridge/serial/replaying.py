@@ -27,8 +27,8 @@ class LinkTaken(RuntimeError):
 def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int:
     """Create a pseudo-terminal, wait for a reader, and write the recording to the terminal.
 
-    `link` becomes a symbolic link to the terminal. If `fast` is True, the recorded delays are
-    skipped. The result is the number of bytes written.
+    `link` is created as a symbolic link to the terminal. If `fast` is True, the recorded delays are
+    skipped. Return the number of bytes written.
 
     Raises:
         UnreadableRecording: if a line is invalid. The chunks before it were written.
@@ -74,7 +74,7 @@ def _write(master: int, lines: Iterable[bytes], *, fast: bool) -> int:
 
 
 def _drain(name: str) -> None:
-    """Wait until the reader has read all bytes or closed the terminal, or until the timeout."""
+    """Wait until the reader has read all bytes or closed the terminal, with a timeout."""
     deadline = time.monotonic() + DRAIN_SECONDS_MAX
     with contextlib.suppress(OSError):
         slave = os.open(name, os.O_RDWR | os.O_NOCTTY)

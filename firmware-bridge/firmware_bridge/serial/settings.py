@@ -1,4 +1,4 @@
-"""Settings of one serial port, as plain values that the configuration has already validated."""
+"""Settings of one serial port. The configuration has already validated their values."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,15 +14,15 @@ WhenFull = Literal["stop_reading", "drop_oldest", "drop_newest"]
 class PortSettings:
     """Settings of one serial port. Exactly one of `path`, `usb` and `address` is given.
 
-    `usb` is "VID:PID" or "VID:PID:SERIAL". `address` is "tcp://HOST:PORT", or the same with the
-    scheme rtu+tcp, modbus+tcp or rfc2217. `framing` is the name of the protocol. `units` maps a
-    quantity to its SenML unit. `device` is the name of the sensor, by default the port's name.
-    `readings` sets how readings are published.
+    `usb` is "VID:PID" or "VID:PID:SERIAL". `address` is "tcp://HOST:PORT", or has one of the
+    schemes rtu+tcp, modbus+tcp and rfc2217. `framing` is the name of the protocol. `units` maps a
+    quantity to its SenML unit. `device` is the name of the sensor. By default, it is the port's
+    name. `readings` sets how readings are published.
 
-    A port that receives no byte is reported after `silent_seconds` and reopened after
-    `reset_seconds`. A device that sends no frame is reported after `device_silent_seconds`. None
-    disables the respective action. `when_full` is the action while the outbox is full. If it is
-    None, the action depends on the protocol (see `policy`).
+    A port that receives no bytes is reported after `silent_seconds`, and reopened after
+    `reset_seconds`. A device that sends no frames is reported after `device_silent_seconds`. None
+    disables the report or the reopening. `when_full` is the action while the outbox is full. If
+    `when_full` is None, the property `policy` returns the default action.
     """
 
     name: str
@@ -47,7 +47,7 @@ class PortSettings:
 
     @property
     def polled_line(self) -> Line | None:
-        """Settings of the line on which devices are polled, or None with Modbus TCP."""
+        """Settings of the serial line, or None if the devices are polled over Modbus TCP."""
         is_connection = self.address is not None and self.address.startswith("modbus+tcp:")
         return None if is_connection else self.line
 
@@ -57,7 +57,7 @@ class PortSettings:
         return self.name if self.device is None else self.device
 
     def has_device(self, name: str) -> bool:
-        """Return True if a device with this name can belong to the port."""
+        """Return True if this port can have a device with this name."""
         protocol = self.protocol
         if protocol.device_prefix is not None:
             return name.startswith(protocol.device_prefix)
@@ -70,7 +70,7 @@ class PortSettings:
     def policy(self) -> WhenFull:
         """The action while the outbox is full: the setting `when_full` or its default.
 
-        The default is `stop_reading` if the device can wait, otherwise `drop_newest`.
+        The default is `stop_reading` if the device can wait. Otherwise, it is `drop_newest`.
         """
         if self.when_full is not None:
             return self.when_full

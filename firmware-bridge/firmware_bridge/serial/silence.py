@@ -1,7 +1,7 @@
-"""Detection of silent ports: a port that receives nothing is reported once, and may be reopened.
+"""Detection of silent ports. A port that receives nothing is reported once, and can be reopened.
 
-Reopening a serial port lowers and raises DTR, which restarts many boards. A TCP connection is
-established again.
+When a serial port is reopened, DTR is lowered and raised again, which restarts many boards. For a
+port at a network address, a new TCP connection is opened.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Silence:
-    """Watches one open port for silence with a timer, so there is no cost per byte."""
+    """Detects silence on one open port with a timer, so there is no cost per byte."""
 
     def __init__(self, settings: PortSettings, status: PortStatus) -> None:
         self._settings = settings

@@ -1,6 +1,6 @@
 """The status of a port for the web page: counters, and the latest values of its devices.
 
-All parts are limited in size, because the status report about all ports must fit into 64 KiB
+The size of each part is limited, because the status report about all ports must fit into 64 KiB
 (docs/formats/control-socket.md).
 """
 
@@ -34,8 +34,8 @@ class DeviceStatus:
     """The latest values of one device, and the failed requests if the device is polled.
 
     `last_ms` is None if the device has sent nothing since the start. `failed_count` is the number
-    of failed requests since the last valid response, and `failed_reason` is the latest reason.
-    `clock_ms` is the time that the device's clock shows if the clock is wrong.
+    of failed requests since the last valid response, and `failed_reason` is the latest reason. If
+    the device's clock is wrong, `clock_ms` is the time that it shows.
     """
 
     device: str
@@ -65,7 +65,7 @@ class DeviceStatus:
     def _quantities_with_steps(self) -> list[dict[str, object]]:
         """Return the quantities as JSON.
 
-        Quantities that arrive often include their 5-second statistics.
+        If a quantity arrives often, its 5-second statistics are included.
         """
         now = time.time()
         shown = []
@@ -80,7 +80,7 @@ class DeviceStatus:
         self.failed_reason = reason
 
     def note_answer(self) -> None:
-        """Reset the count of failures after a valid response, which has values or is a refusal."""
+        """Reset the count of failures after a valid response, which can also be a refusal."""
         self.failed_count = 0
         self.failed_reason = None
 
@@ -89,7 +89,8 @@ class DeviceStatus:
     ) -> dict[str, object]:
         """Return the device's part of the port's status as JSON.
 
-        `unread` contains the quantities without a value. They may belong to any device on the port.
+        `unread` contains the quantities without a value, of all devices on the port. Only those of
+        this device are included.
         """
         return {
             "device": self.device,
@@ -114,13 +115,13 @@ class DeviceStatus:
 class PortStatus:
     """The state of one port, and its counters since the start of the bridge.
 
-    `fault` is a sentence about why the port is not open. `opened` counts all openings, and `resets`
-    counts openings because of silence. `failures` counts internal errors of the bridge. `resyncs`
-    counts recoveries after damaged data. `dropped` counts lost readings and acknowledgements by
-    reason. `line_errors` contains the errors that the driver or the server counts. `quiet_since` is
-    the time of the latest byte on the monotonic clock. `held` is True while the port is not read
-    because the outbox is full. `dropping` is the reason why readings are dropped now, or None.
-    `units` replace the units of the sensor.
+    `fault` explains in a sentence why the port is not open. `opened` counts all openings, and
+    `resets` counts the openings after silence. `failures` counts internal errors of the bridge, and
+    `resyncs` counts recoveries after damaged data. `dropped` counts lost readings and
+    acknowledgements by reason. `line_errors` contains the errors that the driver or the server has
+    counted. `quiet_since` is the monotonic time at which the latest byte arrived. `held` is True
+    while the port is not read because the outbox is full. `dropping` is the reason why readings are
+    being dropped, or None. A unit in `units` replaces the unit that the sensor sent.
     """
 
     name: str
@@ -159,7 +160,7 @@ class PortStatus:
         return self.devices[name]
 
     def note_bytes(self, count: int) -> None:
-        """Count bytes that were read. If they end a period of silence, log its end."""
+        """Count bytes that were read. If the port was silent, log that the silence has ended."""
         if not count:
             return  # The line is still silent.
         self.bytes_read += count
@@ -177,10 +178,10 @@ class PortStatus:
         self.last_frame_ms = int(arrival_seconds * 1000)
 
     def note_line_errors(self, counted: Mapping[str, int], base: Mapping[str, int]) -> None:
-        """Add new line errors: the differences between the driver's counters `counted` and `base`.
+        """Add the line errors that have occurred since an earlier reading of the driver's counters.
 
-        `base` contains the counters at the opening or at the previous call. Overruns are logged
-        when their total has doubled.
+        `counted` contains the counters now. `base` contains the counters at the opening of the port
+        or at the previous call. Overruns are logged when their total has doubled.
         """
         before = self.overruns
         for name, count in counted.items():
@@ -198,7 +199,10 @@ class PortStatus:
 
     @property
     def overruns(self) -> int:
-        """The number of times that bytes were lost in a full buffer of the chip or the driver."""
+        """The number of times that bytes were lost because a buffer was full.
+
+        The buffer can be in the chip or in the driver.
+        """
         return self.line_errors["overrun"] + self.line_errors["buffer_overrun"]
 
     def note_clock(self, device: str, given_seconds: float | None) -> None:
@@ -268,7 +272,7 @@ class PortStatus:
         }
 
     def _devices_shown(self, silent: Mapping[str, float]) -> dict[str, DeviceStatus]:
-        """Return the devices that have sent a frame, then silent devices that have never sent one.
+        """Return the devices that have sent a frame, followed by devices that never have.
 
         The total is limited to `DEVICES_SHOWN_MAX`.
         """

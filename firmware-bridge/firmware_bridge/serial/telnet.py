@@ -6,8 +6,8 @@
     IAC(255) WILL(251) | WONT(252) | DO(253) | DONT(254)  option
     IAC(255) SB(250) 44 command value ... IAC(255) SE(240)
 
-The code of a server's command is the client's code plus 100. pyserial's own client is not used,
-because it reads into an unbounded queue in a thread. This queue would exhaust the memory while a
+The code of a server's command is the client's code plus 100. pyserial has its own client, but the
+client's thread reads all data into an unbounded queue. This queue would exhaust the memory while a
 port is not read (docs/decisions/0108-rfc-2217-is-read-in-the-event-loop.md).
 """
 
@@ -39,7 +39,7 @@ class Telnet:
     """The state of a Telnet connection to a serial port server.
 
     `errors` counts the line errors that the server reports. `suspended` is True while the server
-    does not accept data. Bytes for the server are returned by `take_replies`.
+    does not accept data. `take_replies` returns the bytes that must be sent to the server.
     """
 
     def __init__(self, line: Line, flow_control: FlowControl) -> None:
@@ -77,7 +77,7 @@ class Telnet:
     def change_baud_rate(self, baud_rate: int) -> None:
         """Request another baud rate from the server.
 
-        The request does not affect data that was written earlier.
+        Data that was written before the request is still sent at the old baud rate.
         """
         if self.wanted[_SET_BAUD] != baud_rate:
             self.wanted[_SET_BAUD] = baud_rate

@@ -13,10 +13,10 @@ from firmware_bridge.serial.recording import Chunk
 async def chunks_of_port(
     link: Link, seconds_max: float | None, *, silence_seconds: float | None = None
 ) -> AsyncGenerator[Chunk, None]:
-    """Read a port, and yield the bytes that arrived together as one chunk.
+    """Read a port. Yield the bytes of each read as one chunk.
 
-    Stop after `seconds_max` seconds, or never if `seconds_max` is None. After `silence_seconds`
-    without a byte, one empty chunk is yielded.
+    Stop after `seconds_max` seconds, or never if `seconds_max` is None. If no byte arrives for
+    `silence_seconds`, one empty chunk is yielded.
 
     Raises:
         PortLost: if the port was lost.
@@ -41,12 +41,12 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """Decodes bytes into text: one line for each frame, and one for each kind of damage."""
+    """Decodes bytes into lines of text, one for each frame and one for each reason for damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
-        """Create a decoder that may start in the middle of a frame.
+        """Create the object. The first bytes can be in the middle of a frame.
 
-        `units` are the units that the port's configuration sets, by quantity.
+        `units` are the configured units, by quantity.
         """
         self._units = units or {}
         self._decoder = settings.decoder()
@@ -56,7 +56,7 @@ class Reading:
 
     @property
     def encrypted(self) -> int:
-        """The number of valid messages that are encrypted with an unknown key."""
+        """The number of valid messages that cannot be decrypted, because their key is unknown."""
         return self._decoder.tally.damaged["encrypted"]
 
     @property
@@ -72,7 +72,7 @@ class Reading:
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:
-        """Return the text of frames that are complete because the line has become silent."""
+        """Return the texts of frames that are complete because no more bytes arrive."""
         return self._texts_of(self._decoder.flush)
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:
@@ -88,7 +88,7 @@ class Reading:
         ]
 
     def _with_limit(self, text: str) -> str:
-        """Append the frame size limit to a text about an overlong frame.
+        """Append the limit on the size of a frame to a text about an overlong frame.
 
         Any other text is returned unchanged.
         """
@@ -106,7 +106,7 @@ def _texts_of(mark: str, counts: Mapping[str, int]) -> list[str]:
 def text_of(frame: Frame, units: Mapping[str, str]) -> str:
     """Return a frame as one line of text with its device and values: `temperature=21.5 Cel`.
 
-    `units` are set by the port's configuration, and replace those of the protocol.
+    A unit in `units` comes from the port's configuration, and replaces the protocol's unit.
     """
     head = []
     if frame.identity is not None:
@@ -117,9 +117,9 @@ def text_of(frame: Frame, units: Mapping[str, str]) -> str:
 
 
 def values_text(frame: Frame, units: Mapping[str, str]) -> str:
-    """Return the values of a frame as text, without the device.
+    """Return the values of a frame as text, without the name of the device.
 
-    For an omitted value, the text states the reason for the omission.
+    If a value was omitted, the text contains the reason instead.
     """
     found = [
         f"{each.name}={each.value!r}{f' {unit}' if unit else ''}"
