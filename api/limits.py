@@ -1,8 +1,8 @@
 """All limits of this package, with their names, units and reasons.
 
-The limits are not configurable, because no site needs other values. The gateway is a small
-computer. Each limit protects either the gateway from its visitors, or a visitor from waiting for a
-gateway that does not respond.
+The limits are not configurable, because no site needs other values. Some limits protect the
+gateway, which is a small computer, from its visitors. The other limits protect visitors from
+waiting for a gateway that does not respond.
 """
 
 from typing import Final

@@ -1,9 +1,9 @@
 """Composition root of the API process.
 
-``serve`` binds the port and serves until ``stop`` is set. If the port cannot be bound, it raises
-``CannotListen`` or its subclass ``PortTaken`` with a one-line message that includes the fix. When
-``serve`` returns, no task, socket or connection is left open. The caller is responsible for
-signals, the log format and the configuration.
+``serve`` binds the port and serves until ``stop`` is set. If this fails, it raises ``CannotListen``
+or the subclass ``PortTaken``, with a one-line message that includes the fix. When ``serve``
+returns, no task is running, and all sockets and connections are closed. The caller is responsible
+for signals, the log format and the configuration.
 """
 
 import asyncio
@@ -141,7 +141,7 @@ def create_app(
 async def _running(
     app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
-    """Provide the objects that the routes use, as attributes of ``app.state``.
+    """Store the objects that the routes use as attributes of ``app.state``.
 
     The objects are created before the application starts, and closed after it has stopped.
     """
@@ -184,9 +184,10 @@ async def _running(
 async def _background_task(
     run: Callable[[], Coroutine[Any, Any, None]], app: Application
 ) -> AsyncIterator[None]:
-    """Run a background task until the `async with` block ends. The task must not return by itself.
+    """Run a background task until the `async with` block ends.
 
-    If the task fails, the whole process stops, so that its supervisor restarts it.
+    If the task fails or returns earlier, the whole process stops, so that its supervisor restarts
+    it.
     """
     task = asyncio.create_task(run())
     task.add_done_callback(app.note_end)
@@ -207,8 +208,8 @@ async def serve(
 ) -> None:
     """Serve the page and the REST interface until ``stop`` is set.
 
-    ``ready`` is called with the page's URL once the page responds, and ``alive`` every second while
-    the event loop runs.
+    When the page responds, ``ready`` is called with its URL. While the event loop is running,
+    ``alive`` is called every second.
 
     Raises:
         CannotListen: the address cannot be used.

@@ -1,7 +1,8 @@
-"""Human-readable sentences about invalid values: the field and what was expected, nothing else.
+"""Human-readable sentences about invalid values. A sentence names the field and what was expected.
 
-Pydantic finds the mistakes. Its own messages are written for programmers, such as "String should
-match pattern", and are never shown. A value is not repeated, because it may be a password.
+Pydantic finds the invalid values. Its own messages, such as "String should match pattern", are for
+programmers and are never shown. A sentence does not contain the invalid value, because the value
+could be a password.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -94,9 +95,9 @@ _LIMITS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 def sentence_of(error: ValidationError, labels: Mapping[str, str] | None = None) -> str:
-    """Return a sentence about the first mistake that a model found, without a full stop.
+    """Return a sentence about the first invalid value that a model found, without a full stop.
 
-    If `labels` is given, the sentence uses the field's label on the form, not the field's name.
+    If `labels` is given, the sentence names the field by its label on the form.
     """
     fault = error.errors(include_url=False, include_input=False)[0]
     return sentence_of_fault(fault, labels or {})
@@ -105,7 +106,8 @@ def sentence_of(error: ValidationError, labels: Mapping[str, str] | None = None)
 def sentence_of_fault(fault: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     """Return a sentence about one of Pydantic's error dictionaries, without a full stop.
 
-    The sentence uses the field's label from `labels`, or the field's name if it has no label.
+    The sentence names the field by its label in `labels`. If there is no label, it uses the field's
+    name.
     """
     place = _place_of(fault["loc"])
     return f"{labels.get(place, place) or 'The body'}{_phrase_of(fault)}"

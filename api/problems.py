@@ -1,8 +1,8 @@
-"""Error responses for programs: RFC 9457 problem details, each with the fix.
+"""Error responses for programs: RFC 9457 problem details, with a sentence about the fix.
 
-All errors under ``/api`` (a stopped gateway, an unknown session, an invalid parameter, an unknown
-path) have the same form, ``application/problem+json``. ``error_handlers`` decides who gets problem
-details and who gets a page.
+All errors under ``/api`` have the same form, ``application/problem+json``. Examples are a stopped
+gateway, an unknown session, an invalid parameter and an unknown path. ``error_handlers`` determines
+which callers get problem details and which get a page.
 """
 
 from http import HTTPStatus

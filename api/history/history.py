@@ -34,7 +34,7 @@ _FORGOTTEN_TOGETHER: Final = 36
 
 @dataclass(frozen=True)
 class Reading:
-    """Summary of one series' readings that arrived together. Often there is only one reading."""
+    """Summary of the readings of one series that arrived together. Often there is only one."""
 
     name: str
     unit: str
@@ -75,7 +75,7 @@ class _Series:
             self.tracks[ring.name].put(summary.point())
 
     def forget_from(self, ring: Ring, step: int) -> None:
-        """Remove a ring's points from `step` on, recorded while the clock was wrong."""
+        """Remove a ring's points from `step` on, because the clock was wrong at that time."""
         self.tracks[ring.name].forget_from(step)
         summary = self.summaries.get(ring.name)
         if summary is not None and summary.step >= step:
@@ -87,7 +87,7 @@ class _Series:
 
 
 class History:
-    """The history of one gateway. If ``directory`` is None, it exists in memory only."""
+    """The history of one gateway. If ``directory`` is None, the history is in memory only."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory: Final = directory
@@ -124,7 +124,7 @@ class History:
 
     @property
     def problem(self) -> str | None:
-        """A sentence about files of the history that cannot be used, or None if all can be used."""
+        """A sentence about files of the history that cannot be used, or None if there are none."""
         return self.fault or self.damage
 
     @property
@@ -135,7 +135,7 @@ class History:
     def add(self, now_ms: int, readings: Iterable[Reading]) -> None:
         """Add readings that arrived at `now_ms`, by the gateway's clock.
 
-        If the clock was set back, later points are removed, because their times were wrong.
+        If the clock was set back, points with later times are removed. These times were wrong.
         """
         for ring in RINGS:
             step = now_ms // ring.step_ms
@@ -159,7 +159,7 @@ class History:
                 series.tracks[HOUR.name].forget_before(horizon)
 
     async def save(self) -> None:
-        """Write the points of the day and month rings to disk, once they fill a whole chunk."""
+        """Write the day and month rings to disk, each when it contains a whole new chunk."""
         for ring in (DAY, MONTH):
             step = self._now_ms // ring.step_ms
             if step - self._begins.get(ring.name, step) >= ring.chunk_steps:
@@ -182,7 +182,7 @@ class History:
         return dict(sorted(known.items()))
 
     async def curve(self, name: str, ring: Ring, *, from_ms: int, to_ms: int) -> Curve:
-        """Return a series' points between two times, or no points if the series is unknown."""
+        """Return the points of a series between two times. An unknown series has no points."""
         first, last = from_ms // ring.step_ms, min(to_ms, self._now_ms) // ring.step_ms
         series = self._series.get(name)
         begin = self._begins.get(ring.name, last + 1)
@@ -218,7 +218,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before a given step to disk. On failure, keep the latest ones."""
+        """Write a ring's points before a step to disk. On failure, keep the latest points."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -247,7 +247,7 @@ class History:
                 series.tracks[ring.name].forget_before(before)
 
     def _resume(self, name: str, unit: str, points: list[Point]) -> None:
-        """Add an earlier run's points, sorted by their steps, to a series' last hour."""
+        """Add points from an earlier run, sorted by step, to the last hour of a series."""
         series = self._series.get(name)
         if series is None:
             if len(self._series) >= limits.SERIES_MAX:

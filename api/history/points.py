@@ -1,4 +1,4 @@
-"""Points of a curve: lowest, mean, highest and last value in one time step.
+"""Points of a curve. A point has the lowest, mean, highest and last value of one time step.
 
 This module does no I/O.
 """
@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 @dataclass(slots=True)
 class Summary:
-    """Accumulator of the readings in one time step."""
+    """Combines the readings of one time step into a point."""
 
     step: int
     count: int = 0
@@ -33,7 +33,7 @@ class Summary:
     last: float = nan
 
     def add(self, count: int, low: float, mean: float, high: float, last: float) -> None:
-        """Add `count` readings, given by their lowest, mean, highest and last values."""
+        """Add `count` readings, given as their lowest, mean, highest and last value."""
         self.count += count
         self.total += count * mean
         self.low = min(self.low, low)
@@ -41,7 +41,7 @@ class Summary:
         self.last = last
 
     def point(self) -> Point:
-        """Return the summary as a point. At least one reading must have been added."""
+        """Return the combined readings as a point. At least one reading must have been added."""
         # The sum of many equal values may differ from them in the last digit.
         mean = min(max(self.total / self.count, self.low), self.high)
         return Point(self.step, self.low, mean, self.high, self.last)
@@ -62,7 +62,7 @@ class Track:
     def put(self, point: Point) -> None:
         """Append a point.
 
-        An existing point of the same step is replaced, and points of later steps are removed.
+        If the last point has the same step, it is replaced. Points with later steps are removed.
         """
         steps = self._steps
         if steps and steps[-1] >= point.step:

@@ -21,14 +21,14 @@ def name_of(device: str, quantity: str) -> str:
 
 
 class Readings:
-    """Extractor of new readings. It compares each report of the bridge with the previous one."""
+    """Finds new readings by comparing each report of the bridge with the previous report."""
 
     def __init__(self) -> None:
         self._times: dict[str, int] = {}
         """Time of the latest reading of each series, as reported."""
 
     def new_in(self, overview: Overview) -> list[Reading]:
-        """Return the readings in an overview that were not in the previous one."""
+        """Return the readings in an overview that were not in the previous overview."""
         bridge, now_ms = overview.serial.status, overview.broker.time_ms
         if bridge is None:
             self._times = {}
@@ -69,6 +69,6 @@ class Readings:
 def _placed(time_ms: int, now_ms: int) -> int:
     """Return the time under which a reading is recorded.
 
-    The result is the reading's own time if that is plausible, otherwise `now_ms`.
+    If the reading's own time is plausible, it is used. Otherwise, the result is `now_ms`.
     """
     return time_ms if now_ms - _TIMELY_MS <= time_ms <= now_ms else now_ms

@@ -23,8 +23,8 @@ _LATE_SECONDS: Final = 1.5
 async def until_reported() -> None:
     """Wait until shortly after the next 5-second step, when the bridge's report has arrived.
 
-    The steps follow the wall clock. Tasks that wait here continue at the same moment, so that one
-    query to the broker serves all of them.
+    The steps follow the wall clock. All tasks that are waiting continue at the same moment, so that
+    they can share one query to the broker.
     """
     into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds
     await asyncio.sleep(HOUR.step_seconds - into)
@@ -49,7 +49,7 @@ class Recorder:
     async def record(self) -> None:
         """Query the gateway's state once, and record the result.
 
-        If the broker is down, the history gets a gap.
+        If the broker does not respond, nothing is recorded, and the curves get a gap.
         """
         try:
             overview = await self._observer.overview()

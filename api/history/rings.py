@@ -1,4 +1,4 @@
-"""The rings of the history, which are its resolutions.
+"""The rings of the history. Each ring stores the points with one resolution.
 
 A ring has a time span, a step, and an interval at which it is written to disk.
 """
@@ -9,7 +9,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Ring:
-    """One resolution of the history. It covers the latest `span_seconds`."""
+    """One resolution of the history. A ring contains points from the last `span_seconds`."""
 
     name: str
     step_seconds: int
@@ -42,10 +42,10 @@ RINGS: Final = (HOUR, DAY, MONTH)
 
 
 def ring_for(*, step_seconds: int | None, span_seconds: float) -> Ring:
-    """Return the ring (resolution) with a given step.
+    """Return the ring whose steps have a given length.
 
-    If no step is given, return the finest ring that covers the given time span. If there is no such
-    ring, return the ring of the month.
+    If no length is given, return the finest ring that covers the given time span. If there is no
+    matching ring, return the ring of the month.
     """
     for ring in RINGS:
         fits = span_seconds <= ring.span_seconds if step_seconds is None else False

@@ -1,7 +1,7 @@
-"""The values of a series in the history's files: integers with few digits, or float64.
+"""Storage of a series' values in the history's files: as scaled integers, or as float64.
 
-Sensors send values with few decimals, such as 21.5. As float64 such values have bytes that look
-random and hardly compress. As integers in units of the last decimal, most of their bytes are zero.
+Sensors send values with few decimals, such as 21.5. As float64, these values have bytes that look
+random and hardly compress. As integers in units of the last decimal, they have mostly zero bytes.
 
 Integers are stored as `2 * n`, or as `-2 * n - 1` if negative, so that small values have few bytes.
 """
@@ -27,9 +27,9 @@ _MISSING: Final = 2**64 - 1
 def packed(columns: Sequence["array[float]"]) -> tuple[int | None, bytes]:
     """Return the number of decimals in a series' columns, and the columns as bytes.
 
-    In the columns, NaN stands for a missing value. Lowest, highest and last values are exact. If
-    the values have more than DECIMALS_MAX decimals or too many digits, the number of decimals is
-    None, values are stored as float64, and means are rounded to the 24 bits of a float32.
+    A missing value is NaN. The lowest, highest and last values are stored exactly. If the values
+    have more than DECIMALS_MAX decimals or too many digits, they are stored as float64. The number
+    of decimals is then None, and means are rounded to the 24 bits of a float32.
     """
     decimals = _decimals_of(value for index in (0, 2, 3) for value in columns[index])
     if decimals is None:
@@ -43,9 +43,9 @@ def packed(columns: Sequence["array[float]"]) -> tuple[int | None, bytes]:
 
 
 def columns_in(raw: bytes, steps: int, decimals: int | None) -> list["array[float]"]:
-    """Return the columns of a series from their bytes, with NaN for a missing value.
+    """Decode the columns of a series. A missing value is NaN.
 
-    `decimals` is the number that `packed` returned, and `steps` the number of values in a column.
+    `steps` is the number of values in a column. `decimals` is the first result of `packed`.
     """
     if decimals is None:
         values = array("d", raw)
@@ -64,7 +64,10 @@ def _scales_of(decimals: int) -> list[int]:
 
 
 def _decimals_of(values: Iterable[float]) -> int | None:
-    """Return the fewest decimals with which all values are exact, or None if there are too many."""
+    """Return the smallest number of decimals that represents all values exactly.
+
+    The result is None if too many decimals or digits are needed.
+    """
     decimals, scale, largest = 0, 1, 0.0
     for value in values:
         if isnan(value):
@@ -94,7 +97,10 @@ def _value_of(number: int, scale: int) -> float:
 
 
 def _shortened(mean: float) -> float:
-    """Round a mean to the 24 bits of a float32, which is more precise than a curve can show."""
+    """Round a mean to the 24 bits of a float32.
+
+    This is still more precise than a curve can show.
+    """
     try:
         (rounded,) = struct.unpack("<f", struct.pack("<f", mean))
     except OverflowError:

@@ -1,8 +1,8 @@
 """Authentication of visitors by the broker, which checks passwords and the validity of logins.
 
 Passwords are sent over separate connections, so that no other request waits for a password check.
-One address may have at most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks in progress, and all addresses
-together at most ``LOGIN_CHECKS_MAX``. Passwords are neither stored nor logged.
+At most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks for one address, and ``LOGIN_CHECKS_MAX`` checks in
+total, can be in progress. Passwords are neither stored nor logged.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _VERSIONS_DIFFER: Final = BrokerProblem(
 
 
 class TooManyLogins(Exception):
-    """Error for a login attempt made while too many passwords are already being checked."""
+    """Error for a login attempt that is rejected because too many passwords are being checked."""
 
 
 _NOT_NOW: Final = BrokerProblem(
@@ -37,7 +37,7 @@ _NOT_NOW: Final = BrokerProblem(
 
 @dataclass(frozen=True)
 class Account:
-    """An authenticated user, with the data for later checks that the login is still valid."""
+    """An authenticated user, with data that lets the broker check the login again later."""
 
     username: str
     groups: frozenset[str]
@@ -91,9 +91,9 @@ class Accounts:
     async def still_holds(self, login: Login, now: float) -> bool:
         """Return True if a login is still valid. The broker is queried at most every few seconds.
 
-        If the password has been changed, the login is no longer valid. If the broker or its user
-        database does not respond, the login stays valid for the time being, as the connections of
-        MQTT clients do.
+        After a change of the password, the login is no longer valid. If the broker or its user
+        database does not respond, the login stays valid for the time being. The connections of MQTT
+        clients are treated in the same way.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True
@@ -134,7 +134,7 @@ class Accounts:
 def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
     """Return the user described by the broker's response.
 
-    `asked` is the user name that was typed, and `address` the browser's address. Raises
+    `asked` is the user name that was typed, and `address` is the browser's address. Raises
     BrokerProblem if the response is invalid.
     """
     match answer:

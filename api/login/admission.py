@@ -1,9 +1,9 @@
 """Access control of routes: one FastAPI dependency, which every route declares.
 
-If users are configured, a person without the role for a route is sent to the login page, and a
-program gets status 401 or 403. The route itself is then not executed. If no users are configured,
-every caller may read everything and change nothing; ``shielding`` and the listening address then
-limit who can call.
+If users are configured and a caller does not have the role for a route, the route is not executed.
+A person is then sent to the login page, and a program gets status 401 or 403. If no users are
+configured, all callers can read everything and change nothing. In this case, only ``shielding`` and
+the listening address limit who can call.
 """
 
 import logging
@@ -46,8 +46,8 @@ class Refusals:
     def line_of(self, what: str, now: float) -> str | None:
         """Count a rejected request, and return a line for the log that begins with `what`.
 
-        Return None if a line was logged within the last minute. The next line then contains the
-        number of rejections that were not logged.
+        If a line was logged within the last minute, return None instead. The number of rejections
+        without a line is added to the next line.
         """
         self.count += 1
         if self._logged is not None and now - self._logged < limits.REFUSALS_LOGGED_SECONDS:
@@ -61,7 +61,7 @@ class Refusals:
 class NotLoggedIn(Exception):
     """Error for a caller who must authenticate.
 
-    ``was_shown`` is True if the caller sent an invalid token.
+    ``was_shown`` is True if the request contained a token, but the token is invalid.
     """
 
     def __init__(self, *, was_shown: bool) -> None:
@@ -77,7 +77,7 @@ class NotAllowed(Exception):
 
 
 class ReadOnly(Exception):
-    """Error for an action that is impossible because no users are configured."""
+    """Error for an action that is not allowed, because no users are configured."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """True if no login is required, so that everyone may read."""
+        """True if no login is required. Everyone can then read the pages."""
         return not self.roles
 
     async def caller_of(self, request: Request) -> Caller | None:
@@ -161,9 +161,9 @@ def host_of(request: Request) -> str:
 
 
 def shown_by(request: Request, cookie: str) -> str | None:
-    """Return the value of one of the page's own cookies, or None if it is missing or too long.
+    """Return the value of a cookie that this page has set, or None if it is missing or too long.
 
-    Over HTTPS only the cookie with the ``__Host-`` prefix is accepted.
+    Over HTTPS, only the cookie with the ``__Host-`` prefix is accepted.
     """
     names = [SECURE_PREFIX + cookie]
     if request.url.scheme != "https":
@@ -178,7 +178,7 @@ def shown_by(request: Request, cookie: str) -> str | None:
 def login_url_for(request: Request) -> str | None:
     """Return the URL of the login page, with a link back to the requested page.
 
-    Return None for requests to the API, because programs do not log in on a page.
+    Return None for requests to the API, because programs do not use the login page.
     """
     url = request.url
     if url.path.startswith(PROGRAMS):
@@ -190,16 +190,16 @@ def login_url_for(request: Request) -> str | None:
 
 
 class Admission:
-    """FastAPI dependency that admits callers with the role `least` or a higher one.
+    """FastAPI dependency that accepts callers with at least the role `least`.
 
-    If `least` is None, all callers are admitted.
+    If `least` is None, all callers are accepted.
     """
 
     def __init__(self, least: Role | None) -> None:
         self.least: Final = least
 
     async def __call__(self, request: Request) -> None:
-        """Check the caller, and store it as ``request.state.caller``.
+        """Check the caller of a request. Store the caller as ``request.state.caller``.
 
         Raises:
             NotLoggedIn: a login is required, and the request has none.

@@ -1,8 +1,8 @@
 """Sessions of logged-in browsers, in memory, with limits on their number and duration.
 
-The caller provides the time. A browser holds a secret of 256 random bits, created at each login.
-Only the hash of this secret is stored, so reading this process's memory does not reveal the secret.
-The hash is the key of the table, so the timing of a lookup reveals nothing about a guess. This
+Each browser gets a secret of 256 random bits when it logs in. Only the hash of this secret is
+stored, so reading this process's memory does not reveal the secret. The hash is the key of the
+table, so the timing of a lookup reveals nothing about a guess. The caller provides the time. This
 module does no I/O.
 """
 
@@ -19,9 +19,9 @@ from api.login.roles import Role
 
 @dataclass(frozen=True)
 class Proof:
-    """Data that lets the broker check later whether a login is still valid.
+    """Data with which the broker can check later that a login is still valid.
 
-    This data does not contain the password.
+    The data does not contain the password.
     """
 
     asked: str
@@ -78,11 +78,11 @@ class Logins:
     ) -> tuple[str, Login]:
         """Log a browser in. Return the browser's secret and the login.
 
-        `proof` is the data with which the broker can later check that the login is still valid. The
-        login ends after `seconds`; if `seconds` is None, its duration is not limited.
+        `proof` lets the broker check later that the login is still valid. The login ends after
+        `seconds` at the latest. If `seconds` is None, only the general limits apply.
 
-        If the user has the maximum number of logins, the user's least recently used login ends. If
-        all users together have the maximum, the least recently used of all logins ends.
+        If the user already has the maximum number of logins, the user's least recently used login
+        ends. If the maximum for all users is reached, the least recently used of all logins ends.
         """
         for key in [key for key, login in self._logins.items() if login.is_over(now)]:
             del self._logins[key]
@@ -99,9 +99,9 @@ class Logins:
         return shown, login
 
     def find(self, shown: str, now: float) -> Login | None:
-        """Return the login for a browser's secret (`shown`) and mark it as used now.
+        """Find the login for a browser's secret (`shown`), and record that it was used at `now`.
 
-        Return None if no login has this secret.
+        Return None if no valid login has this secret.
         """
         key = _key_of(shown)
         login = self._logins.pop(key, None)

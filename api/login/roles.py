@@ -1,8 +1,8 @@
 """Roles of people and programs on the status page.
 
-Each role includes the permissions of the roles before it. A viewer sees everything, an operator
-closes connections and bans clients, and an administrator reloads the configuration. This module
-does no I/O.
+Each role includes the permissions of the roles before it. A viewer can see everything. An operator
+can also close connections and ban clients. An administrator can also reload the configuration. This
+module does no I/O.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ class Roles:
     groups: Mapping[str, Role] = field(default_factory=dict)
 
     def of(self, username: str, groups: Iterable[str]) -> Role | None:
-        """Return the highest role that a user has, by name or through a group.
+        """Return the highest role that a user has directly or as a member of a group.
 
         Return None if the user has no role.
         """

@@ -1,4 +1,4 @@
-"""Tokens of programs, read from a file and read again when the file changes.
+"""Tokens of programs. They are read from a file, and read again when the file changes.
 
 The format of the file is defined in `gateway.process.files.token_file`.
 """
@@ -28,8 +28,7 @@ class Tokens:
     def find(self, shown: str, now: float) -> Token | None:
         """Return the stored properties of a program's token (`shown`), or None if it is unknown.
 
-        The token is compared with all stored tokens, each time in constant time, to prevent timing
-        attacks.
+        The token is compared with each stored token in constant time. This prevents timing attacks.
         """
         self._read_if_changed(now)
         digest = digest_of(shown)
@@ -40,7 +39,10 @@ class Tokens:
         return found
 
     def all(self, now: float) -> tuple[list[Token], str | None]:
-        """Return all tokens, and the reason why the file is not used (None if it is used)."""
+        """Return all tokens, and the problem with the file.
+
+        The problem is None if the file can be used.
+        """
         self._read_if_changed(now)
         return self._tokens, self._problem
 

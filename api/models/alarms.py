@@ -1,4 +1,4 @@
-"""Alarms as the REST interface returns them, and the arguments of an acknowledgement."""
+"""Alarms as the REST interface returns them, and the arguments for acknowledging an alarm."""
 
 from typing import Annotated, Literal
 

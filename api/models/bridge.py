@@ -183,7 +183,7 @@ class BridgeStatus(Reported):
 
 
 def devices_of(bridge: BridgeStatus) -> Iterator[tuple[Port, Device]]:
-    """Yield all devices with their ports, silent devices first."""
+    """Yield all devices with their ports. Silent devices come first."""
     found = [(port, device) for port in bridge.ports for device in port.devices]
     yield from sorted(found, key=lambda each: each[1].silent_seconds is None)
 

@@ -38,7 +38,7 @@ class Search(BaseModel):
 
     @property
     def is_narrow(self) -> bool:
-        """True if the search has a condition that may exclude a session."""
+        """True if the search has a condition that can exclude a session."""
         return bool(self.search or self.user) or self.state is not State.ALL
 
     @property

@@ -46,7 +46,7 @@ class TopicPage(Reported):
     """Send this value as `after` to get the next page; null on the last page."""
 
     def without_payloads(self) -> "TopicPage":
-        """Return a copy without payloads, which viewers get because they may not read messages."""
+        """Return a copy without payloads, for viewers, who are not allowed to read messages."""
         topics = [
             Topic(
                 topic=each.topic,

@@ -1,8 +1,8 @@
 """Base classes of the models, types of numbers and times, and the handling of invalid values.
 
-Reports with values from sensors (``FromSensors``) are validated field by field: an invalid field
-becomes null and is listed in ``unreadable``. Any other report is rejected if one of its fields is
-invalid.
+If a report contains values from sensors (``FromSensors``), each field is validated separately. An
+invalid field becomes null and is listed in ``unreadable``. Any other report is rejected if one of
+its fields is invalid.
 """
 
 from typing import Annotated, Any, Self

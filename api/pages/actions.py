@@ -1,8 +1,8 @@
 """Pages on which people execute actions: a confirmation page with a form, then the result.
 
-The pages work without JavaScript, and a GET changes nothing. A form is accepted only if it comes
-from one of our own pages and contains the token of this browser. If an action fails, the page shows
-the reason and the fix.
+The pages work without JavaScript. A GET request changes nothing. A form is accepted only if it was
+sent from one of our own pages and contains the token of this browser. If an action fails, the page
+shows the reason and the fix.
 """
 
 from collections.abc import Mapping, Sequence
@@ -168,9 +168,9 @@ async def do_reboot(request: Request) -> Response:
 
 
 def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:
-    """Check that a form's token was issued to this browser's login.
+    """Check that a form contains the token of this browser's login.
 
-    Raises FormRefused if it was not.
+    Raises FormRefused if the token is missing or belongs to another login.
     """
     login = caller_of(request).login
     if login is None or not is_same_secret(fields.get("token"), login.form_token):
@@ -180,7 +180,7 @@ def refuse_stale(request: Request, fields: Mapping[str, str]) -> None:
 def shown_of(failure: Exception) -> tuple[str, int]:
     """Return the text and the HTTP status code to show for a failed action.
 
-    The type of `failure` is one of those in ``FORM_FAILURES``.
+    `failure` must be one of the exceptions in ``FORM_FAILURES``.
     """
     match failure:
         case ValidationError():

@@ -33,7 +33,8 @@ backup_page = APIRouter(include_in_schema=False, default_response_class=HTMLResp
 def backup_of(request: Request) -> BackupCommand | None:
     """Return the command that creates backups.
 
-    Return None if this process has no permission to read the files that belong in a backup.
+    Return None if backups are not configured, or if this process does not have permission to read
+    the files.
     """
     command = request.app.state.backup
     assert command is None or isinstance(command, BackupCommand)
@@ -76,7 +77,7 @@ async def do_backup(request: Request) -> Response:
 
 
 async def _check_password(request: Request, password: str) -> None:
-    """Check with the broker that a password is the caller's own, as at a login.
+    """Ask the broker if a password is the caller's own password, as at a login.
 
     Raises:
         FormRefused: the password is wrong, or the caller is a program.

@@ -88,10 +88,10 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return the steps of a client's latest handshakes, and the reason if they cannot be read.
+    """Return the steps of a client's latest handshakes, or an empty list and a problem.
 
-    The steps also show when the broker restarted between the handshakes. If the steps can be read,
-    the reason is None; otherwise there are no steps.
+    The steps also show when the broker restarted between the handshakes. The problem is the reason
+    why the steps cannot be read, or None.
     """
     try:
         own = await observer.events(
@@ -116,9 +116,9 @@ async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str
 async def _found_by(
     observer: Observer, wanted: Search, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """Return a page of sessions and None, or None and the reason why they cannot be listed.
+    """Return a page of sessions, and the reason why the sessions cannot be listed.
 
-    The rest of the web page is shown in both cases.
+    One of the two results is always None. The rest of the web page is shown in both cases.
     """
     try:
         limit = limits.SESSIONS_PER_PAGE

@@ -1,8 +1,8 @@
 """Login and logout. The login page works without JavaScript.
 
-Each login creates a new secret for the browser. After the login, the browser is redirected only to
-paths on this server. If a login fails, the page does not say whether the name or the password is
-wrong.
+Each login creates a new secret for the browser. After the login, the browser can be redirected only
+to paths on this server. If a login fails, the page does not reveal which of the name and the
+password is wrong.
 """
 
 import logging
@@ -110,7 +110,7 @@ async def log_out(request: Request) -> Response:
 
 
 async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> tuple[Account, Role]:
-    """Check a login form. Return the user who is logging in, and this user's role.
+    """Check a login form. Return the user and the user's role.
 
     Raises:
         FormRefused: the login is rejected. The message states the reason.
@@ -140,7 +140,7 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> t
 async def _checked(gate: Gate, request: Request, fields: Mapping[str, str]) -> Account | None:
     """Check the name and password in a login form.
 
-    Return the user, or None if name and password do not match.
+    Return the user, or None if the name or the password is wrong.
     """
     username, password = fields.get("username", ""), fields.get("password", "")
     if not 0 < len(username.encode()) <= limits.USERNAME_BYTES_MAX:

@@ -1,6 +1,6 @@
 """The page for the SD card's name and network, for administrators.
 
-A change is on trial at first: it is undone after five minutes unless an administrator keeps it.
+A change is at first only a trial. It is undone after five minutes unless an administrator keeps it.
 """
 
 from collections.abc import Mapping

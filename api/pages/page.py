@@ -1,7 +1,7 @@
 """The status page. It is rendered on the server, works without JavaScript, and is limited in size.
 
-If the broker responds, the page has status 200 and contains everything that the gateway reported,
-the age of the reports, and warnings. Otherwise the status is 502 or 503, and the page shows the
+If the broker responds, the page has status 200. It contains all reports from the gateway's
+processes, their age, and warnings. Otherwise, the status is 502 or 503, and the page shows the
 reason and the fix. All untrusted text is escaped, so that no name can change the layout or the text
 around it. ``templates/`` and ``assets/`` define the design.
 """
@@ -37,7 +37,7 @@ _ROOM: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Asset:
-    """A static file of the web pages. It is read once, and its URL changes with its contents."""
+    """A static file of the web pages. It is read only once. Its URL contains a digest."""
 
     media_type: str
     body: bytes
@@ -73,7 +73,7 @@ ASSETS: Final = {
 def asset_url_of(name: str) -> str:
     """Return the URL of an asset.
 
-    Browsers may cache the asset, because the URL contains its digest.
+    The URL contains the asset's digest, so that browsers can cache the asset.
     """
     return f"/assets/{name}?v={ASSETS[name].digest}"
 
@@ -135,7 +135,8 @@ def rendered(
 ) -> Response:
     """Render a template as the response to a request.
 
-    If the request comes from the script of an open page, the response contains only changed parts.
+    If the request comes from the script of an open page, the response contains only the parts that
+    have changed.
     """
     caller: Caller | None = request.state.caller
     values["caller"] = caller
@@ -203,7 +204,7 @@ async def asset(request: Request, name: str, v: str = "") -> Response:
 
 
 def down_page(request: Request, problem: BrokerProblem) -> Response:
-    """Return the page for a broker that does not respond, with the reason and the fix."""
+    """Return the page that is shown if the broker does not respond, with the reason and the fix."""
     return rendered(
         request,
         "down.html",

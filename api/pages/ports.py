@@ -207,8 +207,8 @@ def _other(
 async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int]:
     """Request the ports and sensors from the bridge.
 
-    Return the ports and sensors, an error message, and the HTTP status code. The message is None if
-    the request succeeded; otherwise the ports and sensors are None.
+    Return the ports and sensors, an error message, and the HTTP status code. If the request
+    succeeded, the message is None. Otherwise, the ports and sensors are None.
     """
     return await _tried(asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts))
 
@@ -216,8 +216,8 @@ async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int
 async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
     """Request the progress of a detection on a port from the bridge.
 
-    Return the progress, an error message, and the HTTP status code. The message is None if the
-    request succeeded; otherwise the progress is None.
+    Return the progress, an error message, and the HTTP status code. If the request succeeded, the
+    message is None. Otherwise, the progress is None.
     """
     given = AskedPort(port=port)
     return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))

@@ -1,8 +1,9 @@
 """The reference of the REST interface at ``/docs``, rendered from its OpenAPI description.
 
-The page always agrees with ``/openapi.json``. It needs no network, no JavaScript and no exemption
-from the content security policy. In contrast, FastAPI's Swagger UI is 1.5 MB of script from another
-site. GET endpoints without required parameters are links.
+The page always agrees with ``/openapi.json``. It loads nothing from other sites, and needs no
+JavaScript and no exemption from the content security policy. In contrast, FastAPI's Swagger UI is
+1.5 MB of script from another site. If a GET endpoint has no required parameters, the page contains
+a link to it.
 """
 
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
 def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
     """Return the fields of each schema in an OpenAPI description, by the schema's name.
 
-    For an enumeration, the accepted values are returned in place of fields.
+    If a schema is an enumeration, its accepted values are returned instead of fields.
     """
     return {
         title: [
@@ -111,7 +112,10 @@ def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
 
 
 def _parameter_of(parameter: dict[str, Any], schemas: dict[str, Any]) -> Parameter:
-    """Return a description of a parameter. The type of an enumeration is its list of values."""
+    """Return a description of a parameter.
+
+    If the parameter is an enumeration, its type is described by the list of values.
+    """
     schema = parameter["schema"]
     values = schemas.get(_reference_of(schema) or "", {}).get("enum", ())
     return Parameter(
@@ -139,10 +143,9 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """Return the name of another schema that this schema refers to, or None if there is none.
+    """Return the name of the schema that this schema refers to, or None if there is none.
 
-    The reference can be in the schema itself, in the type of its items, or in one of its
-    alternatives.
+    The reference can be in the schema itself, in its `items`, or in one of its alternatives.
     """
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]

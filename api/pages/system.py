@@ -83,7 +83,10 @@ async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> R
 
 
 def _certificates_of(request: Request, broker: BrokerStatus) -> list[NamedCertificate]:
-    """Return the certificates of the listeners and of the page, sorted by expiry date."""
+    """Return the certificates of the listeners and of this page.
+
+    The certificate that expires first comes first.
+    """
     found = [
         _named(address_of(each.model_copy(update={"certificate": None})), each.certificate)
         for each in broker.listeners

@@ -106,9 +106,9 @@ async def _changed(
 ) -> Response:
     """Execute a broker command with the values of a submitted form.
 
-    Then redirect to the list of users. If the command fails, show the template `form` again with
-    the problem. `given_in` converts the form's fields to the command's arguments, and `answer` is
-    the type of the command's result.
+    Then redirect to the list of users. If the command fails, show the template `form` again, with
+    the problem. `given_in` converts the form's fields to the command's arguments. `answer` is the
+    type of the command's result.
     """
     user = ""
     try:

@@ -1,7 +1,8 @@
 """Actions for programs: POST requests with JSON, with a bearer token or from our own pages.
 
-Role, origin and token are checked before the body is read. A page on another site cannot misuse the
-browser's cookie, because the headers ``X-Form-Token`` and ``Origin`` are checked as well.
+The caller's role, the origin and the token are checked before the body is read. Another site's page
+cannot misuse the cookie of a logged-in browser, because the headers ``X-Form-Token`` and ``Origin``
+are also checked.
 """
 
 from typing import Annotated, Any, Final, TypeVar
@@ -39,14 +40,14 @@ actions = APIRouter(prefix="/api/v1", tags=["actions"])
 
 
 def operator_of(request: Request) -> Operator:
-    """Return this process's `Operator`, which sends actions to the broker."""
+    """Return the `Operator` of this process, through which actions are sent to the broker."""
     operator = request.app.state.operator
     assert isinstance(operator, Operator)
     return operator
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller of a request, who has already passed the route's access check."""
+    """Return the caller of a request. The route's access check has already accepted the caller."""
     caller = request.state.caller
     assert isinstance(caller, Caller)
     return caller
@@ -77,9 +78,9 @@ async def carried_out_by(
 def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
     """Return the FastAPI options of a route that accepts JSON from callers with a certain role.
 
-    `least` is the access check, which requires a minimum role. `model` describes the request body
-    in the OpenAPI description only; the route itself reads the body with `given_in`, which limits
-    its size. `also` contains status codes to document in addition to the usual ones.
+    `least` is the access check, which requires a minimum role. `model` is used only to describe the
+    request body in the OpenAPI description. The route itself reads the body with `given_in`, which
+    limits its size. `also` contains additional status codes to document.
     """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}

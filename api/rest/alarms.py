@@ -35,8 +35,8 @@ def report_of(alarm: Alarm) -> AlarmReport:
 async def acknowledged(request: Request, given: Acknowledge) -> Alarm | None:
     """Acknowledge an alarm on behalf of a request's caller.
 
-    The broker checks the caller's role, and records the caller in the session log. Return the
-    changed alarm, or None if the alarm is not active.
+    The broker checks the caller's role, and records the caller's name in the session log. Return
+    the changed alarm, or None if the alarm is not active.
     """
     watch, key = watch_of(request), Key(given.id, given.subject)
     if all(alarm.key != key for alarm in watch.active()):

@@ -57,7 +57,7 @@ class Streams:
 
     @contextlib.contextmanager
     def place(self) -> Iterator[None]:
-        """Count one more open stream for the duration of a `with` block.
+        """Count one more open stream until the `with` block ends.
 
         Raises HTTPException if too many streams are open.
         """
@@ -71,7 +71,7 @@ class Streams:
 
 
 class EventStream(StreamingResponse):
-    """A response that counts as an open stream until it has been sent, or sending has failed."""
+    """An event stream. It counts as open until it is sent completely or sending fails."""
 
     media_type = "text/event-stream"
 
@@ -148,9 +148,10 @@ async def stream(
 async def _texts(
     observer: Observer, wanted: dict[str, object], after: int | None
 ) -> AsyncIterator[str]:
-    """Yield the events after sequence number `after` as text in the format of server-sent events.
+    """Yield events as text in the format of server-sent events.
 
-    If `after` is None, begin with the next event. The stream ends after EVENT_STREAM_SECONDS.
+    The first event is the one that follows sequence number `after`. If `after` is None, only new
+    events are yielded. The stream ends after EVENT_STREAM_SECONDS.
     """
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"
