@@ -18,22 +18,21 @@ from api.status.backup import BackupCommand
 class ApiSettings:
     """Settings of the API: its address, the broker that it queries, and its users.
 
-    ``bind`` is an address or host name of this machine, and ``port`` a TCP port; 0 selects any free
+    ``bind`` is an address or host name of this machine. ``port`` is a TCP port, or 0 for any free
     port. ``bind_unused`` is the configured address if it is ignored because no users are
-    configured. ``status_socket`` is the broker's Unix socket for commands that read, and
-    ``operate_socket`` the socket for operators' commands. If ``operate_socket`` is None, it is
-    ``operate.sock`` next to ``status_socket``. ``hosts`` are additional host names under which
-    browsers can reach this machine.
+    configured. ``status_socket`` is the broker's Unix socket for queries. ``operate_socket`` is the
+    socket for operators' commands. If it is None, ``operate.sock`` next to ``status_socket`` is
+    used. ``hosts`` are additional host names under which browsers can reach this machine.
 
-    ``roles`` are the users who may log in, and ``group_roles`` the groups whose members may log in.
-    Without either setting, the page is open to everyone who can reach it, so loopback is the
-    default address. ``tokens_file`` contains the tokens of programs. With a ``certificate`` the
-    page uses HTTPS.
+    ``roles`` are the users who can log in, and ``group_roles`` are the groups whose members can log
+    in. If both are empty, everyone who can reach the page can read it. The default address is
+    therefore loopback. ``tokens_file`` contains the tokens of programs. If there is a
+    ``certificate``, the page uses HTTPS.
 
-    ``card_file`` is the report about the SD card, and ``block_devices`` the directory with the
+    ``card_file`` is the report about the SD card. ``block_devices`` is the directory with the
     kernel's counters of written sectors. ``history_dir`` is the directory for the history and the
-    alarms; without it, both are in memory only. ``thresholds`` are the thresholds of alarms.
-    ``backup`` is the command that makes backups for administrators.
+    alarms. If it is None, both are in memory only. ``thresholds`` are the thresholds of alarms.
+    ``backup`` is the command that creates backups for administrators.
     """
 
     status_socket: Path

@@ -1,8 +1,8 @@
 """Formatting of numbers, ages and names for people.
 
-In a formatted name, characters that could hide or reorder other characters are made visible. A
-formatted name has at most ``SHOWN_CHARACTERS_MAX`` characters, followed by the number of characters
-left out. HTML is escaped later, by the templates. This module does no I/O.
+Some characters could hide or reorder other characters in a name. These characters are made visible.
+A formatted name has at most ``SHOWN_CHARACTERS_MAX`` characters, followed by the number of
+characters left out. HTML is escaped later, by the templates. This module does no I/O.
 """
 
 import struct
@@ -69,7 +69,7 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 def _words_of(text: str) -> Iterator[str]:
     """Yield the characters of a text, with hidden characters escaped.
 
-    Combining marks after the first _MARKS_MAX in a row are escaped too.
+    Combining marks after the first _MARKS_MAX in a row are also escaped.
     """
     marks = 0
     for character in text:
@@ -81,14 +81,17 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """Shorten a run of the same escaped character to one escape and the length of the run."""
+    """Return a run of the same character as text.
+
+    A run of an escaped character is shortened to one escape and the length of the run.
+    """
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
-    """Make a sentence from another process readable, as `visible_of` does for names.
+    """Make a sentence from another process readable. Hidden characters are escaped.
 
-    The maximum length of a sentence is greater than that of a name.
+    The sentence is shortened if it is too long, but it can be longer than a name.
     """
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
@@ -118,7 +121,10 @@ def duration_of(seconds: float) -> str:
 
 
 def age_of(then_ms: int, *, now_ms: int) -> str:
-    """Format the time from `then_ms` to `now_ms`. If `then_ms` is later, add ``ahead``."""
+    """Format the time from `then_ms` to `now_ms`.
+
+    If `then_ms` is later than `now_ms`, the text ends with ``ahead``.
+    """
     seconds = (now_ms - then_ms) / 1000
     if seconds < -1:
         return f"{duration_of(-seconds)} ahead"
@@ -181,7 +187,7 @@ def bytewise_of(digits: str) -> str:
 
 
 def printable_of(digits: str) -> str:
-    """Decode hexadecimal digits as ASCII text. Other bytes are shown as dots.
+    """Decode hexadecimal digits as ASCII text, with a dot for each byte that is not printable.
 
     Return an empty string if more than a quarter of the bytes are not printable.
     """
@@ -199,10 +205,7 @@ def _unbroken(text: str) -> str:
 
 
 def value_of(value: int | float | bool | str | None) -> str:
-    """Format the value of a reading. A float has as many digits as the sensor sent.
-
-    `_number_of` finds the number of digits.
-    """
+    """Format the value of a reading. A float keeps the digits that the sensor sent."""
     match value:
         case None:
             return "no value"
@@ -219,8 +222,8 @@ def value_of(value: int | float | bool | str | None) -> str:
 def _number_of(value: float) -> str:
     """Format a float with the fewest digits that represent it.
 
-    A float32 may have been converted to a float64 in transit: 21.3 arrives as 21.299999237060547.
-    Such a value is formatted with the fewest digits that represent the float32, here 21.3.
+    A sensor's float32 may have been converted to a float64. For example, 21.3 arrives as
+    21.299999237060547. In this case, the fewest digits that represent the float32 are used: 21.3.
     """
     shown = Decimal(repr(value))
     if len(shown.as_tuple().digits) > _FLOAT32_DIGITS_MAX and _is_float32(value):
@@ -237,7 +240,7 @@ def _number_of(value: float) -> str:
 
 
 def _is_float32(value: float) -> bool:
-    """Return True if a float may have been converted from a float32.
+    """Return True if a float might have been converted from a float32.
 
     Return False for integers below 1e16, because all of their digits must be shown.
     """
@@ -263,7 +266,8 @@ def quantity_name_of(name: str) -> str:
 def address_of(listener: Listener) -> str:
     """Format a listener as ``127.0.0.1:1883``, ``[::1]:8083/mqtt (websocket)`` or a path.
 
-    With TLS the text is, for example, ``0.0.0.0:8883 (mqtts, certificate for 59 days)``.
+    With TLS, the text also states for how many days the certificate is valid, as in ``0.0.0.0:8883
+    (mqtts, certificate for 59 days)``.
     """
     bind = listener.bind or "*"
     host = f"[{bind}]" if ":" in bind else bind
@@ -279,7 +283,7 @@ def address_of(listener: Listener) -> str:
 def start_of(device: Device) -> str:
     """Format a device's start count as ``start 3``, or as ``start 3 (numbers reused, start 2)``.
 
-    The second form means that the board has repeated the sequence numbers of an earlier start.
+    The second form is used if the board has repeated the sequence numbers of an earlier start.
     """
     if device.boot is None:
         return "start unknown"

@@ -1,8 +1,8 @@
 """Jobs that load uploaded session logs into tables, each event once, and make losses visible.
 
-This package runs in the cloud (or on a laptop), not on the gateway. It shares two file formats with
-the gateway (docs/formats/session-log.md and docs/formats/readings.md), but no code, so that a bug
-in the writer is not repeated in the reader.
+This package runs in the cloud (or on a laptop), not on the gateway. It reads two file formats of
+the gateway (docs/formats/session-log.md and docs/formats/readings.md). It shares no code with the
+gateway, so that a bug in the writer is not repeated in the reader.
 
     main.py        the composition root of ingest and audit
     operations.py  the composition root of gold, gaps, requeue, compact, vacuum

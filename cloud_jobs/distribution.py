@@ -27,7 +27,10 @@ _TIME: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def properties() -> str:
-    """Return the properties file's text: packages that Spark downloads, and packages to exclude."""
+    """Return the text of the properties file.
+
+    It lists the packages that Spark downloads, and the packages that are excluded.
+    """
     needed = needed_for(["s3a://bucket"])
     packages = ",".join(needed.packages)
     return f"spark.jars.packages {packages}\nspark.jars.excludes {needed.excludes}\n"

@@ -12,11 +12,11 @@ LINE_CHARACTERS_MAX: Final = 500
 
 
 def spark_failures() -> tuple[type[Exception], ...]:
-    """Return the classes of exceptions that Spark raises, for an `except` clause.
+    """Return the exception classes of Spark failures, for an `except` clause.
 
-    PySpark has no class for many failures in Delta and Hadoop. These failures are raised as an
-    exception class of py4j. With Spark Connect, py4j is not loaded, and every failure is raised as
-    a PySpark exception.
+    For many failures in Delta and Hadoop, PySpark has no class of its own. They are raised as an
+    exception class of py4j. With Spark Connect, py4j is not loaded, and every failure is a PySpark
+    exception.
     """
     py4j = sys.modules.get("py4j.protocol")
     return (PySparkException,) if py4j is None else (PySparkException, py4j.Py4JJavaError)
@@ -27,7 +27,7 @@ _CONFLICT: Final = "[DELTA_CONCURRENT"
 
 
 class IngestError(RuntimeError):
-    """Error that stops the run. The message is for a person and ends with the fix."""
+    """Error that stops the run. The message is for a person, and the last part is the fix."""
 
 
 class ConflictError(IngestError):
@@ -44,9 +44,9 @@ class KeysFileError(IngestError):
 
 
 class TablesBusyError(IngestError):
-    """Error if another writer keeps changing the tables.
+    """Error that is raised if other writers keep changing the tables.
 
-    The message is for a person and ends with the fix.
+    The message is for a person, and the last part is the fix.
     """
 
 
@@ -57,8 +57,9 @@ _WORKER_ERROR: Final = "from the Python worker:"
 def first_line_of(failure: Exception) -> str:
     """Return the first line of a Spark failure, without the JVM stack trace.
 
-    If a Python worker failed, the last line, which is the cause, is appended. A failure without a
-    message is shown as its class name. The result is truncated to LINE_CHARACTERS_MAX.
+    If a Python worker failed, the last line is appended, because it contains the cause. If a
+    failure has no message, the name of its class is returned. The result has at most
+    LINE_CHARACTERS_MAX characters.
     """
     text = str(getattr(failure, "java_exception", None) or failure)
     first, *others = text.strip().splitlines() or [type(failure).__name__]
@@ -71,7 +72,7 @@ _WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found
 
 
 def jars_hint(failure: Exception) -> str:
-    """Return the fix if Spark lacks the jars for a URL scheme, otherwise an empty string."""
+    """Return the fix if Spark has no jars for a URL scheme. Otherwise, return an empty string."""
     if not any(text in str(failure) for text in _WITHOUT_FILE_SYSTEM):
         return ""
     return (

@@ -141,7 +141,7 @@ async def curves_of(
 
 
 def csv_response(curves: list[Curve]) -> Response:
-    """Return points as CSV with one line per point, grouped by series and sorted by time."""
+    """Return points as CSV, one point per line. Lines are grouped by series and sorted by time."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(_COLUMNS)
@@ -155,12 +155,12 @@ def csv_response(curves: list[Curve]) -> Response:
 
 
 def _cell(text: str) -> str:
-    """Return the text of a CSV cell, in a form that no spreadsheet interprets as a formula."""
+    """Return the text of a CSV cell. Spreadsheets will not interpret it as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def shortened(mean: float) -> float:
-    """Round a mean to 7 digits, the precision of a float32. Further digits have no meaning."""
+    """Round a mean to 7 digits, because a float32 is not more precise."""
     return float(f"{mean:.7g}")
 
 

@@ -1,9 +1,9 @@
 """`/metrics`: the gateway's metrics for Prometheus and OpenMetrics scrapers. Read-only.
 
 The values come from the same overview as those of the REST interface, and the same access rules
-apply. There are no series per client, topic or device. The number of series depends only on the
-configuration, except for metrics by reason, which have one series for each of at most
-`METRIC_REASONS_MAX` reasons.
+apply. There are no series per client, topic or device. Metrics by reason have one series per
+reason, for at most `METRIC_REASONS_MAX` reasons. The number of all other series depends only on the
+configuration.
 """
 
 from collections import Counter
@@ -84,7 +84,7 @@ async def metrics_of_gateway(request: Request) -> Response:
 
 
 class _Collector:
-    """Adapter that provides one overview to the Prometheus library."""
+    """Adapter that converts one overview to metrics for the Prometheus library."""
 
     def __init__(self, overview: Overview | None, alarms: Sequence[Alarm], *, is_up: bool) -> None:
         self._overview = overview
@@ -104,7 +104,7 @@ class _Collector:
 def _alarm_metrics(alarms: Sequence[Alarm]) -> "Metric":
     """Return the number of active alarms by kind and level.
 
-    There is no label for an alarm's subject, because this would add a series for each client.
+    The subject of an alarm is not a label, because there would be a series for each client.
     """
     counted = Counter((alarm.id, alarm.level.word) for alarm in alarms)
     values = [({"id": id, "level": level}, count) for (id, level), count in counted.items()]
@@ -114,7 +114,8 @@ def _alarm_metrics(alarms: Sequence[Alarm]) -> "Metric":
 def _process_metrics(overview: Overview, since: float) -> Iterator["Metric"]:
     """Yield the metric families of the processes that report to the broker.
 
-    `since` is the age of the overview in seconds if the broker no longer responds, otherwise 0.
+    If the broker no longer responds, `since` is the age of the overview in seconds. Otherwise, it
+    is 0.
     """
     reports = {"bridge": overview.serial, "upload": overview.upload, "uplink": overview.uplink}
     yield from _report_metrics(reports, since)

@@ -1,7 +1,7 @@
 """REST routes for the name and the network of the SD card, for administrators.
 
-The broker writes requests, which the card's system carries out. Each change is on trial: it is
-undone after five minutes unless an administrator keeps it.
+The broker writes each request to a file, and the card's system executes it. A change is at first
+only a trial. It is undone after five minutes unless an administrator keeps it.
 """
 
 from typing import Final
@@ -22,7 +22,10 @@ network_rest = APIRouter(prefix="/api/v1", tags=["card"])
 
 
 def network_of(request: Request) -> Network | None:
-    """Return the SD card's name and network, or None if this machine does not run from one."""
+    """Return the SD card's name and network.
+
+    Return None if this machine does not run from an SD card.
+    """
     reader = request.app.state.network
     assert isinstance(reader, NetworkReader)
     return reader.read()

@@ -1,8 +1,8 @@
 """Execution of operators' and administrators' actions by the broker.
 
-The actions are sent through the broker's socket for operators, each once and over a separate
-connection. They are never repeated automatically. The broker receives and logs who acts, with which
-role and from which address.
+Each action is sent once, over a separate connection to the broker's socket for operators. Actions
+are never repeated automatically. The broker logs who has requested an action, with the caller's
+role and address.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class Operator:
     """Client that sends the actions of this process to the broker, one at a time.
 
-    Use it from one event loop.
+    All methods must be called from one event loop.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rejection of unknown query parameters, so that a mistyped filter is not ignored."""
+"""Rejection of unknown query parameters. A mistyped filter must not be ignored silently."""
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -8,7 +8,9 @@ from api import limits
 
 
 async def refuse_unknown(request: Request) -> None:
-    """Reject a request with an undeclared query parameter. Routes use this as a FastAPI dependency.
+    """Reject a request that has an undeclared query parameter.
+
+    Routes use this function as a FastAPI dependency.
 
     Raises:
         RequestValidationError: the request has an unknown query parameter.

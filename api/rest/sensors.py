@@ -1,7 +1,8 @@
 """REST routes for serial ports and sensors: detect a protocol, add, change, remove, undo.
 
-The bridge validates and executes all requests. The broker checks the caller's role, forwards the
-requests, and records each change in the session log with the name of the caller.
+The broker checks the caller's role, and forwards each request to the bridge. The bridge validates
+and executes the request. The broker records each change in the session log, with the name of the
+caller.
 """
 
 from typing import Annotated, Final, TypeAlias, TypeVar

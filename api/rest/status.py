@@ -3,8 +3,8 @@
 The routes accept only GET and HEAD. ``conditional`` adds ETags, ``problems`` defines the form of
 errors, and ``admission`` controls access.
 
-``/healthz`` reports that this process is running, without querying another process. ``/readyz``
-reports whether the broker responds.
+``/healthz`` reports that this process is running. It does not query other processes. ``/readyz``
+reports if the broker responds.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -32,10 +32,11 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 
 
 class _ClientIdConvertor(Convertor[str]):
-    """URL convertor that matches the whole rest of the path as a client identifier.
+    """URL convertor for client identifiers. It matches the rest of the path, with line feeds.
 
-    Starlette's own convertor ``path`` stops at a line feed, which a client identifier may contain.
-    With ``path``, a request for ``a`` followed by a line feed would show the session of ``a``.
+    Starlette's own convertor ``path`` stops at a line feed, which is allowed in a client
+    identifier. With ``path``, a request for ``a`` followed by a line feed would show the session of
+    ``a``.
     """
 
     regex = "(?s:.*)"
@@ -242,5 +243,5 @@ async def readyz(request: Request) -> Ready:
 
 
 def operation_id_of(route: Any) -> str:
-    """Return the name of the route's function. Generated clients name their methods after it."""
+    """Return the name of a route's function. Generated clients use it to name their methods."""
     return str(route.name)

@@ -19,9 +19,9 @@ _TEXT_MAX: Final = limits.TOPIC_CHARACTERS_MAX
 
 
 async def topics_for(request: Request, wanted: dict[str, object]) -> TopicPage:
-    """Return topics for the caller of a request. Viewers get topics without payloads.
+    """Return topics for the caller of a request. Viewers get no payloads.
 
-    Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
+    Raises BrokerProblem if the broker gave no usable response, or Refused if the broker refused the
     request.
     """
     caller: Caller | None = request.state.caller

@@ -1,7 +1,7 @@
 """REST routes for updates of the SD card's system, for administrators.
 
-The broker writes a request, which the card's system carries out. `GET /api/v1/card` shows the
-progress.
+The broker writes each request to a file, and the card's system executes it. `GET /api/v1/card`
+returns the progress.
 """
 
 from fastapi import APIRouter, Request

@@ -1,6 +1,7 @@
-"""REST routes with which administrators list and change users and tokens.
+"""REST routes for administrators: listing and changing users and tokens.
 
-The broker changes the files of users and tokens, because the page's process cannot write to them.
+The broker changes the files of users and tokens, because the page's process is not allowed to write
+to these files.
 """
 
 import time
@@ -34,7 +35,7 @@ users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 async def users_for(request: Request, asked: AskedUsers) -> UserPage:
     """Return the users that match the request `asked`, with their roles on the status page.
 
-    Raises BrokerProblem if the broker gave no usable response, or Refused if it refused the
+    Raises BrokerProblem if the broker gave no usable response, or Refused if the broker refused the
     request.
     """
     page = await carried_out(request, "users", asked, UserPage)

@@ -1,7 +1,7 @@
 """ETag and status 304 for the JSON responses of the REST interface.
 
-A program that polls receives a body only if it has changed. The response is still computed each
-time, which is cheap because the broker is queried at most four times a second. Browsers do not
+A program that polls receives a body only if the body has changed. The response is still computed
+each time. This is cheap, because the broker is queried at most four times a second. Browsers do not
 store responses on disk (`no-store`). Source: RFC 9110, 8.8.3 and 13.1.2.
 """
 
@@ -15,9 +15,10 @@ _PREFIX: Final = "/api/v1/"
 
 
 class ConditionalGet:
-    """ASGI middleware that adds an ETag, and sends status 304 in place of an unchanged response.
+    """ASGI middleware that adds an ETag, and sends status 304 instead of an unchanged response.
 
-    It handles the response before compression does, so the ETag depends on the uncompressed body.
+    It processes a response before the response is compressed. The ETag therefore does not depend on
+    the compression.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -32,7 +33,7 @@ class ConditionalGet:
 
 
 class _Answer:
-    """A response that is being sent. Only JSON responses with status 200 get an ETag."""
+    """A response that is being sent. An ETag is added only to a JSON response with status 200."""
 
     def __init__(self, send: Send, known: str) -> None:
         self._send = send
@@ -41,7 +42,10 @@ class _Answer:
         """The start message of a response whose body has not arrived yet."""
 
     async def send(self, message: Message) -> None:
-        """Process an ASGI message for the response, in place of the server's own `send`."""
+        """Process an ASGI message of the response.
+
+        The application calls this method instead of the server's own `send`.
+        """
         if message["type"] == "http.response.start" and _is_json(message):
             self._start = message
         elif self._start is None:
@@ -54,7 +58,10 @@ class _Answer:
             await self._finish(self._start, message)
 
     async def _finish(self, start: Message, message: Message) -> None:
-        """Send a complete response with its ETag, or a 304 if the client already has this body."""
+        """Send a complete response with an ETag.
+
+        If the client already has this body, send status 304 instead.
+        """
         digest = hashlib.blake2b(message.get("body", b""), digest_size=12).hexdigest()
         tag = f'W/"{digest}"'
         headers = MutableHeaders(scope=start)

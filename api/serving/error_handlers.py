@@ -29,7 +29,7 @@ _FIX_OF_ORIGIN: Final = "Send it from a page of this gateway, or as JSON with a 
 
 
 def wants_page(path: str, headers: Headers) -> bool:
-    """Return True if a request is from a browser that will display the response."""
+    """Return True if a request comes from a browser that will display the response as a page."""
     return "text/html" in headers.get("accept", "") and not path.startswith(PROGRAMS)
 
 
@@ -41,7 +41,7 @@ def problem_page(
     *,
     gateway: str,
 ) -> HTMLResponse:
-    """Return an error page with a link to the status page. The page shows `fix`."""
+    """Return an error page that shows the detail and the fix, with a link to the status page."""
     text = html_of(
         "problem.html",
         title=HTTPStatus(status).phrase,
@@ -103,10 +103,10 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 
 def _detail_of(request: Request, error: HTTPException) -> str:
-    """Return the reason why a request was refused.
+    """Return the reason why a request failed.
 
-    Starlette's own message only repeats the status phrase, so this function adds the path or the
-    method.
+    Starlette's own message often only repeats the status phrase. In this case, a sentence with the
+    path or the method is returned instead.
     """
     path = request.url.path[: limits.SHOWN_CHARACTERS_MAX]
     if error.detail != HTTPStatus(error.status_code).phrase:

@@ -1,6 +1,6 @@
-"""Opening of the TCP port, with a one-line error message if this fails.
+"""Opens the TCP port. If this fails, there is an error message of one line.
 
-If the port cannot be opened, ``CannotListen`` names the address, the process that uses it (if
+The message of ``CannotListen`` contains the address, the process that uses the address (if
 ``/proc`` shows this), and the option to change.
 """
 
@@ -30,14 +30,14 @@ _BACKLOG: Final = 512
 
 
 class CannotListen(OSError):
-    """Error if the API cannot listen at the configured address.
+    """Error that is raised if the API cannot listen at the configured address.
 
-    The message is one line with the fix.
+    The message is one line and includes the fix.
     """
 
 
 class PortTaken(CannotListen):
-    """Error if another process already listens at the configured address."""
+    """Error that is raised if another process already listens at the configured address."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,11 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 
 
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Describe the process that listens on a TCP port. Return None if it cannot be found.
+    """Return a description of the process that listens on a TCP port, or None if none is found.
 
-    The text has the form ``process 812 (python -m http.server)``. If the process is hidden from us,
-    the text names only its user. `proc` is the directory of the kernel's process file system.
+    The description has the form ``process 812 (python -m http.server)``. If this process is not
+    allowed to see the other process, only the user is described. `proc` is the directory of the
+    kernel's process file system.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

@@ -2,7 +2,8 @@
 
 Every response of the application, including errors, has the security headers. A HEAD request gets
 the same response as a GET request, without the body. The check of the host name prevents DNS
-rebinding: another site's page cannot read this page by resolving its own name to this machine.
+rebinding, in which another site resolves its own name to this machine so that its pages can read
+this page.
 """
 
 import ipaddress
@@ -70,7 +71,7 @@ class Shield:
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:
-    """Return an ASGI application that responds with status 421: the host name is unknown."""
+    """Return an ASGI application that responds with status 421 (unknown host name)."""
     name = headers.get("host", "")[: limits.SHOWN_CHARACTERS_MAX]
     detail = f"This gateway does not know itself by the name {name!a}."
     fix = (
@@ -83,7 +84,7 @@ def _misdirected(path: str, headers: Headers) -> ASGIApp:
 
 
 def own_names() -> frozenset[str]:
-    """Return this machine's own host names, in lower case. They can change while the page runs."""
+    """Return this machine's own host names, in lower case. The names can change at any time."""
     name = socket.gethostname().lower()
     return frozenset((name, f"{name}.local"))
 
@@ -91,7 +92,7 @@ def own_names() -> frozenset[str]:
 def is_own_name(host: str, hosts: Collection[str] = ()) -> bool:
     """Return True if a Host header is an IP address, localhost, or one of the names in `hosts`.
 
-    An attacker cannot serve a website under any of these names.
+    An attacker's website cannot have any of these names.
     """
     if len(host) > limits.HOST_CHARACTERS_MAX:
         return False

@@ -1,8 +1,8 @@
 """Backups for the status page, created by `oncegate backup` in a separate process.
 
 The page's own process does not read the files of the gateway. The program that starts the page
-provides the command, and lists the files that the command reads. A download is offered only if this
-process has permission to read every listed file.
+provides the backup command and a list of the files that the command reads. Administrators can
+download a backup only if this process has permission to read all these files.
 """
 
 import asyncio
@@ -20,7 +20,10 @@ LINE_CHARACTERS_MAX: Final = 400
 
 
 class BackupFailed(Exception):
-    """Error if the backup command fails. The message is the command's error, with the fix."""
+    """Error that is raised if the backup command fails.
+
+    The message is the command's error message, which includes the fix.
+    """
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class BackupCommand:
 
     @property
     def has_data(self) -> bool:
-        """True if the backup contains the gateway's data, not only its configuration."""
+        """True if the backup contains the gateway's data in addition to its configuration."""
         return "--data" in self.arguments
 
     @property
@@ -90,6 +93,6 @@ async def _result_of(process: asyncio.subprocess.Process) -> bytes:
 
 
 def _environment(present: Mapping[str, str]) -> dict[str, str]:
-    """Return `present` without the variables that systemd sets for this process only."""
+    """Return a copy of `present` without the variables that systemd sets only for this process."""
     own = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
     return {name: value for name, value in present.items() if name not in own}

@@ -2,9 +2,9 @@
 
 The file contains the system slots, the last update, and the last provisioning. ``read`` returns its
 contents, the reason why it is unreadable, or None if this machine does not run from such a card.
-The reader opens only this file and two counters of the kernel, limits their size, and follows no
-links. The texts about updates are part of the file, so `oncegate-device status` shows the same
-texts.
+The reader opens only this file and two counters of the kernel. It limits the size of what it reads,
+and does not follow symbolic links. The file also contains the texts about updates, so that the page
+and `oncegate-device status` show the same texts.
 """
 
 import os
@@ -92,9 +92,9 @@ class CardReport(Reported):
 
 
 class CardReader:
-    """Reader of the card's files, which reads them again at each request.
+    """Reader of the card's files. It reads the files again at each request.
 
-    This is cheap, because the files are only a few kilobytes long and are kept in memory.
+    This is cheap, because the files have only a few kilobytes and the kernel keeps them in memory.
     """
 
     def __init__(self, file: Path, block_devices: Path) -> None:
@@ -102,7 +102,7 @@ class CardReader:
         self._block_devices: Final = block_devices
 
     def read(self) -> CardReport | None:
-        """Read the card's report. Return None if this machine does not run from such a card."""
+        """Read the card's report. Return None if this machine does not run from an SD card."""
         try:
             facts = CardFacts.model_validate(value_of_json(bytes_of(self._file)))
         except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Warnings before an action that would disconnect the bridge or the uplink.
+"""Warnings about an action that would disconnect the bridge or the uplink.
 
-Without the bridge no readings arrive, and without the uplink no messages reach the upstream broker.
-The page shows the warnings before the ban or disconnect is confirmed.
+Without the bridge, no readings arrive. Without the uplink, no messages reach the upstream broker.
+The page shows the warnings before an operator confirms the ban or the disconnection.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,11 +24,13 @@ _KICK_CONSEQUENCES: Final[Mapping[str, str]] = {
 async def consequences_of(
     observer: Observer, command: str, fields: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return one sentence for each of the gateway's own clients that an action would disconnect.
+    """Return warnings about an action, one sentence for each own client that would be disconnected.
+
+    The gateway's own clients are the bridge and the uplink.
 
     Args:
         observer: queries the broker.
-        command: `ban` or `kick`. For any other command the result is empty.
+        command: `ban` or `kick`. For any other command, the result is empty.
         fields: the values in the form: `client_id` for `kick`, or `kind` and `value` for `ban`.
     """
     sentences = {"ban": STOPPED_BY_BAN, "kick": _KICK_CONSEQUENCES}.get(command)
@@ -48,7 +50,7 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield the gateway's own clients: a name (`bridge` or `uplink`) and a client identifier.
+    """Yield the name (`bridge` or `uplink`) and the client identifier of each of our own clients.
 
     The identifiers come from the reports of the bridge and the uplink.
     """
@@ -62,7 +64,7 @@ def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
 async def _meets(
     observer: Observer, client_id: str, command: str, fields: Mapping[str, str]
 ) -> bool:
-    """Return True if a ban or disconnect with these form fields would disconnect a client."""
+    """Return True if the ban or disconnection in this form would disconnect the client."""
     if command == "kick":
         return fields.get("client_id") == client_id
     kind, value = fields.get("kind"), fields.get("value", "")

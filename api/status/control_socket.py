@@ -1,9 +1,9 @@
 """A connection to the broker's status socket, kept open, with one request at a time.
 
-Once earlier requests are complete, ``request`` takes at most ``ANSWER_SECONDS_MAX``. It returns the
-broker's result or, in case of any failure, raises a ``BrokerProblem`` with the cause and the fix.
-If the connection breaks, the next request opens a new one. The module ``observer`` interprets the
-results.
+A request waits until earlier requests are complete. After that, it takes at most
+``ANSWER_SECONDS_MAX``. It returns the broker's result, or raises a ``BrokerProblem`` with the cause
+and the fix. If the connection breaks, the next request opens a new one. The module ``observer``
+interprets the results.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ _SEE_THE_LOG: Final = (
 
 
 class BrokerProblem(Exception):
-    """Error if the broker gave no usable response.
+    """Error that is raised if the broker gave no usable response.
 
-    ``reason`` is the cause and ``mend`` the fix, both as sentences for people. ``status_code`` is
-    the HTTP status code of the response to the visitor.
+    ``reason`` is a sentence about the cause, and ``fix`` is a sentence about the fix.
+    ``status_code`` is the HTTP status code of the response to the visitor.
     """
 
     def __init__(self, reason: str, fix: str, status_code: int = 503) -> None:
@@ -36,9 +36,10 @@ class BrokerProblem(Exception):
         self.status_code = status_code
 
     def again(self) -> "BrokerProblem":
-        """Return a copy of the exception, to raise for another caller.
+        """Return a copy of the exception.
 
-        Each caller needs its own exception object.
+        If several callers wait for the same request, each of them must raise its own exception
+        object.
         """
         return BrokerProblem(self.reason, self.fix, self.status_code)
 
@@ -79,7 +80,7 @@ class ControlSocket:
             return result
 
     def close(self) -> None:
-        """Close the connection. Later requests open a new one."""
+        """Close the connection. If there is a later request, it opens a new connection."""
         self._client.close()
 
     def _remembered(self, problem: BrokerProblem) -> BrokerProblem:

@@ -1,8 +1,8 @@
-"""State of a device in Home Assistant: described, received and available, or the reason why not.
+"""State of a device in Home Assistant, or the reason why Home Assistant does not show the device.
 
-The bridge reports whether it publishes descriptions, and the status that Home Assistant published.
-The descriptions and the availability are the messages that the broker retains. A retained message
-may have been written by any client that the access rules allow, so it is validated.
+The bridge reports if it publishes descriptions, and which status Home Assistant has published. The
+broker provides the retained descriptions and availability messages. Any client that the access
+rules allow could have written these messages, so they are validated.
 """
 
 from typing import Final, Literal
@@ -134,7 +134,7 @@ def _state_in(state: TopicState) -> Literal["online", "offline"] | None:
 
 
 def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]:
-    """Return the reason why a device has no usable description, and the fix."""
+    """Return the reason why a device has no valid description, and the fix."""
     if described.is_retained:
         return (
             "The retained description of this device is not one of this gateway's.",
@@ -155,7 +155,7 @@ def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]
 def _judged(
     discovery: Discovery, described: TopicState, availability: list[Availability]
 ) -> tuple[Verdict, str, str | None]:
-    """Return the verdict on a described device, a sentence that explains it, and any fix."""
+    """Return the verdict on a described device, an explanation, and the fix or None."""
     if not described.clients and described.denied:
         return (
             "not_received",

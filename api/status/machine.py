@@ -1,6 +1,6 @@
 """Counters and gauges of the machine, read from files of the Linux kernel.
 
-A value is None if the machine does not provide it, or if the service's sandbox hides it.
+If the machine or the service's sandbox does not provide a value, the value is None.
 """
 
 from dataclasses import dataclass

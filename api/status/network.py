@@ -1,7 +1,7 @@
 """Name and network of the SD card: settings from the card's report, and the kernel's values.
 
-No special permission is needed, because every user may read the files, and the two system calls
-change nothing.
+No special permission is needed. Every user can read the files, and the two system calls change
+nothing.
 """
 
 import array
@@ -66,7 +66,7 @@ class NetworkReader:
         self._resolv_conf: Final = resolv_conf
 
     def read(self) -> Network | None:
-        """Return name and network. Return None if this machine does not run from a card."""
+        """Return name and network. Return None if this machine does not run from an SD card."""
         settings = self._settings()
         if settings is None:
             return None
@@ -87,7 +87,7 @@ class NetworkReader:
             return None
 
     def _shown(self) -> Iterator[Interface]:
-        """Yield the interfaces that have an address or are wireless."""
+        """Yield the interfaces to show: those that have an address or are wireless."""
         addresses: dict[str, list[str]] = {}
         for name, address in [*_ipv4(), *self._ipv6()]:
             addresses.setdefault(name, []).append(address)
@@ -129,7 +129,10 @@ class NetworkReader:
         return signals
 
     def _gateway(self) -> str | None:
-        """Return the router of the IPv4 default route with the lowest metric, or None."""
+        """Return the router of the IPv4 default route, or None if there is no default route.
+
+        If there are several default routes, the one with the lowest metric is used.
+        """
         found = []
         for line in self._lines("net/route"):
             values = line.split()
@@ -187,9 +190,10 @@ def _ipv4() -> Iterator[tuple[str, str]]:
 
 
 def _ssid_of(name: str) -> str | None:
-    """Return the wireless network that an interface has joined (SIOCGIWESSID of linux/wireless.h).
+    """Return the name of the wireless network that an interface has joined.
 
-    Return None if the interface has not joined a network.
+    Return None if the interface has not joined a network. The system call is SIOCGIWESSID
+    (linux/wireless.h).
     """
     room = array.array("B", bytes(_SSID_BYTES_MAX + 1))
     place, _ = room.buffer_info()

@@ -1,9 +1,8 @@
 """Queries to the broker on behalf of all visitors, with a cache of the latest responses.
 
-The broker receives the same query at most once in ``ANSWER_REUSE_SECONDS``, no matter how many
-visitors there are. Visitors that arrive within this time get the same response, or the same
-failure. Responses are returned as types from ``models``. An invalid response raises
-``BrokerProblem``.
+The same query is sent to the broker at most once in ``ANSWER_REUSE_SECONDS``, even if there are
+many visitors. All requests within this time get the same response, or the same failure. Responses
+are returned as types from ``models``. If a response is invalid, ``BrokerProblem`` is raised.
 """
 
 import asyncio
@@ -79,7 +78,7 @@ class Observer:
 
     @property
     def gateway(self) -> str:
-        """The gateway's identifier, or the machine's host name until the broker has responded."""
+        """The gateway's identifier, or the machine's host name before the broker has responded."""
         if self.last_overview is None:
             return socket.gethostname()
         return self.last_overview.broker.gateway
@@ -89,7 +88,7 @@ class Observer:
     ) -> SessionPage:
         """Return a page of sessions. `after` is the position at which the previous page ended.
 
-        `chosen` contains JSON members to add to the broker's command `sessions`, such as filters.
+        `chosen` contains JSON members for the broker's command `sessions`, such as filters.
         """
         wanted: dict[str, object] = {"limit": limit, **(chosen or {})}
         if after is not None:
@@ -97,7 +96,7 @@ class Observer:
         return await self._page_of("sessions", wanted, SessionPage)
 
     async def session(self, client_id: str) -> SessionDetail:
-        """Return one session. Raises Refused if it does not exist."""
+        """Return one session. Raises Refused if the session does not exist."""
         command: dict[str, object] = {"command": "session", "client_id": client_id}
         return await self._asked_once(
             ("session", client_id), lambda: self._ask(command, SessionDetail)
@@ -142,9 +141,9 @@ class Observer:
         )
 
     async def publish_alarms(self, kinds: Mapping[str, object]) -> None:
-        """Send the active alarms to the broker, which forwards them to the bridge for publication.
+        """Send the active alarms to the broker, so that the bridge can publish them.
 
-        There is one payload for each kind of alarm.
+        `kinds` contains one MQTT payload for each kind of alarm.
 
         Raises:
             BrokerProblem: the broker gave no usable response.
@@ -175,7 +174,7 @@ class Observer:
     async def _page_of(
         self, command: str, wanted: Mapping[str, object], model: type[_Model]
     ) -> _Model:
-        """Request a page of results from the broker. Equal concurrent requests share one response.
+        """Request a page of results from the broker. Equal concurrent requests are merged.
 
         `wanted` contains JSON members for the command, and `model` is the type of the page.
         """
@@ -220,10 +219,10 @@ class Observer:
 
 
 def _retrieve_exception(task: "asyncio.Future[Any]") -> None:
-    """Retrieve a failed query's exception.
+    """Retrieve the exception of a failed query.
 
-    Otherwise asyncio would log the exception as never retrieved if all visitors that waited for
-    the query had disconnected.
+    Otherwise, asyncio would log that the exception was never retrieved. This can happen if all
+    visitors that waited for the query have disconnected.
     """
     if not task.cancelled():
         task.exception()
@@ -238,8 +237,8 @@ def _report_of(
 ) -> _Report:
     """Return a process's report for visitors, validated against `model`.
 
-    If the process has not reported yet, the values in the result are None. `who` is the name of the
-    process in error messages.
+    If the process has not sent a report yet, all values in the result are None. `who` is the name
+    of the process in error messages.
     """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
@@ -252,10 +251,10 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Return a process's report and None, or None and a sentence about why it is invalid.
+    """Validate a process's report. Return the report and a sentence about what is invalid.
 
-    The broker stores reports without validating them, so they are validated here. `who` is the name
-    of the process in the sentence.
+    One of the two results is always None. The broker stores reports without validating them. `who`
+    is the name of the process in the sentence.
     """
     try:
         return model.model_validate(report), None

@@ -1,1 +1,1 @@
-"""The audit of the tables: was any message lost or repeated, and which events are missing?"""
+"""The audit of the tables. It finds lost messages, repeated messages and missing events."""

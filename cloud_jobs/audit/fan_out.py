@@ -1,9 +1,9 @@
 """The audit check `fan_out`: a message enters the queue of each matching persistent session once.
 
-When the gateway passes a message on, it writes this event (the release) and all resulting queue
-entries as one batch, with the same time. From the subscriptions in force, the check derives the
-sessions that must have an entry. The log also contains the number of matching sessions (`matched`),
-but this number includes sessions that the log does not record (clean sessions, QoS 0).
+When the gateway releases a message to its subscribers, it logs the release and all resulting queue
+entries as one batch, with the same time. The check derives from the subscriptions in force which
+sessions must have an entry. The log also contains the number of matching sessions (`matched`). This
+number includes sessions whose events are not logged (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ RUN = (*STORE, "released_at")
 def releases_of(events: DataFrame) -> DataFrame:
     """Return one row for each release of a message.
 
-    A message is released when it is passed on to its subscribers. The log records this as the event
-    `message_released` if the message was held until then (QoS 2), otherwise as `message_published`.
-    The columns are `gateway`, `store`, `released_at`, `message`, `time`, `topic`, `message_qos`,
-    `matched` and `publisher`.
+    A message is released when it is passed on to its subscribers. If the message was held until
+    then (QoS 2), the log contains the event `message_released`. Otherwise, it contains
+    `message_published`. The columns are `gateway`, `store`, `released_at`, `message`, `time`,
+    `topic`, `message_qos`, `matched` and `publisher`.
     """
     contents = (
         events.where(is_event("message_held"))
@@ -48,10 +48,10 @@ def releases_of(events: DataFrame) -> DataFrame:
 
 
 def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """Return one row for each entry of a message in the queue of a session.
+    """Return one row for each message that entered the queue of a session.
 
-    Messages that were sent immediately count as entries, and so do messages that were dropped
-    because they did not fit into the queue.
+    There is also a row if the message was sent immediately, or was dropped because it did not fit
+    into the queue.
     """
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
@@ -65,10 +65,10 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Add to each queue entry the release that caused the entry, as `released_at`.
+    """Add the column `released_at` to queue entries: the release that caused the entry.
 
-    The first result contains the entries that were written together with their release, the second
-    the entries that were added later, in which `released_at` is null.
+    Return two sets of rows. The first contains the entries that were written together with their
+    release. The second contains entries that were added later. Their `released_at` is null.
     """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
@@ -98,8 +98,9 @@ def _pattern() -> Column:
 def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
     """Return the interval during which each subscription was in force.
 
-    The columns are `gateway`, `store`, `session`, `filter`, `sequence` (the number of the first
-    event in the interval), `until` (the number of the event that ended it) and `granted`.
+    The columns are `gateway`, `store`, `session`, `filter`, `sequence`, `until` and `granted`.
+    `sequence` is the number of the event that began the interval. `until` is the number of the
+    event that ended it.
     """
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
@@ -152,8 +153,8 @@ def wrong_runs(
     """Find releases with too few or too many queue entries, compared with the subscriptions.
 
     Return the findings of the audit check `fan_out`. `matched` contains the matching subscriptions
-    of each release, and `in_runs` the queue entries that were written together with a release. The
-    column `broken` of `releases` is True if the log has a gap before the release.
+    of each release. `in_runs` contains the queue entries that were written together with a release.
+    The column `broken` of `releases` is True if the log has a gap before the release.
     """
     fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
     last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
@@ -185,7 +186,7 @@ def wrong_runs(
 
 
 def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions that have no queue entry for a message that was released (passed on).
+    """Find sessions that have no queue entry for a message that was released to subscribers.
 
     Only persistent sessions with a matching subscription at QoS 1 or 2 are considered.
     """
@@ -207,10 +208,10 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 
 
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions that have too many queue entries for a message that was released (passed on).
+    """Find sessions that have too many queue entries for one release of a message.
 
-    A session may have one entry per matching shared subscription, and one for its other matching
-    subscriptions.
+    A session can have one entry per matching shared subscription. It can have one more entry if any
+    ordinary subscription matches.
     """
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
     ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
@@ -230,9 +231,9 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
 
 
 def _sharers_leaving(events: DataFrame) -> DataFrame:
-    """Return the times at which a session with a shared subscription ended.
+    """Return the times at which sessions with shared subscriptions ended.
 
-    A time identifies a batch of events, because all events of one batch have the same time.
+    All events of a batch have the same time, so a time identifies a batch.
     """
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
@@ -242,8 +243,8 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
     """Find queue entries that were added after their message's release, without a known reason.
 
-    There are two known reasons: the message is retained, or it was moved from another session with
-    the same shared subscription when that session ended.
+    There are two known reasons. The message is retained. Or the message was moved from another
+    session with the same shared subscription, because that session ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

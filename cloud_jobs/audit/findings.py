@@ -1,8 +1,8 @@
 """Findings of the audit's checks, one row each.
 
-Each check (`law` in the code) examines the events of a log and returns contradictions between two
-events. A contradiction is a violation only if the log is complete from the first of these events to
-the second. The module `cloud_jobs.audit.run` decides this later.
+Each check (`law` in the code) examines the events of a log, and returns pairs of events that
+contradict each other. A contradiction is a violation only if the log is complete between the two
+events. The module `cloud_jobs.audit.run` decides this later.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OUTBOUND: Final = ("delivery_started", "delivery_resent", "delivery_received")
 
 
 def is_event(*names: str) -> Column:
-    """Return a condition that is true for events of one of the given kinds."""
+    """Return a condition that is true for events with one of the given names."""
     return F.col("event").isin(*names)
 
 
@@ -43,8 +43,8 @@ def finding(
 ) -> DataFrame:
     """Select rows as findings, with the columns of FINDING.
 
-    `law` is the name of the audit check. A finding proves a violation only if the log is complete
-    from event `since` to the event of the row.
+    `law` is the name of the audit check. A finding is a violation only if the log is complete from
+    the event `since` to the event of the row.
     """
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(

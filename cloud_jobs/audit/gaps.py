@@ -1,9 +1,9 @@
 """Missing events: gaps in the event numbers, and breaks in the chain of segments.
 
-A trusted segment has no internal gaps. To find all gaps, it is therefore enough to compare
-consecutive segments of each gateway and store in the table `segments`. If possible, the reason for
-a gap is given: a file in quarantine that claims the missing range, or the gateway's own event
-`log_truncated`. Events lost after the last landed segment cannot be detected.
+A trusted segment has no gaps inside. It is therefore enough to compare consecutive segments of each
+gateway and store in the table `segments`. If possible, the reason for a gap is added. It can be a
+file in quarantine that claims to contain the missing events, or the gateway's own event
+`log_truncated`. Events that were lost after the last uploaded segment cannot be detected.
 """
 
 from __future__ import annotations

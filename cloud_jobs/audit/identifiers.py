@@ -17,10 +17,10 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Return each use of a packet identifier, with columns about the identifier's previous use.
+    """Return each use of a packet identifier, with columns about the previous use.
 
-    `state` is the state of the identifier before the event: `held`, `sent`, `received` or `free`.
-    It is null for the first use. `after` is the state after the event.
+    `state` is the state of the identifier before the event, and `after` is the state after the
+    event: `held`, `sent`, `received` or `free`. For the first use, `state` is null.
     """
     is_outbound = is_event(*OUTBOUND) | (is_event("delivery_completed") & (F.col("packet_id") > 0))
     used = events.where(is_event(*INBOUND) | is_outbound).withColumn("outbound", is_outbound)
@@ -60,9 +60,10 @@ def _text(what: str) -> Column:
 
 
 def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
-    """Return findings about packet identifiers that were used in a wrong state.
+    """Find packet identifiers that were used in a wrong state.
 
-    The checks are `held_once`, `duplicate`, `released_once`, `identifier`, `resent` and `delivery`.
+    Return findings of the checks `held_once`, `duplicate`, `released_once`, `identifier`, `resent`
+    and `delivery`.
     """
     same = F.col("before").eqNullSafe(F.col("message"))
     is_taken = F.coalesce("state", F.lit("free")) != "free"
@@ -101,7 +102,7 @@ def _sessions_of_mqtt_5(events: DataFrame) -> DataFrame:
 
 
 def received_twice(events: DataFrame) -> DataFrame:
-    """Find message numbers that occur in more than one received message.
+    """Find message numbers that more than one received message has.
 
     Return the findings of the audit check `held_once`.
     """

@@ -1,4 +1,7 @@
-"""The audit check `delivery`, applied to session queues: each position is used once, in order."""
+"""The audit check `delivery`, applied to session queues.
+
+Each position in a queue must be used once, and in order.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return the events that queue a message or start its delivery, with columns about positions.
+    """Return the events that queue a message or start a delivery, with columns about the position.
 
-    `use` numbers the events at the same queue position, from 1. Other columns describe the first
-    event at the position.
+    `use` numbers the events at the same position in the queue, from 1. Other columns describe the
+    first event at the position.
     """
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
@@ -28,7 +31,7 @@ def positions(events: DataFrame) -> DataFrame:
 def wrong_positions(places: DataFrame) -> DataFrame:
     """Find queue positions that were used twice, out of order, or for two messages.
 
-    Return one finding of the audit check `delivery` for each such position.
+    Return one finding of the audit check `delivery` for each of these positions.
     """
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
@@ -56,8 +59,8 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 def _entered_before(entries: DataFrame) -> DataFrame:
     """Find the last event that queued a message before each start of a delivery.
 
-    Only messages at the same or a lower position of the queue are considered. The column `entered`
-    contains the sequence number of the event that was found.
+    Only messages up to the position of the delivery are considered. The column `entered` contains
+    the sequence number of the event that was found.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
@@ -74,8 +77,8 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
-    The column `is_passed` is True if a message at a later position of the queue was sent. Then the
-    column `passed_at` is the sequence number of the event with which that delivery began.
+    `is_passed` is True if a message at a later position of the queue was sent. In this case,
+    `passed_at` is the sequence number of the event that started that delivery.
     """
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(

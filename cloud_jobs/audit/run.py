@@ -1,8 +1,8 @@
 """The audit of the tables, with the same checks as on the gateway, implemented independently.
 
-Spark computes the findings, and the driver collects only counts and a limited number of findings. A
-finding is a violation only if the log is complete between the contradicting events. Otherwise it is
-inconclusive.
+Spark computes the findings. The driver collects only counts, and a limited number of findings. A
+finding is a violation only if the log is complete between the two events that contradict each
+other. Otherwise, the finding is inconclusive.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the ingested tables. Yield the result, and release its cached data after the block."""
+    """Audit the ingested tables, and yield the result.
+
+    The result is cached in Spark. The cache is released after the `with` block.
+    """
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:
@@ -163,7 +166,7 @@ def findings_of(
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
     """Find messages that were unfinished before the last gap in the log.
 
-    The missing events may have finished them, so the findings are inconclusive.
+    The missing events could contain the end of these messages, so the findings are inconclusive.
     """
     ended = events.where(is_event("session_ended")).select(*SESSION)
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
@@ -189,7 +192,7 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
 def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
     """Add a verdict to each finding: violation or inconclusive.
 
-    A finding is inconclusive if there is a gap in the log between the two events that it names.
+    A finding is inconclusive if the log has a gap between the two events of the finding.
     """
     here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (
@@ -246,7 +249,7 @@ def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Return the findings to report, with their segments and client IDs, violations first."""
+    """Return the findings to report, with segments and client IDs. Violations come first."""
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
     places = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)

@@ -1,8 +1,9 @@
 """Keys that were used to sign the ingested segments, and segments without a valid key.
 
-Ingestion refuses segments without a valid key. Nevertheless, the tables can contain such segments
-for two reasons. An unsigned segment may have landed before its gateway's first signed segment,
-although it is later in the log. Or a key was withdrawn after its segments were ingested.
+Ingestion refuses segments without a valid key. Nevertheless, the tables can contain some, for two
+reasons. A key may have been withdrawn after segments with this key were ingested. Or an unsigned
+segment may have arrived before the first signed segment of its gateway, although it is later in the
+log.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def signatures_of(tables: Tables) -> list[dict[str, Any]]:
 
 
 def unvouched(tables: Tables) -> DataFrame | None:
-    """Find ingested segments that are not covered by a valid key of their gateway.
+    """Find ingested segments that should have a valid signature but do not.
 
     The columns are the same as those of `lacks_of`. Return None if the table `gateway_keys` does
     not exist.

@@ -1,4 +1,4 @@
-"""The list of problems in a fleet that need attention, derived from the report's figures."""
+"""Problems in a fleet that need attention, derived from the report's figures."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Line:
 class Group:
     """All problems of one kind.
 
-    `lines` contains the problems of at most LINES_MAX sensors. `count` is the number of all sensors
-    with the problem.
+    `lines` contains at most LINES_MAX problems with sensors. `count` is the number of all problems,
+    including those that are left out.
     """
 
     kind: str
@@ -42,9 +42,9 @@ class Group:
 
 
 def attention_of(figures: Figures) -> list[Group]:
-    """Return the problems that need attention as groups, with the worst kind of problem first.
+    """Return the problems that need attention, in one group per kind. The worst kind comes first.
 
-    There is no group for a kind without problems.
+    If there are no problems of a kind, there is no group.
     """
     sensors = figures.sensors
     rows = figures.gateways
@@ -69,7 +69,7 @@ def attention_of(figures: Figures) -> list[Group]:
 
 
 def lines_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Line]]]:
-    """Return the problems by gateway. Each problem is paired with its group."""
+    """Return the problems of each gateway, each with the group that it belongs to."""
     found: dict[str, list[tuple[Group, Line]]] = {}
     for group in groups:
         for line in group.lines:
@@ -179,9 +179,9 @@ def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 def _parts(version: str | None) -> tuple[int, ...]:
-    """Return a tuple with the integers in a version string, for comparing versions.
+    """Return the integers in a version string as a tuple, so that versions can be compared.
 
-    The tuple is empty if there are no integers.
+    If there are no integers, the tuple is empty.
     """
     return tuple(int(part) for part in re.findall(r"\d{1,9}", version or "")[:_VERSION_PARTS_MAX])
 

@@ -1,6 +1,6 @@
 """Charts as SVG text.
 
-The page's style sheet sets the colours, so a chart fits light and dark themes.
+The page's style sheet sets the colours, so that a chart fits a light and a dark theme.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One line of a chart, or one part of its stacked bars, with one value per day.
+    """A series of values in a chart, one per day, drawn as a line or as a part of stacked bars.
 
     `name` is shown in the legend, and `style` is a CSS class.
     """
@@ -41,7 +41,7 @@ def number(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in seconds as text, in the largest suitable unit."""
+    """Format a duration in seconds as text, in the largest suitable unit."""
     for least, size, unit in ((172_800, 86_400, "d"), (5_400, 3_600, "h"), (90, 60, "min")):
         if seconds >= least:
             return f"{seconds / size:.3g} {unit}"
@@ -51,8 +51,8 @@ def duration(seconds: float) -> str:
 def _top_of(greatest: float, unit: str) -> float:
     """Return the upper end of an axis: a round number that is at least `greatest`.
 
-    Round numbers are 1, 2 and 5 times a power of ten. If the unit is seconds, the upper end is a
-    round duration instead.
+    Round numbers are 1, 2 and 5 times a power of ten. For a longer duration in seconds, the upper
+    end is a round duration instead.
     """
     if greatest <= 0:
         return 1.0
@@ -66,8 +66,8 @@ def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: 
           is_stacked: bool = False) -> str:  # fmt: skip
     """Draw a chart with one value per day, and its legend.
 
-    The values are drawn as stacked bars if `is_stacked`, otherwise as lines. `labels` are the names
-    of the days. `unit` is `s` for durations in seconds, otherwise empty.
+    If `is_stacked` is True, the values are drawn as stacked bars, otherwise as lines. `labels` are
+    the names of the days. `unit` is `s` for durations in seconds, and empty for other values.
     """
     show = duration if unit == "s" else number
     columns = list(zip(*(one.values for one in series), strict=True))

@@ -1,8 +1,8 @@
 """Curves of readings by day and by quarter hour, packed for the gateways' pages.
 
-A curve is a string of comma-separated numbers with one field per time slot. The field is empty if
-the slot has no value. The string is a fifth as long as JSON objects with the same values. The
-page's script draws the curve and saves it as CSV.
+A curve is a string of comma-separated numbers, with one field per time slot. If a slot has no
+value, its field is empty. JSON objects with the same values would be five times as long. The page's
+script can draw the curve, and save it as CSV.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Span:
 def quarter_days_of(series: int) -> int:
     """Return the number of days for which a gateway's page can show values by quarter hour.
 
-    The page has a limited number of points, so the result depends on the number of series.
+    A page has a limited number of points. If there are more series, fewer days can be shown.
     """
     fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
     return max(1, min(fitting, QUARTER_DAYS_MAX))
@@ -125,7 +125,7 @@ class _Slots:
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
         """Return the first time slot with a value in any of the series, and the number of slots.
 
-        The slots are counted from the first to the last one with a value.
+        The last slot that is counted is the last one with a value.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]

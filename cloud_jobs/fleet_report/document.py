@@ -28,7 +28,7 @@ _DIGEST_CHARACTERS: Final = 16
 def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
     """Escape a text from a gateway or client as HTML, and truncate it to `most` characters.
 
-    Invisible characters are replaced, and None becomes a dash.
+    Invisible characters are replaced by a placeholder. None becomes a dash.
     """
     if value is None:
         return "-"
@@ -39,8 +39,8 @@ def text(value: object, most: int = NAME_CHARACTERS_MAX) -> str:
 def file_of(gateway: str) -> str:
     """Return the file name of a gateway's page.
 
-    The name has only safe characters, in lower case because some file systems ignore case. It ends
-    with a digest, so that two gateways never have the same file name.
+    The name contains only safe characters. It is in lower case, because some file systems ignore
+    case. It ends with a digest, so that two gateways never have the same file name.
     """
     slug = re.sub(r"[^a-z0-9]+", "-", gateway.lower())[:_SLUG_CHARACTERS_MAX].strip("-")
     return f"{slug or 'gateway'}-{_digest(gateway)}.html"
@@ -68,7 +68,7 @@ def document(title: str, body: str, *, home: str, crumb: str = "", note: str = "
         title: title of the browser's window, as plain text.
         body: contents of the page, as HTML.
         home: relative URL of the fleet's page.
-        crumb: HTML to show next to the name in the bar at the top.
+        crumb: HTML to show next to the product's name in the bar at the top.
         note: HTML to show at the end of this bar.
     """
     style, script = _asset("report.css"), _asset("report.js")

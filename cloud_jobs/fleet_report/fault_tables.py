@@ -25,7 +25,7 @@ def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
     """Return the table of messages that were not delivered to sessions.
 
     `named` is a function that formats a gateway's name. If it is None, the table has no column for
-    the gateway, as on a gateway's own page.
+    the gateway. A gateway's own page does not need this column.
     """
     cells = [
         (
@@ -46,7 +46,7 @@ def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
     """Return the table of the largest gaps. `count` is the total number of gaps.
 
     `named` is a function that formats a gateway's name. If it is None, the table has no column for
-    the gateway, as on a gateway's own page.
+    the gateway. A gateway's own page does not need this column.
     """
     cells = [
         (
@@ -113,6 +113,6 @@ def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
 def _segment(segment: int | None) -> Cell:
     """Return the table cell with the number of the first segment after a gap.
 
-    For a gap in the numbers that a sensor sent, the cell contains a dash.
+    If readings of a sensor are missing, there is no segment, and the cell contains a dash.
     """
     return ("-", -1) if segment is None else (f"{segment:,}", segment)

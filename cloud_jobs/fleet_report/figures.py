@@ -1,7 +1,7 @@
 """Data of the fleet's page, read from the gold tables with the `deltalake` library.
 
-All rows are aggregated by the query engine. The size of the result therefore depends on the number
-of days and gateways shown, not on the size of the tables.
+The query engine aggregates all rows. The size of the result therefore depends on the number of days
+and gateways shown, and not on the size of the tables.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
 
 
 def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
-    """Return the gateways that are silent, or that have a sensor with a problem.
+    """Return the gateways that are silent, and those that have a sensor with a problem.
 
     At most LINES_MAX problems of each kind are considered.
     """
@@ -177,7 +177,7 @@ def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
 def _gateways(
     tables: QueryEngine, cells: str, troubled: list[str], now: datetime.datetime
 ) -> list[Row]:
-    """Return the gateways to show, worst first.
+    """Return the gateways to show, the worst first.
 
     `troubled` lists gateways that are silent or have a sensor with a problem.
     """
@@ -216,7 +216,7 @@ def not_delivered_sql(days: list[datetime.date]) -> str:
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
     """Return the days to show: at most `days`, up to the last day with events.
 
-    Days before the first event in this range are left out.
+    The first day is the first one with events in this range.
     """
     # Days in the future come from a broken clock and are ignored.
     tomorrow = now.date() + datetime.timedelta(days=1)
@@ -270,7 +270,7 @@ def _discarded(tables: QueryEngine, lost: str) -> int:
 
 
 def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
-    """Return the gateways that have had no event for SILENT_SECONDS, most recently seen first."""
+    """Return the gateways without events for SILENT_SECONDS, the most recently seen first."""
     since = timestamp(now - datetime.timedelta(seconds=SILENT_SECONDS))
     return tables.rows(
         f"SELECT * FROM (SELECT gateway, {_last_seen(now)} AS seen FROM boots GROUP BY gateway) g "
@@ -281,7 +281,7 @@ def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
 def _last_seen(now: datetime.datetime) -> str:
     """Return an SQL expression for the time of a gateway's last event.
 
-    Times more than a day after `now` are ignored, because they come from a wrong clock.
+    Times more than a day after `now` are ignored, because the gateway's clock was wrong.
     """
     ahead = timestamp(now + datetime.timedelta(days=1))
     return f"max(CASE WHEN last_time <= {ahead} THEN last_time END)"

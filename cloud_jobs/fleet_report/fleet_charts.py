@@ -1,4 +1,7 @@
-"""Charts of the fleet's page: sums of all gateways by day. A chart without values is omitted."""
+"""Charts of the fleet's page, with sums of all gateways by day.
+
+If a chart has no values, it is omitted.
+"""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Data for the pages of some gateways, whose curves are read with a single query."""
+    """Data for the pages of some gateways. The curves of these gateways are read with one query."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -117,7 +117,10 @@ def _write(path: Path, text: str) -> int:
 
 
 def _check(folder: Path) -> None:
-    """Raise ReportError unless the folder is missing, empty, or contains an earlier report."""
+    """Check that a report can be written to `folder`.
+
+    Raises ReportError if `folder` is a file, or contains anything other than an earlier report.
+    """
     if folder.is_dir():
         if (folder / _MARK).exists() or not any(folder.iterdir()):
             return
@@ -131,10 +134,10 @@ def _check(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _replaced(folder: Path) -> Iterator[Path]:
-    """Yield a new, temporary folder. After the block it replaces `folder`.
+    """Yield a new, temporary folder. After the `with` block, it replaces `folder`.
 
-    If the block raises an exception, `folder` stays unchanged. Raises ReportError if a folder with
-    the temporary name exists and is not a report.
+    If the block raises an exception, `folder` is not changed. Raises ReportError if a folder with
+    the temporary name already exists and is not a report.
     """
     absolute = folder.absolute()
     new, old = (absolute.with_name(f"{absolute.name}{end}") for end in (".part", ".old"))
@@ -164,7 +167,7 @@ def _gateway_pages(
     names: Names,
     progress: Progress,
 ) -> Iterator[tuple[str, str]]:
-    """Yield each gateway with the HTML of the gateway's page.
+    """Yield each gateway with the HTML of its page.
 
     Raises ReportError if the tables cannot be read.
     """
@@ -204,7 +207,7 @@ def _span(figures: Figures) -> Span:
 
 
 def _chunks(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Split gateways into groups whose curves fit into memory together."""
+    """Split the gateways into groups whose curves are small enough to be read together."""
     chunk: list[Row] = []
     series = 0
     for row in rows:
@@ -236,10 +239,10 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return, for each gateway, the rows with the largest `size` in the result of a query.
+    """Return the rows of a query by gateway, only those with the largest `size` for each gateway.
 
-    `size` is the SQL expression to sort by. In each row, `of_gateway` is the number of rows that
-    the query found for the gateway.
+    `size` is the SQL expression by which the rows are sorted. In each row, `of_gateway` is the
+    number of all rows of the gateway.
     """
     return _by_gateway(
         tables.rows(

@@ -241,7 +241,7 @@ def _quantity(series: Series) -> tuple[Cell, ...]:
 
 
 def _data(page: GatewayPage) -> str:
-    """Return a script element with the curves, for the page's script.
+    """Return a script element that contains the curves as data for the page's script.
 
     `<` is escaped, so that a name cannot end the script element.
     """

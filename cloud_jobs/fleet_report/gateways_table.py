@@ -32,7 +32,7 @@ _HEAD = ("Gateway", "State", "Last seen", "Version", "Sensors", "Silent", "Readi
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links from the fleet's page to the gateways' pages. Gateways in `shown` have a page."""
+    """Links from the fleet's page to the gateways' pages. The gateways in `shown` have a page."""
 
     names: Names
     shown: frozenset[str]
@@ -89,7 +89,10 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
 
 
 def _by_site(gateways: Sequence[Row], names: Names) -> Mapping[str, list[Row]]:
-    """Return the gateways by site. Sites are sorted by name; gateways without a site come last."""
+    """Return the gateways by site, sorted by the name of the site.
+
+    Gateways without a site come last.
+    """
     if not names.has_sites:
         return {"": list(gateways)}
     found: dict[str, list[Row]] = {}
@@ -109,7 +112,7 @@ def _is_silent(figures: Figures, row: Row) -> bool:
 def _silent_sensors(figures: Figures, row: Row) -> int:
     """Return the number of silent sensors of a gateway.
 
-    The number is 0 if the gateway itself is silent, because the gateway is then the cause.
+    If the gateway itself is silent, the result is 0, because the sensors are not the cause.
     """
     return 0 if _is_silent(figures, row) else row.get("sensors_silent") or 0
 

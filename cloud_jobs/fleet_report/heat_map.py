@@ -1,7 +1,7 @@
 """A heat map with a coloured cell per gateway and day.
 
-All cells with the same colour are one SVG path, which keeps the file small even for a thousand
-gateways.
+All cells of the same colour are drawn as one SVG path. This keeps the file small, even for a
+thousand gateways.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CLASSES = ("0", "1", "2", "3", "4", "")
 class Measure:
     """A value that a heat map can show for each gateway and day, and the limits of its levels.
 
-    The limits are the lowest values of the levels 1 to 4.
+    `steps` contains the lowest values of the levels 1 to 4.
     """
 
     key: str
@@ -119,9 +119,10 @@ def _values(
     place: Mapping[str, int],
     column: Mapping[datetime.date, int],
 ) -> dict[int, float]:
-    """Return the values of a measure by cell of the heat map. Cells without a value are omitted.
+    """Return the values of a measure by the index of the heat map's cell.
 
-    Cells are numbered row by row. `place` maps gateways to rows, and `column` maps days to columns.
+    Cells are numbered row by row, and cells without a value are omitted. `place` maps gateways to
+    rows, and `column` maps days to columns.
     """
     values: dict[int, float] = {}
     for row in cells:
@@ -146,7 +147,10 @@ def _absent(
 
 
 class _Grid:
-    """Layout of a heat map: blocks of gateways side by side, each with a column for every day."""
+    """Layout of a heat map: one or more blocks of gateways, with a column for each day.
+
+    Several blocks are placed side by side.
+    """
 
     def __init__(self, gateways: Sequence[str], days: Sequence[datetime.date]) -> None:
         self._gateways, self._days = gateways, days
