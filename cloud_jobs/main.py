@@ -1,9 +1,9 @@
-"""The Spark job's composition root: ingest uploaded files, and audit the tables.
+"""Composition root of the Spark job: ingestion of uploaded files, and audit of the tables.
 
 The command `oncegate ingest` calls `run`. The run finishes the batch that an earlier run left
 unfinished, ingests all files that have landed since then, and reports the state of the tables. It
-can be repeated any number of times: the tables hold each event once. The command `oncegate audit
---tables` calls `audit`.
+can be repeated any number of times, because the tables store each event only once. The command
+`oncegate audit --tables` calls `audit`.
 """
 
 from __future__ import annotations
@@ -73,9 +73,8 @@ def follow(
 ) -> IngestReport:
     """Ingest new files repeatedly, with pauses of `seconds`, until `stop` is set.
 
-    Each pass is the same as a single run, and the tables record which files are done. Another
-    process can therefore continue at any point (docs/decisions/0137). Return the report of the last
-    run.
+    Each pass is the same as a single run. The tables record which files are done, so another
+    process can continue at any point (docs/decisions/0137). Return the report of the last run.
     """
     with _session_of(settings, progress, jvm_settings(is_short=False)) as spark:
         done = None
@@ -151,7 +150,7 @@ def _ingested(
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Convert Spark exceptions that are raised within the block to an IngestError of one line."""
+    """Convert Spark exceptions in the `with` block to an IngestError with a one-line message."""
     try:
         yield
     except spark_failures() as error:

@@ -1,7 +1,7 @@
-"""The composition root of all commands except `ingest` and `audit`: gold, gaps and maintenance.
+"""Composition root of the commands for gold tables, gaps and maintenance.
 
-A command that writes holds the lock of the tables, as an ingestion does, so that there is only one
-writer.
+A command that writes holds the lock of the tables, like an ingestion. There is therefore only one
+writer at a time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def requeue(
 
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
-    """Return the counts of the gaps that exist now in events and readings, and the largest gaps.
+    """Return the counts of the current gaps in events and readings, and the largest gaps.
 
     If `gateway` is given, only its gaps are returned. The command only reads, so it can run at the
     same time as a writer.

@@ -1,6 +1,6 @@
 """JVM options for short and for long Spark runs. A short run uses only the JVM's first compiler.
 
-The second compiler generates faster code, but compiling takes so long that a run with a million
+The JVM's second compiler generates faster code, but takes longer to compile. A run with a million
 events ends before the faster code saves time.
 """
 
@@ -27,8 +27,8 @@ OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
     """Return the Spark settings that pass our options to a new JVM.
 
-    If the user has set JVM options, the result is empty, because their options and ours together
-    might select two garbage collectors. A JVM with two garbage collectors does not start.
+    If the user has set JVM options, return an empty result. The user's options and ours together
+    might select two garbage collectors, and then the JVM would not start.
     """
     if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}

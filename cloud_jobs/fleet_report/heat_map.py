@@ -193,10 +193,11 @@ class _Grid:
         )
 
     def _runs(self, levels: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
-        """Yield runs of adjacent cells with the same level: (first cell, number of cells, level).
+        """Yield runs of adjacent cells that have the same level.
 
-        If the rows are high enough to have names, each run has only one cell. Cells without a value
-        have the level _NONE.
+        Each run is a tuple: its first cell, its number of cells, and its level. A cell without a
+        value has the level _NONE. If the rows are high enough to show names, each run has only one
+        cell.
         """
         begin, count, level = 0, 0, -1
         for at in range(len(self._gateways) * len(self._days)):

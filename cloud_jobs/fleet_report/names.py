@@ -17,9 +17,9 @@ Key = tuple[str, str]
 
 
 class NamesError(ValueError):
-    """Error for an invalid file of names.
+    """Error raised if the file of names is invalid.
 
-    The message gives the line, the expected form and the fix.
+    The message states the line, the expected form and the fix.
     """
 
 
@@ -33,7 +33,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names by gateway and device. An empty device means the gateway itself."""
+    """Names and sites by gateway and device.
+
+    An entry with an empty device is for the gateway itself.
+    """
 
     entries: dict[Key, Named] = field(default_factory=dict)
 

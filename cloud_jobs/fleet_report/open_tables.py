@@ -22,7 +22,7 @@ class ReportError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class OpenTables:
-    """A query engine with the gold tables. `has_sensors` is True if the tables of sensors exist."""
+    """A query engine for the gold tables. `has_sensors` is True if the sensor tables exist."""
 
     engine: QueryEngine
     has_sensors: bool
@@ -31,8 +31,8 @@ class OpenTables:
 def open_tables(root: str) -> OpenTables:
     """Open the gold tables.
 
-    The tables of sensors can be missing if an earlier version of the job wrote the gold tables.
-    Raises one of the exceptions in READ_FAILURES if another table cannot be read.
+    If an older version of the job wrote the gold tables, the sensor tables can be missing. Raises
+    one of the exceptions in READ_FAILURES if another table cannot be read.
     """
     try:
         return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)
@@ -42,9 +42,9 @@ def open_tables(root: str) -> OpenTables:
 
 @contextlib.contextmanager
 def explained(root: str) -> Iterator[None]:
-    """Convert exceptions that are raised within the block to a ReportError.
+    """Raise a ReportError if the code in the `with` block cannot read the tables in `root`.
 
-    Only exceptions from reading the tables in `root` are converted.
+    Exceptions that have another cause are not converted.
     """
     try:
         yield

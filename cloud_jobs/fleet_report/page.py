@@ -1,4 +1,4 @@
-"""The fleet's page: problems first, then numbers, gateways, charts and failures."""
+"""The page about the whole fleet: problems first, then figures, gateways, charts and failures."""
 
 from __future__ import annotations
 
@@ -190,9 +190,9 @@ def _map_section(figures: Figures, names: Names) -> str:
 
 
 def _fleet_map(figures: Figures, names: Names) -> str:
-    """Draw a square per gateway, grouped by version.
+    """Draw one square for each gateway. The squares are grouped by software version.
 
-    The colour shows how long the gateway has been silent.
+    The colour of a square shows how long ago the gateway was last seen.
     """
     legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
     groups: dict[str, list[Row]] = {}

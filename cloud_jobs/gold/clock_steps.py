@@ -1,9 +1,10 @@
-"""Error of a gateway's clock in segments that were written while the clock was unsynchronised.
+"""Errors of a gateway's clock in segments that were written while the clock was unsynchronised.
 
-A gateway without a battery starts with a wrong time. When a time server responds, the clock is set
-by one or more steps. Times before a synchronised segment are wrong by the sum of the steps between
-them and this segment. Times after the clock lost its synchronisation are wrong by the sum of the
-steps since then. If events are missing in between, the steps are unknown, and so is the error.
+A gateway without a battery starts with a wrong time. When a time server responds, one or more steps
+set the clock. An event before a synchronised segment has a wrong time: the error is the sum of the
+clock steps between the event and the segment. After the clock has lost its synchronisation, the
+error is the sum of the clock steps since then. If events are missing in between, some steps may be
+unknown, so the error is unknown.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[
 
 
 def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
-    """Group the segments of one broker start. After missing events, a new group begins."""
+    """Group the segments of one broker start. A new group begins wherever events are missing."""
     run: list[Stretch] = []
     for stretch in sorted(stretches, key=lambda one: (one.first, one.last)):
         if run and stretch.first > max(one.last for one in run[-2:]) + 1:

@@ -1,6 +1,6 @@
-"""Gold tables with one row per day.
+"""Gold tables whose rows belong to a day.
 
-If a run changes a day of a gateway, all rows of this day are computed again.
+If a run changes a day of a gateway, all rows of this gateway and day are computed again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """Changes of a run: its events, and the clock corrections that are new or different."""
+    """The events and the clock corrections of a run and of all earlier runs."""
 
     first: int
     through: int
@@ -132,10 +132,10 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
-    """Select the readings whose corrected time may be between `first` and `last`.
+    """Select all readings whose corrected time may be between `first` and `last`.
 
-    Some other readings are selected as well, because the condition is kept so simple that Delta can
-    skip files.
+    The condition is simple, so that Delta can use it to skip files. It therefore also selects some
+    other readings.
     """
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
@@ -145,7 +145,7 @@ def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
 
 
 def _days_moved(changed: DataFrame) -> DataFrame:
-    """Return the days to which and from which rows moved because a clock correction changed.
+    """Return the days that lost or gained rows because a clock correction changed.
 
     The columns are `gateway` and `day`.
     """
@@ -186,5 +186,5 @@ def replace(made: Tables, name: str, rows: DataFrame) -> None:
 
 
 def _contract(made: Tables, name: str, rows: DataFrame) -> DataFrame:
-    """Return rows with the columns and types of a table's schema."""
+    """Select the columns of a table's schema from `rows`, and convert them to its types."""
     return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in made.schemas[name]))

@@ -39,8 +39,9 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
     Args:
         messages: rows of the table `qos2_messages` that began on the days to compute.
         deliveries: rows of the table `qos2_deliveries` that began on the days to compute.
-        published: `gateway`, `store` and `message` of messages without a granted QoS that were
-            published at QoS 2. These messages were dropped before they entered a queue.
+        published: messages that were published at QoS 2, with the columns `gateway`, `store` and
+            `message`. Their deliveries have no granted QoS, because they were dropped before they
+            entered a queue.
     """
 
     def is_in(*states: str) -> Column:

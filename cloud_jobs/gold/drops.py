@@ -52,7 +52,7 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
-    """Return the messages published at QoS 2 that occur in deliveries without a granted QoS.
+    """Return the QoS 2 messages among the deliveries that have no granted QoS.
 
     The columns are `gateway`, `store` and `message`.
     """

@@ -1,8 +1,8 @@
-"""Seconds per day in which a gateway was off: from the last event of one boot to the next boot.
+"""The number of seconds per day that each gateway was off.
 
-The seconds depend only on the table `boots`. If a gateway has new events, all of its days are
-computed again, because a boot that is ingested late can split an earlier interval. Days without
-events have a row as well.
+A gateway is off from the last event of one boot until its next boot. The seconds depend only on the
+table `boots`. If a gateway has new events, all of its days are computed again, because a boot that
+is ingested late can split an earlier interval. The result also has rows for days without events.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _SECONDS: Final = "offline_seconds"
 def offline_days(boots: DataFrame) -> DataFrame:
     """Return `offline_seconds` for each gateway and day on which the gateway was off.
 
-    An interval is ignored if it is negative or longer than OFFLINE_DAYS_MAX days, because it then
-    indicates that the clock was changed.
+    An interval is ignored if it is negative or longer than OFFLINE_DAYS_MAX days. In both cases the
+    clock was probably changed.
     """
     in_order = Window.partitionBy("gateway").orderBy("first_sequence")
     off = boots.withColumn("since", F.lag("last_time").over(in_order)).where(

@@ -23,9 +23,9 @@ QUARTER_SECONDS: Final = 900
 def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
     """Return readings with corrected times and the start of their quarter hour (`begin`).
 
-    `number` is the value of a numeric, sum or Boolean reading, and `text` that of a string reading.
-    If the sensor's time differs from the time of delivery by more than SENSOR_CLOCK_DAYS_MAX days,
-    the time of delivery is used.
+    The column `number` contains the value of a numeric, sum or Boolean reading. The column `text`
+    contains the value of a string reading. If the sensor's time and the delivery time differ by
+    more than SENSOR_CLOCK_DAYS_MAX days, the delivery time is used.
     """
     known = F.broadcast(corrections).select(
         F.col("gateway").alias("of_gateway"), F.col("boot").alias("of_boot"),

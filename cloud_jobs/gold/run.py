@@ -246,10 +246,10 @@ def _judge(silver: Tables, made: Tables, run: Run) -> None:
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return all gaps that exist now, as rows of the table `gaps`.
+    """Return all current gaps as rows of the table `gaps`.
 
-    The day of a gap in the log is the earliest day of the events in the segment after the gap. If
-    `corrections` are given, the times of these events are corrected first.
+    The day of a gap in the log is the earliest day in the segment after the gap. If `corrections`
+    are given, the times in this segment are corrected first.
     """
     events = silver.read("events")
     if corrections is not None:

@@ -1,8 +1,9 @@
-"""Gaps in the numbers that sensors give their frames, found in the readings that have landed.
+"""Gaps in the frame numbers of sensors.
 
-The numbering begins again whenever the sensor starts. If a number between two existing ones is
-missing, the frame was lost before it reached the gateway's log, or falls into a gap in the log.
-Frames that are missing before the first or after the last number cannot be detected.
+The gaps are found in the readings that have landed. A sensor numbers its frames, and the numbering
+begins again whenever the sensor restarts. If a number between two others is missing, the frame was
+lost before the gateway recorded it, was refused, or is in a gap of the gateway's log. Missing
+frames before the first or after the last known number cannot be detected.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ _START: Final = ("gateway", "device", "device_boot")
 
 
 def sensor_gaps_of(readings: DataFrame) -> DataFrame:
-    """Return rows of the table `gaps`, from the frame numbers that sensors sent.
+    """Find gaps in the frame numbers of sensors. Return them as rows of the table `gaps`.
 
-    Each row is one gap in the numbers of a sensor after one of its starts.
+    A gap is always between two frames that the sensor sent without a restart in between.
     """
     numbered = readings.where(
         "device IS NOT NULL AND device_boot IS NOT NULL AND device_sequence IS NOT NULL"

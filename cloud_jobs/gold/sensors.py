@@ -30,10 +30,12 @@ _DEVICE: Final = ("gateway", "device", "device_boot")
 def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
     """Return each `gateway` and `day` that has to be computed again.
 
+    These are the days of the new readings. For each series with a new reading, the series' next day
+    with readings is also returned, because its first increase depends on the new reading.
+
     Args:
         new: readings that are new or have moved to another time, with the columns SERIES and `day`.
-        series_days: rows of the table `sensor_days`. The next day of a series with a new reading is
-            returned as well, because the first increase of that day depends on the reading.
+        series_days: rows of the table `sensor_days`.
     """
     days = new.select(*SERIES, F.col("day").alias("new_day")).distinct().alias("n")
     later = series_days.select(*SERIES, "day").alias("d")
@@ -48,10 +50,10 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Return each series of each gateway in `moved`, once for each moved day of the gateway.
+    """Return every series of each gateway in `moved`, once for each moved day of this gateway.
 
-    A day is in `moved` if readings moved to it or from it because a clock correction changed. Such
-    a day may have no row for the series yet.
+    A day has moved if a changed clock correction moved readings to it or from it. A series may not
+    have a row for this day yet.
 
     Args:
         series_days: rows of the table `sensor_days`.
@@ -64,8 +66,8 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 def anchors(series_days: DataFrame) -> DataFrame:
     """Return the last reading of each day in `series_days`, in the format of `placed`.
 
-    These readings are needed as predecessors of the first readings of the next day. The days in
-    `series_days` themselves are not computed again.
+    The first reading of a later day is compared with this reading. The days in `series_days` are
+    not computed again.
     """
     nothing = F.lit(None)
     return series_days.select(

@@ -1,7 +1,7 @@
-"""Gold tables that accumulate batches: starts, sessions, QoS 2 messages, and their deliveries.
+"""Gold tables to which each batch adds: starts, sessions, QoS 2 messages, and their deliveries.
 
-An event is new in exactly one batch, so it is counted once. The other columns are minimums and
-maximums, so the order of batches does not matter.
+Each event is new in exactly one batch, so it is counted once. All other values are minimums or
+maximums, so the order of the batches does not matter.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Results of the audit as columns: for each gateway and day, QoS 2 message, and QoS 2 delivery.
+"""Results of the audit, as columns of gold tables.
 
+There is one verdict for each day of a gateway, for each QoS 2 message and for each QoS 2 delivery.
 The verdict is `violation` if a check failed. It is `inconclusive` if the audit cannot decide, for
 example because events between the first and the last event of a message are missing. Otherwise it
 is `ok`.

@@ -1,4 +1,7 @@
-"""The events of a batch. Each event is stored once, and contradicting versions are refused."""
+"""The events of a batch.
+
+Each event is stored once. An event that contradicts a stored event is refused.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class Events:
     def refused(self) -> list[DataFrame]:
         """Return rows of the table `quarantine` for events that contradict a committed event.
 
-        Two events contradict each other if they have the same identity and different contents.
+        Two events contradict each other if they have the same identity but different contents.
         """
         if not self.overlapping:
             return []

@@ -26,7 +26,10 @@ _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 
 
 def delivered_in(events: DataFrame, batch: int) -> DataFrame:
-    """Select the messages whose delivery this batch completed, if their payload was logged."""
+    """Select the messages whose delivery this batch completed.
+
+    Messages without a logged payload are omitted.
+    """
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
     columns = DELIVERED.fieldNames()
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))

@@ -80,8 +80,9 @@ def check_event(event: dict[str, object]) -> None:
 def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
     """Split an event into the fields that have a column, and the other fields as JSON.
 
-    The second result is None if there are no other fields. In a newer kind of event, a known field
-    may have another type. Such a field is stored with the other fields, unchanged.
+    A field whose value has the wrong type for its column is returned with the other fields, because
+    newer kinds of events may contain fields of other types. The second result is None if there are
+    no other fields.
     """
     columns: dict[str, object] = {}
     extra: dict[str, object] = {}

@@ -1,8 +1,8 @@
-"""Deduplication of events. A repeated run selects the same rows.
+"""Deduplication of events. If a run is repeated, it selects the same rows.
 
-A trusted segment contains all sequences of its range. Overlapping ranges therefore show which
-segments may contain the same event. In all other segments every line is a new event, so no query,
-sort or shuffle is needed.
+A trusted segment contains every sequence number of its range. Only segments whose ranges overlap
+can contain the same event. In all other segments, every line is a new event, so no query, sort or
+shuffle is needed.
 """
 
 from __future__ import annotations

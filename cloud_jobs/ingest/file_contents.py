@@ -1,8 +1,8 @@
-"""SenML records and summary of a file, computed as Arrow columns by the worker that parses it.
+"""SenML records and summary of a segment file, computed as Arrow columns.
 
-The records are those of messages that are complete in the file, with the columns of RECORDS. The
-summary, which is called outline, is for the driver. This module does not use Spark and has no side
-effects.
+The worker that parses a file also computes them. The records come from the messages that are
+complete in the file, and have the columns of RECORDS. The driver uses the summary, which is called
+the outline. This module does not use Spark and has no side effects.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
 
 
 class Contents(NamedTuple):
-    """SenML records of one file, and the outline (a summary for the driver).
+    """The SenML records of one file, and the file's outline, which is a summary for the driver.
 
     The outline is None if a message or a reading occurs twice.
     """

@@ -103,7 +103,8 @@ def known_keys(
 ) -> KnownKeys:
     """Return the keys of all gateways that are named in `files` or in the keys file.
 
-    A file names a gateway in its header, and its folder may have the name of another gateway.
+    Both the gateway in a file's header and the names of the file's folders are looked up, because
+    the two can differ.
     """
     folders = {folder for file in files for folder in file.folder.split("/")}
     gateways = sorted({file.gateway for file in files} | folders | set(pinned))
@@ -126,10 +127,11 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
 
 
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
-    """Return the gateway and hash of each unsigned file that an ingested segment refers to.
+    """Return the gateway and hash of each unsigned file that an ingested segment confirms.
 
-    A segment names its predecessor by hash, which confirms that this file is genuine. The naming
-    segment may itself be unsigned, because it was checked when its gateway's first key arrived.
+    Each segment contains the hash of the segment before it, which confirms that this earlier file
+    is genuine. The later segment may be unsigned too. In that case it was checked when the first
+    key of its gateway arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})

@@ -39,8 +39,10 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """Keep at most QUARANTINE_ROWS_MAX rows for each kind, gateway, broker start and segment.
-    If others are omitted, add a row with their count."""
+    """Limit the rows for each kind, gateway, broker start and segment to QUARANTINE_ROWS_MAX.
+
+    All further rows are replaced with one row that contains their count.
+    """
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (

@@ -69,9 +69,9 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """Return, for each record, how many earlier starts of its board used the same start number.
+    """Return, for each record, how often its board had used the same start number before.
 
-    If there was no such start, the value is null (docs/formats/readings.md).
+    The value is null if the board had not used the number before (docs/formats/readings.md).
     """
     again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
     is_board = pc.starts_with(records.column("senml_device"), _BOARDS)

@@ -49,8 +49,8 @@ class Found:
 def found_of(plain: Split, odd: DataFrame | None) -> Found:
     """Summarise the SenML records of a batch.
 
-    The gateways in `plain` cannot have duplicates, and their part of the summary comes from the
-    outlines of their files. Spark counts the records of the other gateways (`odd`).
+    The gateways in `plain` cannot have duplicates. Their counts come from the outlines (summaries)
+    of their files. `odd` contains the records of the other gateways, which Spark counts.
     """
     rows = [*_ranges_of(plain), *(_counted(odd) if odd is not None else ())]
     good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
@@ -72,9 +72,9 @@ def _boards_of(plain: Split) -> list[Board]:
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """Return True if an earlier batch may have stored a reading of this batch.
 
-    Only plain gateways are checked: the batch cannot contain a record of a plain gateway twice. The
-    boards of one gateway use similar frame numbers, so each board is compared only with its own
-    stored numbers.
+    Only plain gateways are checked. A gateway is plain if the batch cannot contain any of its
+    records twice. Where possible, each board is compared only with its own stored frame numbers,
+    because the boards of one gateway use similar numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(
@@ -216,8 +216,8 @@ def conflicting_readings(candidates: DataFrame, readings: DataFrame) -> DataFram
     """Select the candidate readings that contradict a stored reading.
 
     Two readings contradict each other if they have the same identity, but another value, unit or
-    time. This happens if the counters of a board have restarted, so the candidate must not be
-    dropped as a duplicate.
+    time. This happens if the counters of a board have restarted. The candidate is then a new
+    reading, not a duplicate, and must not be dropped.
     """
     contents = [
         "name",

@@ -95,8 +95,8 @@ def judged_as_before(
 ) -> list[str]:
     """Return the paths of files that would be refused again if their bytes have not changed.
 
-    A file is omitted if it was refused because of its folder and is now in another one, or if it
-    was refused because of its key and would now be accepted.
+    Two kinds of files are omitted. One kind was refused because of its folder, and has moved since
+    then. The other kind was refused because of its key, and would now be accepted.
     """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()

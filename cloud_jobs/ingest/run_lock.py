@@ -1,10 +1,9 @@
 """Lock that allows only one run at a time on a local tables directory.
 
-A second run is refused immediately. Without the lock, the tables would still be correct, because
-each write has an application transaction, which prevents two runs from executing a step twice
-(cloud_jobs.tables.delta_tables). For tables on other file systems there is no lock. On S3, Delta
-coordinates only writers in the same driver, so only one job may run at a time
-(docs/decisions/0136).
+A second run is refused immediately. The tables would be correct even without the lock: each write
+has an application transaction, so two runs cannot execute the same step twice
+(cloud_jobs.tables.delta_tables). Tables on other file systems have no lock. On S3, Delta
+coordinates only the writers of one driver, so only one job may run at a time (docs/decisions/0136).
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def verify_in_columns(
 def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
     """Parse lines together. Return None if they have to be parsed one by one.
 
-    `first` is the expected sequence of the first line.
+    `first` is the expected sequence number of the first line.
     """
     count = events.count(b"\n")
     if not _is_one_object_a_line(events, count):

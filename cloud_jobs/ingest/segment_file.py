@@ -8,10 +8,10 @@
         footer line   count, first_sequence, last_sequence, sha256 of all bytes before this line;
                       if signed: public_key, signature
 
-`verify` never raises an exception because of the contents of a file. It returns a verdict (the
-result of the checks). If the file is refused, the verdict has a reason, and a text that names the
-fix. The limits of cloud_jobs.limits bound the memory. If a segment is trusted, single malformed
-lines in it may still be refused.
+`verify` never raises an exception because of the contents of a file. It returns a verdict, which is
+the result of the checks. If the file is refused, the verdict has a reason, and a text that names
+the fix. Even in a trusted segment, single malformed lines can be refused. The limits in
+cloud_jobs.limits keep the memory bounded.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ class Line:
 
     `number` is the line number in the file; the header is line 1. `sequence` is the expected event
     number, even for a malformed line. `body` is JSON with the fields that have a column. If there
-    are too many malformed lines, the last item stands for the remaining ones: `reason` is `MORE`,
-    `body` is their count, `number` their first line, and `sequence` their last event number.
+    are too many malformed lines, the last item is a summary of those that are not listed. The
+    summary has the `reason` MORE. Its `body` is the count of these lines, `number` is their first
+    line number, and `sequence` is their last event number.
     """
 
     number: int
@@ -158,7 +159,10 @@ def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
 
 
 def judge_lines(verdict: Verdict, events: bytes, first: int) -> None:
-    """Check the event lines one by one. Raises UntrustedSegmentError if a sequence is wrong."""
+    """Check the event lines one by one, and add them to the verdict.
+
+    Raises UntrustedSegmentError if a line has the wrong sequence number.
+    """
     beyond: list[Line] = []
     for index, line in enumerate(events[:-1].split(b"\n")):
         judged = _line_of(line, number=index + 2, sequence=first + index)

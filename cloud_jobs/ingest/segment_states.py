@@ -20,9 +20,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Results of earlier batches that matter for the files of the current batch.
+    """Results of earlier batches that affect the files of the current batch.
 
-    These results come from the table `segments`.
+    They come from the table `segments`.
     """
 
     overlapped: frozenset[str]
@@ -52,13 +52,13 @@ _TOUCHING: Final = (
 def ledger_of(
     known: Queryable, rows: Sequence[Mapping[str, Any]], files: Sequence[SignedFile], batch: int
 ) -> Ledger:
-    """Find the rows of the table `segments` that matter for a batch's files, with a single query.
+    """Find the earlier results that affect a batch's files, with one query of the table `segments`.
 
     Args:
         known: the ingested tables.
         rows: all staged files of the batch.
         files: the files with valid bytes.
-        batch: number of the batch. Rows that this batch wrote itself are ignored.
+        batch: number of the batch. Rows that this batch has already written are ignored.
     """
     names = sorted({row["name"] for row in rows})
     hashes = sorted({row["file_sha256"] for row in rows} - {None})
@@ -81,7 +81,10 @@ def ledger_of(
 def judged(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return the staged files, with the reasons of refusals that were decided after staging."""
+    """Return the staged files. Files in `refusals` get the reason and detail of their refusal.
+
+    These refusals were decided after staging.
+    """
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]
 

@@ -105,11 +105,11 @@ def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
 
 
 def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
-    """Return, for each base field and record, the row from which the base value comes.
+    """Return, for each base field, the row from which each record takes the base value.
 
-    This is the row of the record itself, or of the nearest earlier record in the pack with this
-    base field (RFC 8428 section 4.6). If there is none, it is the row of the pack's first record,
-    where the value is null.
+    A record takes the value from its own row, or else from the nearest earlier record of its pack
+    that has the base field (RFC 8428 section 4.6). If there is no such record, the row is that of
+    the pack's first record, where the value is null.
     """
     number = counted(len(position))
     is_first = pc.equal(position, 0)
@@ -129,9 +129,9 @@ def _are_small(
 ) -> pa.BooleanArray:
     """Return True for each record that is short enough for its base fields to be applied.
 
-    A record is short enough if its pack would stay within PACK_CHARACTERS_MAX if all of its records
-    were as long. If all records together exceed CHARACTERS_TOGETHER_MAX, return False for all, so
-    that the joined strings do not take too much memory.
+    The length of a record, multiplied by the number of records in its pack, must not exceed
+    PACK_CHARACTERS_MAX. If these records together exceed CHARACTERS_TOGETHER_MAX, return False for
+    all records. This limits the memory for the joined strings.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))

@@ -51,7 +51,10 @@ class Staged:
     def without(
         self, refusals: Sequence[Refusal] = (), gateways: frozenset[str] = frozenset()
     ) -> Staged:
-        """Return the staged files without the contents of refused files and of some gateways."""
+        """Return the staged files without the contents of certain files.
+
+        These are the refused files (`refusals`), and the files of the given gateways.
+        """
         return replace(
             self, refusals=[*self.refusals, *refusals], excluded=self.excluded | gateways
         )
@@ -97,7 +100,7 @@ def events_of(staged: Staged, batch: int, columns: StructType = EVENTS) -> DataF
 def filled_columns(staged: Staged) -> StructType:
     """Return the columns of `events` that have a value in at least one valid line of a batch.
 
-    The columns with statistics are always included, so that Delta can skip the new files.
+    Columns with statistics are always included. Without them, Delta could not skip the new files.
     """
     found = {*EVENT_CONSTANTS, *INDEXED_COLUMNS["events"]}
     for file in staged.files:

@@ -151,9 +151,9 @@ def _contents_part(
 
 
 def _within_days(milliseconds: int) -> int:
-    """Limit a time to the days that are valid partitions.
+    """Move a time that is too early or too late to the nearest valid day.
 
-    This is necessary because a wrong clock can show any year.
+    Days are partitions of the tables, and a wrong clock can show any year.
     """
     today = datetime.now(UTC).date()
     first, last = ((day - EPOCH).days for day in (DAY_MIN, today + timedelta(days=1)))

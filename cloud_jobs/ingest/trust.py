@@ -1,14 +1,14 @@
-"""Authentication of segments, by the gateway's key and by the folder in which the file is stored.
+"""Authentication of segments by their gateway's key, and by the folder that contains the file.
 
-The functions have no side effects. They compute new keys and refused files from the files of a
-batch, the rows of `gateway_keys` and the keys file. If the keys file names a gateway, only the keys
-listed there are valid. For any other gateway, the key of its first signed segment is valid (trust
-on first use).
+The functions have no side effects. From the files of a batch, the rows of `gateway_keys` and the
+keys file, they determine the new keys and the files to refuse. If the keys file names a gateway,
+only the keys listed there are valid. For any other gateway, the key of its first signed segment is
+valid (trust on first use).
 
 As long as a gateway has no key, its unsigned segments are accepted provisionally. After its first
-key arrives, a segment is valid if it is signed, or if a valid segment names it as its predecessor:
-a header contains the hash of the previous segment, and a signature covers the header. All other
-segments are refused, even if they were accepted before (`withdrawal`).
+key arrives, a segment is valid if it is signed, or if a valid segment confirms it. The header of a
+segment contains the hash of the previous segment, and so confirms the previous segment. A signature
+covers the header. All other segments are refused, even if they were accepted before (`withdrawal`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Refusal:
 def folder_of(path: str, source: str) -> str:
     """Return the folder of a file relative to the source.
 
-    Each argument can be a path or a URL, in the form that Spark uses or as a person types it.
+    Each argument can be a path or a URL, in Spark's form or in a form that a person types.
     """
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]
@@ -158,8 +158,8 @@ def refusals_of(
 def unvouched(files: Iterable[SignedFile], named: Collection[Named]) -> list[SignedFile]:
     """Return the unsigned files that no valid segment names as its predecessor.
 
-    `named` contains the predecessors that valid segments name. An unsigned file in `named` is
-    valid, so the predecessor that this file names is valid too, and so on.
+    `named` contains the predecessors that are already confirmed. A confirmed file is valid, so its
+    own predecessor is also confirmed, and so on.
     """
     known, found = set(named), []
     unsigned = [file for file in files if file.public_key is None]

@@ -1,7 +1,7 @@
 """Compaction: merge many small files into a few large ones, sorted for the usual queries.
 
 Compaction is incremental. A partition with fewer than COMPACT_FILES_MIN small files is not changed.
-Therefore the partition of a past day is rewritten once, however often the command runs.
+The partition of a past day is therefore rewritten only once, even if the command runs often.
 """
 
 from __future__ import annotations

@@ -17,10 +17,11 @@ from cloud_jobs.tables.merge import literal, quoted
 
 
 def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[str, Any]:
-    """Requeue refused segments. If `reason` or `gateway` is given, requeue only those.
+    """Requeue refused segments, so that the next ingestion examines them again.
 
-    Return the number of segments, in total and by reason. Refused lines, events, payloads and
-    readings are not requeued themselves, because they are checked again with their segment.
+    If `reason` or `gateway` is given, only matching segments are requeued. Return the number of
+    requeued segments, in total and by reason. Refused lines, events, payloads and readings are not
+    requeued separately, because they are checked again with their segment.
     """
     where = F.col("kind") == "segment"
     if reason is not None:

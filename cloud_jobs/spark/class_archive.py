@@ -1,9 +1,9 @@
 """Archive of the classes that Spark loads. A JVM that uses the archive starts faster.
 
-Java calls this application class data sharing. A JVM maps the archive into memory instead of
+Java calls this application class data sharing. The JVM maps the archive into memory instead of
 loading each class. If there is no archive yet, a JVM writes one when it exits. A JVM ignores an
-archive that was written by another Java or with other jars, but crashes if the archive is
-truncated. Therefore the file name contains the size, and the file gets this name only after its
+archive from another Java version or with other jars, but it crashes if the archive is truncated.
+For this reason the size is part of the file name, and a new file gets this name only after its
 bytes are on disk.
 """
 
@@ -76,7 +76,7 @@ def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
 def archived(
     settings: Mapping[str, str], archive: Path, progress: Callable[[str], None]
 ) -> Iterator[Mapping[str, str]]:
-    """Yield settings with which a JVM uses the class archive.
+    """Yield Spark settings that make a JVM use the class archive.
 
     If there is no archive yet, the settings make the JVM write one when it exits. In this case the
     JVM is stopped after the block, and this function waits until the archive is complete.

@@ -1,8 +1,8 @@
 """Reduction of Spark's planning time for small batches.
 
-Some optimisations save time with millions of rows, but cost seconds with a small batch. Spark
-processes a few thousand rows with an interpreted plan in less time than it needs to generate and
-compile code. It also writes one partition in less time than it needs to measure several.
+Some optimisations save time with millions of rows, but cost seconds with a small batch. Spark can
+process a few thousand rows with an interpreted plan before it could generate and compile code. It
+can also write one partition before it could measure the sizes of several partitions.
 """
 
 from __future__ import annotations

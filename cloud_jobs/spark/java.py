@@ -44,8 +44,8 @@ JVM_VARIABLES: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"
 def choose_java() -> bool:
     """Choose the Java that Spark will use. Return False if no supported version is installed.
 
-    Spark uses the Java in JAVA_HOME, or else the one in PATH. If that version is not supported, set
-    JAVA_HOME to a supported version installed by Debian.
+    Spark uses the Java in JAVA_HOME, or else the one in PATH. If this Java is not supported,
+    JAVA_HOME is set to a supported version in /usr/lib/jvm.
     """
     home = os.environ.get("JAVA_HOME")
     if _java_version(str(Path(home, "bin", "java")) if home else "java") in JAVA_VERSIONS:

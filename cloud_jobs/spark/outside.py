@@ -1,9 +1,9 @@
 """Spark settings that the user made outside this program. The program must not override them.
 
-In local mode, Spark reads `PYSPARK_SUBMIT_ARGS`, `MASTER` and the file spark-defaults.conf only
-when its JVM starts, so this module reads them itself. A setting that this program passes to Spark
-takes precedence over them. Therefore this program passes no setting that the user has made in one
-of these places.
+The settings are in `PYSPARK_SUBMIT_ARGS`, in `MASTER` and in the file spark-defaults.conf. In local
+mode, Spark reads these three only when its JVM starts, so this module reads them itself. A setting
+that this program passes to Spark would take precedence. The program therefore passes only settings
+that the user has not made.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _started(
 
 
 def _connected() -> SparkSession:
-    """Connect to the server in SPARK_REMOTE, and upload this package for the Python workers."""
+    """Connect to the Spark Connect server, and upload this package for its Python workers."""
     session = SparkSession.builder.getOrCreate()
     with tempfile.TemporaryDirectory() as directory:
         package, _ = distribution.write(Path(directory))
@@ -286,7 +286,10 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """Redirect file descriptor 2, which a new JVM inherits, to a log file within the block."""
+    """Redirect standard error (file descriptor 2) to a log file within the block.
+
+    A JVM that is started within the block inherits the file descriptor.
+    """
     sys.stderr.flush()
     kept = os.dup(2)
     try:

@@ -128,8 +128,8 @@ class Tables:
     ) -> None:
         """Append a batch's rows to a table. Repeating the call has no further effect.
 
-        If `step` is given, the append has the same transaction as a `merge` with this step. Of the
-        two, only the first call has an effect. `columns` are the columns to store, all by default.
+        An append and a `merge` with the same `step` have the same transaction, so only the first of
+        the two calls has an effect. `columns` are the columns to store, by default all columns.
         Columns that are not stored are null in the new rows.
         """
         application = f"{self.application}/{name}/{step}".rstrip("/")
@@ -146,11 +146,11 @@ class Tables:
     def add_rows(
         self, name: str, rows: Sequence[Mapping[str, Any]], *, batch: int, step: str = ""
     ) -> None:
-        """Append rows that the driver holds to a table, in the same way as `append`."""
+        """Append rows from the driver's memory to a table, in the same way as `append`."""
         self.append(name, self.frame(name, rows), batch=batch, step=step)
 
     def frame(self, name: str, rows: Iterable[Mapping[str, Any]]) -> DataFrame:
-        """Create a DataFrame with a table's columns, from rows that the driver holds.
+        """Create a DataFrame with a table's columns from rows in the driver's memory.
 
         Missing columns are null.
         """

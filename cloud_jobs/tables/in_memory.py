@@ -12,9 +12,9 @@ from cloud_jobs.tables.sql import Values, quoted_text, rendered
 
 
 class InMemory:
-    """Tables in memory, which are queried like `Tables`.
+    """In-memory tables that are queried like `Tables`.
 
-    The SQL must be understood by both SQLite and Spark.
+    Each query must be valid in both SQLite and Spark.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class InMemory:
         self._database.close()
 
     def add(self, name: str, rows: pa.Table) -> None:
-        """Create a table from Arrow rows, whose columns contain integers or strings."""
+        """Create a table from Arrow rows. The columns contain integers or strings."""
         columns = rows.column_names
         self._database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
         self._insert(

@@ -16,9 +16,9 @@ from cloud_jobs.tables.versions import PROPERTY, version_of, write_version
 def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> None:
     """Create the missing tables, and check the version and the columns of the others.
 
-    `renew` converts tables of an earlier version to the current one. If a run ends before it has
-    written the new version, the next run repeats the conversion. Without `renew`, older tables are
-    refused.
+    `renew` converts tables of an earlier version to the current one. The new version is written
+    after the conversion, so the next run repeats an interrupted conversion. Without `renew`, older
+    tables are refused.
 
     Raises:
         IngestError: the tables have a version or columns that this job cannot use.
@@ -52,10 +52,10 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
 
 
 def _create(tables: Tables, name: str) -> None:
-    """Create a table, also in a folder that a killed run left without a first commit.
+    """Create a table, even if a killed run left its folder without a first commit.
 
-    CREATE TABLE IF NOT EXISTS regards such a folder as a table and writes no commit, so an empty
-    append writes the commit.
+    In that case, CREATE TABLE IF NOT EXISTS takes the folder for an existing table and writes no
+    commit. An empty append then writes the first commit.
     """
     properties = _properties_of(tables, name)
     partitions = PARTITIONS.get(name, ())

@@ -1,6 +1,6 @@
-"""Builder of MERGE statements in SQL, with the methods of Delta's own builder.
+"""Builder of MERGE statements in SQL. It has the same methods as Delta's own builder.
 
-On a Spark Connect server, Delta's builder would need a plugin, but SQL does not
+Delta's builder would need a plugin on a Spark Connect server, but SQL does not
 (docs/decisions/0134).
 """
 

@@ -1,6 +1,6 @@
-"""The version of a set of tables, stored in a property of one table.
+"""The version of a set of tables. It is stored as a property of one of the tables.
 
-The property is written after the other tables are complete.
+The property is written only after the other tables are complete.
 """
 
 from typing import Final

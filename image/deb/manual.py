@@ -36,7 +36,7 @@ def main(share: Path) -> None:
 
 
 def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield a command and all its subcommands, each with the words to type, such as `users add`."""
+    """Yield a command and all its subcommands, each with the words of its name (`users`, `add`)."""
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from commands_of(below, (*path, name))
@@ -120,7 +120,7 @@ def joined(text: str) -> str:
 
 
 def text_line(text: str) -> str:
-    """Return an escaped line of text that roff does not interpret as a request."""
+    """Escape a line of text, so that roff does not interpret it as a request (a roff command)."""
     line = escaped(text)
     return f"\\&{line}" if line[:1] in (".", "'") else line
 
