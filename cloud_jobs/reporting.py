@@ -45,10 +45,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
 def report_without_spark(
     engine: QueryEngine, settings: IngestSettings, run: Run, *, began: float
 ) -> IngestReport:
-    """Return the report on local tables, without using Spark.
-
-    Can raise any exception in READ_FAILURES.
-    """
+    """Return the report without using Spark. Can raise any exception in READ_FAILURES."""
     with InMemory() as memory:
         memory.add("segments", engine.table(f"SELECT {', '.join(_OF_SEGMENTS)} FROM segments"))
         found = _found_in(memory, engine, _refused(engine), _repeated_starts(engine))
@@ -240,10 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps and the count of all gaps.
-
-    Explanations are looked up only for the gateways in `torn`.
-    """
+    """Return the first gaps and the count of all gaps. Explain only gaps of gateways in `torn`."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
@@ -281,11 +275,8 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 
 
 def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
-    """Return summaries of the first gateways, and the count of all gateways.
-
-    A gateway's events are usually counted by segment. If its segments overlap, they are counted in
-    the table `events`.
-    """
+    """Return summaries of the first gateways, and the count of all gateways."""
+    # If a gateway's segments overlap, its events are counted in the table, not by segment.
     rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [

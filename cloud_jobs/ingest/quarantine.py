@@ -39,10 +39,9 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 
 
 def bounded(rows: DataFrame) -> DataFrame:
-    """Limit the rows for each kind, gateway, broker start and segment to QUARANTINE_ROWS_MAX.
+    """Keep at most QUARANTINE_ROWS_MAX rows for each kind, gateway, broker start and segment.
 
-    All further rows are replaced with one row that contains their count.
-    """
+    One additional row contains the count of the omitted rows."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (

@@ -286,10 +286,7 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """Redirect standard error (file descriptor 2) to a log file within the block.
-
-    A JVM that is started within the block inherits the file descriptor.
-    """
+    """Redirect standard error, which a new JVM inherits, to a log file within the block."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:
