@@ -1,15 +1,15 @@
-"""Programs for the SD card itself: provisioning, updates, and the health check of a slot.
+"""Programs that manage the SD card: provisioning, updates, and the health check of a slot.
 
-The programs report each mistake in `gateway.toml` on the boot partition as one clear line. They
-pass a configuration to the gateway only after the gateway's own packages have checked it. They run
-as root on the card, with the gateway's Python. The gateway does not import this package. This
-package imports only `gateway.configuration` with `gateway.process.declarations` and
-`firmware_bridge.protocols` (allowed keys), `gateway.broker.access` (the password file),
-`gateway.process.files` (TOML) and `gateway.broker.wire` (the health check is an MQTT client).
+The programs report each mistake in `gateway.toml` on the boot partition as one clear line. Before
+they pass a configuration to the gateway, the gateway's own packages check it. They run as root on
+the card, with the gateway's Python. The gateway does not import this package. This package imports
+only `gateway.configuration` with `gateway.process.declarations` and `firmware_bridge.protocols`
+(allowed keys), `gateway.broker.access` (the password file), `gateway.process.files` (TOML) and
+`gateway.broker.wire` (the health check is an MQTT client).
 
 `wanted` parses `gateway.toml`, `settings` writes the settings to the data partition, `wiping`
-removes secrets from the boot partition, and `provisioning` runs these in order. `updates` records
-slots and updates, `installing` writes an update bundle to the other slot, `rauc` runs the program
-rauc, `u_boot` reads the boot loader's environment, `card` writes the status for the web page,
-`start` finds out which slot and version are running, and `places` has the paths.
+removes secrets from the boot partition, and `provisioning` calls these three in order. `updates`
+records slots and updates, `installing` writes an update bundle to the other slot, `rauc` runs the
+program rauc, `u_boot` reads the boot loader's environment, `card` writes the status for the web
+page, `start` detects the running slot and version, and `places` has the paths.
 """

@@ -1,4 +1,4 @@
-"""The status of the card in one file for the web page: /run/oncegate-device/card.json.
+"""The file with the card's status for the web page: /run/oncegate-device/card.json.
 
 The sentences of the status are created here, so that they are the same on the web page, in the REST
 interface and in `oncegate-device status`.
@@ -174,8 +174,7 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """Return the report of the last provisioning, or None if there was none.
 
-    If the card has another name on the network because its host name was taken, the report begins
-    with a line that explains this.
+    If another machine already uses the card's host name, the report begins with a line about this.
     """
     try:
         with (places.device / RECORD).open("rb") as file:
@@ -214,9 +213,9 @@ def provisioning_lines_of(places: Places) -> list[str]:
 
 
 def _conflict_of_names(places: Places) -> list[str]:
-    """Return a list of report lines about a conflict between host names on the network.
+    """Return a report line if another machine on the network has the card's host name.
 
-    The list has one line if another machine has this card's host name; otherwise it is empty.
+    The result is a list, which is empty if there is no conflict.
     """
     try:
         published = places.published_name.read_text().strip()

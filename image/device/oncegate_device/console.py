@@ -1,9 +1,8 @@
 """Assigns the UART on the pin header to the console or to sensors (`[console] uart`).
 
-If the UART is for sensors, there are two effects. A marker file on the boot partition makes the
-boot script start the kernel without a console on the UART, beginning with the next start. A file on
-the data partition makes /usr/lib/oncegate-device/provision stop the login prompt on the UART
-immediately.
+The choice of sensors has two effects. From the next start on, a marker file on the boot partition
+makes the boot script start the kernel without a console on the UART. A file on the data partition
+makes /usr/lib/oncegate-device/provision stop the login prompt on the UART immediately.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Changes to the name and the network in the text of gateway.toml, on the boot partition.
+"""Writes changes to the card's name and network into the text of gateway.toml.
 
-A change made on the web page is written to this file, so that it remains the only file with a
-card's settings.
+A change made on the web page is also written to gateway.toml on the boot partition. This file
+therefore remains the only one with the card's settings.
 """
 
 import tomllib
@@ -19,7 +19,8 @@ def changed(text: str, settings: Mapping[str, Any], before: Mapping[str, Any]) -
 
     Args:
         text: a gateway.toml, which may have other values than `before`.
-        settings: `hostname`, and `wifi` and `ethernet` or None, without secrets.
+        settings: the new settings without secrets: `hostname`, `wifi` and `ethernet`. The last two
+            can be None.
         before: the same settings before the change.
 
     Raises:

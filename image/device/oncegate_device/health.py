@@ -1,4 +1,4 @@
-"""Health check of the gateway, which a slot on trial must pass before it is kept.
+"""Health check of the gateway. A slot on trial is kept only if this check succeeds.
 
 The check opens a persistent session, which the broker confirms only after storing it. The check
 then publishes a QoS 2 message, and must receive this message from the broker exactly once. Finally
@@ -87,9 +87,9 @@ def _broker_hands_over_once(configuration: Configuration) -> None:
 
 
 class _Client:
-    """An MQTT connection to the broker that sends and awaits packets one by one.
+    """An MQTT connection to the broker, which sends packets and waits for packets one by one.
 
-    QoS 2 acknowledgements are sent automatically.
+    It sends QoS 2 acknowledgements automatically.
     """
 
     def __init__(self, configuration: Configuration, *, clean: bool) -> None:

@@ -1,7 +1,8 @@
-"""Reads settings from Raspberry Pi Imager's dialogs: host name, SSH keys and Wi-Fi network.
+"""Reads the settings that a user made in Raspberry Pi Imager: host name, SSH keys and Wi-Fi.
 
-Imager writes them to the boot partition in cloud-init formats (`init_format` in os_list.json).
-They are added to gateway.toml, so that it remains the only file with a card's settings.
+Imager writes its settings to the boot partition in cloud-init formats (`init_format` in
+os_list.json). They are added to gateway.toml, so that this file remains the only one with the
+card's settings.
 """
 
 import tomllib
@@ -90,7 +91,7 @@ class Set:
 
 
 def is_there(boot: Path) -> bool:
-    """Return True if one of Imager's files exists, or is still being removed after a power cut."""
+    """Return True if one of Imager's files exists, or if a power cut interrupted its removal."""
     return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
 
 
@@ -132,8 +133,8 @@ def read(boot: Path) -> Set:
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
     """Return the text of a valid gateway.toml with the missing tables and keys added.
 
-    Comments are kept. A table for Wi-Fi is added only if there is none, because the two files may
-    name different networks with different passwords.
+    Comments are kept. No keys are added to an existing table for Wi-Fi, because gateway.toml and
+    Imager may name different networks with different passwords.
 
     Raises:
         WantedError: if a value to be added is not valid.

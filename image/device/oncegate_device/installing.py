@@ -60,8 +60,8 @@ def install(
 def go_back(places: Places, *, writable: Writable = remounted) -> str:
     """Select the version in the other slot for the next start, and return the next step.
 
-    That version is then on trial, as after an update: it is kept once the gateway is healthy, and
-    given up otherwise.
+    The other version is then on trial, as after an update. It is kept if the gateway is healthy.
+    Otherwise the card returns to the present version.
 
     Raises:
         RefusedError: if the other slot has no version that could read the data.
@@ -188,7 +188,7 @@ def _address_of(source: str) -> str:
 
 @contextlib.contextmanager
 def _alone(places: Places) -> Iterator[None]:
-    """Hold the lock for updates within the block, and ignore Ctrl-C and a lost terminal.
+    """Hold the lock for updates within the block. Ctrl-C and the loss of the terminal are ignored.
 
     Raises RefusedError if another update is running.
     """
@@ -223,8 +223,8 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    Raises RefusedError if the operator has not accepted this (`is_accepted`), or if the new version
-    could not read the present data.
+    In this case, raise RefusedError instead if `is_accepted` is False. Also raise RefusedError if
+    the new version could not read the current data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

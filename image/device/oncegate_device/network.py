@@ -1,13 +1,13 @@
-"""Changes to the card's name and network, made on the web page. Each is on trial until it is kept.
+"""Changes to the card's name and network that are made on the web page, and their trial.
 
 ::
 
     trial ──> kept       an administrator has reached the page, and keeps the change
       └────> undone      by an administrator, after TRIAL_SECONDS, or at the next start
 
-A wrong address therefore cannot lock operators out, because the former settings are restored.
-During the trial they are stored in the directory `network-before`, so that a power cut undoes the
-change too.
+A change is on trial until it is kept or undone. A wrong address therefore cannot lock operators out
+for long. During the trial, the former settings are stored in the directory `network-before`. They
+are restored if the change is undone, and also after a power cut.
 """
 
 import json
@@ -48,7 +48,7 @@ def systemctl(*arguments: str) -> None:
 
 
 def begin(change: NetworkChange, places: Places, run: Systemctl = systemctl) -> None:
-    """Apply a change on trial.
+    """Apply a change and begin its trial.
 
     Raises:
         ChangeError: if the change cannot be tried. In this case nothing has changed.
@@ -162,7 +162,7 @@ def _store_before(places: Places) -> None:
 def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, object]) -> str:
     """Write the new settings to gateway.toml. Return a note for the record if this fails.
 
-    If the file had been applied already, the new file counts as applied too, so that the next start
+    If the old file had been applied, the new file is also recorded as applied. The next start then
     does not read it again.
     """
     wiping.finish(places.file)
@@ -203,7 +203,7 @@ def network_lines(settings: dict[str, object]) -> list[str]:
 
 
 def _differences(old: dict[str, object], new: dict[str, object]) -> str:
-    """Return the names of the settings that differ, as text for the journal, without values."""
+    """Return the names of the settings that differ, as text for the journal. Values are omitted."""
     return ", ".join(key for key in new if old[key] != new[key]) or "a password"
 
 

@@ -97,9 +97,10 @@ def stored_psk_of(ssid: str, device: Path) -> str | None:
 
 
 def settings_of(device: Path) -> dict[str, object]:
-    """Return the name and the network in the files of this module, without secrets.
+    """Return the card's name and network settings, without secrets.
 
-    The keys are those of gateway.toml: `hostname`, and `wifi` and `ethernet` or None.
+    They are read from the files that this module writes. The keys are those of gateway.toml:
+    `hostname`, `wifi` and `ethernet`. The values of `wifi` and `ethernet` can be None.
     """
     wifi, wired = _values_of(device / WIFI), _values_of(device / ETHERNET)
     with contextlib.suppress(FileNotFoundError):
@@ -127,7 +128,7 @@ def _ethernet_of(device: Path, values: dict[str, str]) -> dict[str, object] | No
 
 
 def _values_of(file: Path) -> dict[str, str]:
-    """Return the values by key in a file that this module wrote, from lines of the form KEY=VALUE.
+    """Read the KEY=VALUE lines of a file that this module wrote. Return the values by key.
 
     If a key occurs twice, the first value is returned.
     """

@@ -49,7 +49,7 @@ class Places:
 
     @property
     def requests(self) -> Path:
-        """The directory of requests that the broker writes (image/overlay/usr/lib/tmpfiles.d)."""
+        """The directory to which the broker writes requests (image/overlay/usr/lib/tmpfiles.d)."""
         return self.root / "run/oncegate/card-requests"
 
     @property
@@ -59,7 +59,10 @@ class Places:
 
     @property
     def asked_update(self) -> Path:
-        """The file with an update request from the page, after `update_requests` has checked it."""
+        """The file with a request for an update.
+
+        The module `update_requests` writes the file after it has checked the request.
+        """
         return self.run / "asked-update.json"
 
     @property
@@ -84,7 +87,10 @@ class Places:
 
 
 def write(path: Path, text: str, mode: int) -> None:
-    """Replace a file atomically and durably. The new file has this mode from the start."""
+    """Replace a file atomically and durably.
+
+    The new file has the permissions `mode` before the text is written.
+    """
     partial = path.with_name(f"{path.name}.partial")
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

@@ -81,7 +81,7 @@ def install(source: str, progress: Callable[[int], None]) -> tuple[int, str]:
 
 
 def mark_active(bootname: str) -> subprocess.CompletedProcess[str]:
-    """Select a slot for the next start. U-Boot then counts the slot's tries, as after an update.
+    """Select a slot for the next start. U-Boot then counts the boot attempts, as in an update.
 
     Raises:
         OSError: if rauc cannot be started.

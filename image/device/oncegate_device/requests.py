@@ -1,4 +1,4 @@
-"""Requests that the broker has left for the card's system, in /run/oncegate/card-requests.
+"""Requests from the broker to the card's system, as files in /run/oncegate/card-requests.
 
 An attacker who controls the broker controls these files. They are therefore read with limits and
 without following links, and their contents are checked again.
@@ -21,7 +21,7 @@ CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
 
 
 def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> None:
-    """Carry out the requests about the network, and undo a change on trial whose time is over."""
+    """Carry out the requests about the network. If a trial has expired, undo its change."""
     if take(places.requests / UNDO) is not None:
         network.undo(places, "an administrator did not keep it", run)
     if take(places.requests / KEEP) is not None:
@@ -37,7 +37,7 @@ def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> Non
 
 
 def _refuse(reason: str, places: Places) -> None:
-    """Show on the page why a change was not tried."""
+    """Show on the web page why a change was not tried."""
     print(f"Not changed: {reason}", file=sys.stderr)
     if not places.network_before.exists():
         record = {"state": "refused", "sentence": f"Nothing was changed. {reason}", "until_s": None}
@@ -53,7 +53,7 @@ def _fields_of(request: bytes) -> dict[str, object]:
 
 
 def object_in(request: bytes) -> dict[str, object] | None:
-    """Return the JSON object in a request, or None if it is something else."""
+    """Parse a request, which must be a JSON object. Return None if it is not valid."""
     try:
         value = json.loads(request)
     except (ValueError, RecursionError):

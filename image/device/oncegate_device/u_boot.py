@@ -1,4 +1,4 @@
-"""Access to U-Boot's environment: the remaining tries of a slot, and a backup of the file."""
+"""Access to U-Boot's environment: the boot attempts that remain for a slot, and a backup."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from oncegate_device.start import KEPT_TRIES
 
 
 def is_on_trial(slot: str) -> bool:
-    """Return True if a slot is on trial, which means that U-Boot counts its remaining tries.
+    """Return True if a slot is on trial, which means that U-Boot counts its boot attempts.
 
     Return False if the slot is not on trial, or if U-Boot's environment cannot be read.
     """

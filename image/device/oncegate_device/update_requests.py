@@ -1,7 +1,8 @@
-"""Requests for updates that the broker has left for the card's system.
+"""Requests for updates that the broker sends to the card's system.
 
-`check` runs without capabilities. It reads a request in the same way as the module `requests`, and
-writes a valid request to a file owned by root. `carry_out` runs as root, and reads only that file.
+`check` runs without Linux capabilities. It reads a request in the same way as the module
+`requests`, and writes a valid request to a file owned by root. `carry_out` runs as root, and reads
+only that file.
 """
 
 import json
@@ -41,7 +42,10 @@ def check(places: Places, run: Systemctl = systemctl) -> None:
 
 
 def carry_out(places: Places, writable: Writable = remounted) -> int:
-    """Install the requested update, or go back. Return the exit status, 0 on success."""
+    """Install the requested update, or switch back to the other slot, as requested.
+
+    Return the exit status, which is 0 on success.
+    """
     asked = json.loads(places.asked_update.read_text())
     places.asked_update.unlink()
     places.update_refusal.unlink(missing_ok=True)
@@ -60,7 +64,7 @@ def carry_out(places: Places, writable: Writable = remounted) -> int:
 
 
 def refuse(reason: str, places: Places) -> None:
-    """Show on the page why a request for an update was not carried out."""
+    """Show on the web page why a request for an update was not carried out."""
     print(reason, file=sys.stderr)
     write(places.update_refusal, line_of(reason) + "\n", 0o644)
     card.publish(places, start_of(places))

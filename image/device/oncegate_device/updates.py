@@ -87,8 +87,8 @@ def begun(record: Record, now: Moment, update: Update) -> Record:
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
     """Return the record with the state `failed` for the update, and the reason `detail`.
 
-    If an earlier update is waiting for a restart, the device will still start that update, and the
-    reason mentions that.
+    An earlier update may still be waiting for a restart. In that case, the reason mentions that the
+    device will start this earlier update.
     """
     last = record.last
     if last is not None and last.state is State.INSTALLED:

@@ -220,11 +220,11 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
-    """Return the gateway's tables with the settings that the image prescribes.
+    """Return the gateway's tables, completed with the settings that the image prescribes.
 
-    If the file has users, they may use MQTT over the network, and the bridge becomes a user with a
-    generated password. Otherwise MQTT is available only on this machine. The web page uses port 80.
-    Commits are delayed to reduce wear on the card.
+    If the provisioning file has users, they may connect over the network, and the bridge connects
+    as a user with a generated password. Otherwise MQTT is available only on this machine. The web
+    page uses port 80. Commits are delayed to reduce wear on the card.
     """
     completed = {
         key: dict(each) if isinstance(each, dict) else each for key, each in tables.items()
