@@ -1,9 +1,9 @@
 """Publishes descriptions of devices for Home Assistant, and removes outdated descriptions.
 
-It uses an MQTT connection of its own, separate from the connection for readings. The connection
-subscribes to Home Assistant's status topic in a clean session, so that no broker queues status
-messages for a bridge that is offline. Descriptions are published at QoS 1 and retained. They are
-sent again on each connection and whenever Home Assistant starts.
+The announcer has an MQTT connection of its own, separate from the connection for readings. It
+subscribes to Home Assistant's status topic in a clean session. The broker therefore queues no
+status messages while the bridge is offline. Descriptions are published at QoS 1 and retained. They
+are sent again on each connection, and whenever Home Assistant starts.
 """
 
 import asyncio
@@ -70,9 +70,9 @@ class Announcer(Generic[Port]):
         Args:
             settings: settings of the connection to the broker.
             path: path of the file that records what was published.
-            configs: returns the descriptions of all devices seen so far, by topic.
+            configs: function that returns the descriptions of all devices seen so far, by topic.
             ports: the configured ports.
-            still_there: returns the recorded devices that belong to these ports. The descriptions
+            still_there: function that returns the recorded devices on these ports. The descriptions
                 of all other devices are removed.
             status_topic: the topic of Home Assistant's status, or None if descriptions are switched
                 off and only have to be removed.

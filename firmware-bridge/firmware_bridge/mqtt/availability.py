@@ -34,8 +34,9 @@ class Availability:
         Args:
             topic: the bridge's topic, above the topics of all ports and devices. If None, only
                 reports are published.
-            states: returns True or False for the availability of each name below `topic`.
-            reports: returns other retained payloads by their full topics.
+            states: function that returns True or False for the availability of each name below
+                `topic`.
+            reports: function that returns other retained payloads by their full topics.
         """
         self._topic = topic
         self._states = states

@@ -179,7 +179,7 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _count_start(store: OutboxStore) -> int:
-    """Add 1 to the stored number of the bridge's starts with this outbox. Return the new number."""
+    """Add 1 to the stored number of times that the bridge has started. Return the new number."""
     number = int(store.property("starts") or 0) + 1
     store.begin()
     store.set_property("starts", str(number))

@@ -50,8 +50,8 @@ class Dropped:
 class ReadingDropper:
     """Chooses which readings to drop.
 
-    `removable_bytes` is the size of the stored readings that may be dropped now. `due` is True if
-    the next commit must check the ages of readings. `wake` starts a commit.
+    `removable_bytes` is the size of the stored readings that may be dropped now. If `due` is True,
+    the next commit must check the ages of readings. `wake` is called to start a commit.
     """
 
     def __init__(

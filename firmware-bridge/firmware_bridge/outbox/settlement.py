@@ -1,4 +1,4 @@
-"""Combines events from the MQTT client into changes to the outbox and packets to send.
+"""Collects the changes to the outbox and the packets to send that follow from MQTT events.
 
 The changes are committed before the packets are sent. This module does no I/O.
 """

@@ -147,7 +147,7 @@ class MBusPoller(Poller):
         self._skipped: Counter[str] = Counter()
 
     def begin(self, now_seconds: float) -> None:
-        """Make all meters due now."""
+        """Schedule a poll of all meters for now."""
         self._due = [now_seconds] * len(self._due)
         self._now = None
 

@@ -2,7 +2,7 @@
 
     node-id ; child-sensor-id ; command ; ack ; type ; payload LF
 
-Values that nodes set, and battery levels, become readings. Presentations, requests and the
+Battery levels and the values that nodes set become readings. Presentations, requests and the
 gateway's own messages are ignored. The bridge only listens. It is not a controller and never
 responds. Source: the MySensors serial protocol 2.x.
 """

@@ -52,7 +52,7 @@ class SeenDevice:
 
 
 class Seen:
-    """The values seen since the start of the bridge, and the values stored in an earlier run.
+    """The values that devices have sent since the bridge started or in an earlier run.
 
     A value is recorded when it is first sent after the start. After that, a new data type is
     recorded only if text becomes a number. A unit is recorded only if none was known. A sensor that

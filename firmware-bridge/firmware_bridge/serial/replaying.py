@@ -31,7 +31,7 @@ def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int
     skipped. Return the number of bytes written.
 
     Raises:
-        UnreadableRecording: if a line is invalid. The chunks before it were written.
+        UnreadableRecording: if a line is invalid. The chunks before this line have been written.
         LinkTaken: if `link` already exists.
     """
     if link.is_symlink() or link.exists():
