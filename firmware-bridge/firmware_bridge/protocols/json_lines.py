@@ -1,4 +1,4 @@
-"""Protocol for lines that are JSON objects. Names of nested members are joined by dots::
+"""Protocol for lines that are JSON objects. The names of nested members are joined with dots::
 
 {"temperature": 21.5, "door": "open", "DHT11": {"Humidity": 40}}     -> DHT11.Humidity
 """

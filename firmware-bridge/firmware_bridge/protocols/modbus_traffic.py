@@ -6,10 +6,10 @@
     address u8 | function u8 | first u16 | count or value u16 | crc16          response 5, 6, 15, 16
     address u8 | function u8 + 0x80 | exception u8 | crc16                     refusal
 
-(Modbus application protocol 1.1b3.) Silence separates messages on the line, but adapters and
-networks do not preserve the silence. A message is therefore recognised by its CRC and the length
-that its function implies. The previous message determines whether a message is a request or a
-response. Messages with other functions count as noise.
+Silence separates messages on the line, but adapters and networks do not preserve the silence. A
+message is therefore recognised by its CRC and the length that its function implies. The previous
+message determines whether a message is a request or a response. Messages with other functions count
+as noise. Source: Modbus application protocol 1.1b3.
 """
 
 from dataclasses import dataclass
