@@ -47,13 +47,17 @@ class Administrator:
                 time.sleep(1)
             raise AssertionError("the page still answers at the former address")
 
-    def wait_for_network(self, state: str) -> dict[str, Any]:
-        """Wait until the last change of the network has a state, also while the page is away."""
+    def wait_for_network(self, state: str, *, shown: str = "") -> dict[str, Any]:
+        """Wait until the last change of the network has a state, also while the page is away.
+
+        The state is published before the change is applied. With `shown`, also wait until this
+        text, such as the new name, occurs in the page's answer.
+        """
         until = time.monotonic() + STATE_SECONDS_MAX
         while True:
             with contextlib.suppress(httpx.TransportError):
                 network = self.get("/api/v1/network")
-                if (network["change"] or {}).get("state") == state:
+                if (network["change"] or {}).get("state") == state and shown in str(network):
                     return network
             assert time.monotonic() < until, f"the change does not become {state}"
             time.sleep(1)

@@ -35,7 +35,7 @@ def test_a_name_is_kept_and_a_wrong_address_locks_no_operator_out(
         machine.wait_until_healthy()
         page = Administrator(machine)
         page.ask("/api/v1/network/change", hostname="shed-2", **OWN)
-        assert page.wait_for_network("trial")["hostname"] == "shed-2"
+        assert page.wait_for_network("trial", shown="shed-2")["hostname"] == "shed-2"
         page.ask("/api/v1/network/keep")
         page.wait_for_network("kept")
         assert machine.run("hostname") == "shed-2"
@@ -48,7 +48,7 @@ def test_a_name_is_kept_and_a_wrong_address_locks_no_operator_out(
         assert "not kept in time" in network["change"]["sentence"]
         right = {"ethernet": "fixed", "ethernet_address": "10.0.2.15/24"}
         page.ask("/api/v1/network/change", **right, **QEMU_S, **OWN)
-        network = page.wait_for_network("trial")
+        network = page.wait_for_network("trial", shown="10.0.2.15/24")
         assert "10.0.2.15/24" in str(network["interfaces"])
         page.ask("/api/v1/network/keep")
         page.wait_for_network("kept")
