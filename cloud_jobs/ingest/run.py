@@ -48,10 +48,7 @@ def ingest_batches(
     `is_alone` is True if no other run can write to the tables."""
     pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)
     known = KnownRows(tables, is_alone=is_alone)
-    with small_effort(tables.spark), side_by_side() as submit:
-        sums = submit(sums_after, tables, 0)
-        submit(known.load)
-    before = sums.result()
+    before = _sums_before(tables, known)
     finished = before["batch"]
     Batch(tables, finished, progress, after_step).sweep()
     rows: list[dict[str, Any] | None] = []
@@ -77,6 +74,14 @@ def ingest_batches(
             now, count, left = time.monotonic(), len(taken), len(waiting)
             progress(pace.line(now, segments=count, file_bytes=size, waiting=left))
         finished += 1
+
+
+def _sums_before(tables: Tables, known: KnownRows) -> dict[str, int]:
+    """Return the sums over all earlier batches, and load the known rows at the same time."""
+    with small_effort(tables.spark), side_by_side() as submit:
+        sums = submit(sums_after, tables, 0)
+        submit(known.load)
+    return sums.result()
 
 
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
