@@ -50,9 +50,9 @@ class UplinkStore(TableDatabase):
     # Packet identifiers of QoS 2 messages that a side has sent but not released
 
     def received(self, source: Side) -> set[int]:
-        """Return the stored packet identifiers of open QoS 2 exchanges with a side's broker.
+        """Return the stored packet identifiers of QoS 2 messages from one broker.
 
-        The broker sent these messages, but their PUBRELs have not arrived.
+        The broker at `source` has sent these messages, but not yet their PUBRELs.
         """
         rows = self._connection.execute(
             "SELECT packet_id FROM received WHERE side = ?", (int(source),)

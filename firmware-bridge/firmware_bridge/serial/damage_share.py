@@ -4,7 +4,7 @@ The totals are sampled when the port's status is reported, so receiving a frame 
 time::
 
     samples   (at, frames, damaged) ... each SAMPLE_SECONDS, for WINDOW_SECONDS_MAX
-    window    the latest WINDOW_SECONDS, or longer if they have fewer than FRAMES_MIN frames
+    window    the latest WINDOW_SECONDS, or longer until it contains FRAMES_MIN frames
 """
 
 import logging

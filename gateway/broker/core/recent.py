@@ -1,4 +1,4 @@
-"""Counts by client and reason over the last hour, for warnings that disappear after an hour.
+"""Counts of events by client and reason over the last hour, for warnings that then disappear.
 
 Time is divided into steps of ten minutes. `advance` starts a new step and discards the oldest. This
 module is pure: it does no I/O and reads no clock.

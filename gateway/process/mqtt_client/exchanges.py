@@ -141,7 +141,7 @@ class Exchanges(Generic[Message]):
         return self._complete(packet_id, qos=2, released=False)
 
     def in_order(self) -> list[Exchange[Message]]:
-        """Return the exchanges in the order of their messages' rows.
+        """Return the exchanges in the order in which their messages were stored.
 
         [MQTT-4.6.0-1] [MQTT5-4.6.0-1]
         """

@@ -35,7 +35,10 @@ class SignatureTrust:
         return not known or public_key in known
 
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
-        """Count a segment. Return the reason not to use it, or None if it can be used."""
+        """Return the reason not to use a segment, or None if it can be used.
+
+        The segment is added to the counts by gateway and key.
+        """
         gateway = name.gateway
         self.segments[gateway, public_key] += 1
         if public_key is None:

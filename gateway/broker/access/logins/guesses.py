@@ -146,7 +146,7 @@ class Guesses:
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """The three tables of failed logins: by origin, by user, and by pair of both."""
+        """The three tables of failed logins: by origin, by user, and by both together."""
         return self._origins, self._users, self._pairs
 
     def place_of(self, origin: str, username: str) -> Place:

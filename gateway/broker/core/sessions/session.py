@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measurement of the rate at which a client empties a queue that slows its publishers."""
+    """Measurement of how fast a client empties a full queue, which slows its publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER

@@ -113,7 +113,7 @@ class Publications:
         return _accepted(answer, _rule_for(username, topic))
 
     def _username_of(self, request: Request) -> str | None:
-        """Return the user name for a message, or None for a program, which has no user name.
+        """Return the name of the user who publishes, or None if a program does.
 
         Raises Refused if the user was removed.
         """
