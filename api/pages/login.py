@@ -1,7 +1,7 @@
 """Login and logout. The login page works without JavaScript.
 
 Each login creates a new secret for the browser. After the login, the browser can be redirected only
-to paths on this server. If a login fails, the page does not reveal which of the name and the
+to paths on this server. If a login fails, the page does not reveal whether the name or the
 password is wrong.
 """
 

@@ -159,7 +159,7 @@ async def remove(request: Request) -> ChangedSensors:
     "/undo", summary="Undo the last change of a sensor", **takes(OPERATORS, ChangeSensor, 404, 409)
 )
 async def undo(request: Request) -> ChangedSensors:
-    """Undo a sensor's last change: exchange the file with its previous version. For operators."""
+    """Undo a sensor's last change: swap its file with the previous version. For operators."""
     return await asked_of_bridge(
         request, "serial_undo", await given_in(request, ChangeSensor), ChangedSensors
     )

@@ -192,9 +192,9 @@ async def home_assistant(
         str, Query(max_length=limits.SERIES_NAME_CHARACTERS_MAX, description="The device's name.")
     ],
 ) -> InHomeAssistant:
-    """Return whether Home Assistant can show a device, and the fix if it cannot.
+    """Return whether Home Assistant can show a device. If it cannot, also return how to fix this.
 
-    The description and the availability are the messages that the broker retains at present.
+    The device's discovery message and its availability are returned as the broker retains them now.
     """
     observer = observer_of(request)
     bridge = (await observer.overview()).serial.status

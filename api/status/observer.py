@@ -237,8 +237,8 @@ def _report_of(
 ) -> _Report:
     """Return a process's report for visitors, validated against `model`.
 
-    If the process has not sent a report yet, all values in the result are None. `who` is the name
-    of the process in error messages.
+    If the process has not sent a report yet, all values in the result are None. Error messages
+    call the process `who`.
     """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)

@@ -20,7 +20,7 @@ NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
 def vacuum(
     tables: Tables, progress: Callable[[str], None], *, keep_days: int, is_dry: bool
 ) -> dict[str, Any]:
-    """Remove each table's files to which no recent version of the table refers.
+    """Remove the files of each table that no recent version of the table uses.
 
     Return the number of removed files by table. If `is_dry` is True, the files are counted but not
     removed. A reader fails if it is still reading a version that was replaced more than `keep_days`

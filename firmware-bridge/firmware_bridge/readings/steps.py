@@ -1,4 +1,4 @@
-"""Statistics of a quantity that arrives often: lowest, mean and highest value of each 5 seconds.
+"""Statistics of a quantity that arrives often: lowest, mean and highest value per 5 s.
 
 The web page requests the status only every 5 seconds. Without the statistics, the web page would
 miss the values between two requests (docs/formats/control-socket.md).

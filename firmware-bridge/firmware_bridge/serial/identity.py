@@ -52,7 +52,7 @@ def path_of(settings: PortSettings) -> str:
 
 
 def links_by(kind: str) -> dict[str, str]:
-    """Return udev's links in the folder `kind` (`by-id` or `by-path`), by their device files.
+    """Return a dict from device file to udev's link in the folder `kind` (`by-id` or `by-path`).
 
     The result is empty if nothing is plugged in. If a device has two links (`usb-0:1.2` and
     `usbv2-0:1.2`), the link that comes first in alphabetical order is returned.

@@ -61,7 +61,7 @@ class Losses:
                 )
 
     def check_skipped(self, skipped: Mapping[str, int]) -> None:
-        """Log each reason for omitted values in good frames whose count has doubled.
+        """Log why values of valid frames were omitted, if the count of that reason has doubled.
 
         `skipped` contains the total count for each reason.
         """

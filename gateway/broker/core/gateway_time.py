@@ -113,7 +113,7 @@ class GatewayTime:
         self.run = None
 
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
-        """Record the time of a batch in an older format, in which deadlines are wall times."""
+        """Set the time from a batch in the older format, in which deadlines are wall times."""
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
         self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None

@@ -146,7 +146,7 @@ class Permissions:
         self._update()
 
     def forbid(self, removed_users: frozenset[str]) -> None:
-        """Deny everything to the removed users in `removed_users` from now on."""
+        """From now on, deny everything to the users in `removed_users`."""
         self.removed_users = removed_users
         self._update()
 

@@ -25,8 +25,8 @@ class Watched:
     """A port to watch, and the protocol that decodes its data.
 
     If `overhears` is True, the program sends no requests and only decodes the requests and
-    responses of other programs. `protocol` is None if the data is not decoded, or if the port is
-    overheard and is not from the configuration.
+    responses of other programs. `protocol` is None if the data is not decoded. It is also None if
+    the program overhears a port that the configuration does not list.
     """
 
     port: "PortSettings"

@@ -145,11 +145,12 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the number of the first rule for a filter, and of the first rule for its group.
+        """Return the numbers of two rules: of the first rule for a filter, and for its share group.
 
-        A rule's number is its position in the file, or NOTHING if no rule matches. The first number
-        is for the filter in `whole_filter` without `$share` and the group. The second number is for
-        the filter with its group. It is NOTHING if `whole_filter` names no group.
+        A rule's number is its position in the file, or NOTHING if no rule matches. `whole_filter`
+        can be a shared subscription, for example `$share/group/sensors/#`. The first number is of
+        the first rule that matches the plain filter, here `sensors/#`. The second number is of the
+        first rule that matches both this filter and the group. Without a group it is NOTHING.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]

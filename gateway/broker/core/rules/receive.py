@@ -102,7 +102,7 @@ def _make_room(core: Core, now: float) -> None:
 
 
 def continue_receiving(core: Core, connection: Connection, now: float) -> None:
-    """Process the next slice of the received bytes of a connection that is behind."""
+    """Process the next slice of the bytes that a connection received but that still wait."""
     connection.has_more_work = False
     if connection.session is not None:
         violation = subscribe.continue_subscribe(core, connection.session, connection, now)
