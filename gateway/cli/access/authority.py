@@ -269,7 +269,7 @@ def _run(*arguments: object) -> None:
             env=os.environ | {"LC_ALL": "C"},
         )
     except FileNotFoundError:
-        raise AuthorityError(f"{PROGRAM} is not there; mend: apt install {PROGRAM}") from None
+        raise AuthorityError(f"{PROGRAM} is not there. Run apt install {PROGRAM}") from None
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no word why"])[-1]
         raise AuthorityError(f"{PROGRAM} {arguments[0]} failed: {last}")

@@ -73,7 +73,7 @@ def exposure_of(path: Path, mode: int) -> str | None:
         return None
     return (
         f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} gives all users of this "
-        f"machine access; mend: chmod 600 {path}, or 640 with a group of its reader's own"
+        f"machine access. Run chmod 600 {path}, or 640 with a group of its reader's own"
     )
 
 

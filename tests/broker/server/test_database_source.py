@@ -137,7 +137,7 @@ def test_files_that_cannot_be_used_are_refused_before_the_start(
         closed.chmod(0o600)
     for changes, reason in (
         ({"password_file": str(missing)}, "password_file: .*No such file"),
-        ({"password_file": str(exposed)}, "password_file: .*mode 0644 .*mend: chmod 600"),
+        ({"password_file": str(exposed)}, "password_file: .*mode 0644 .*Run chmod 600"),
         ({"password_file": str(empty)}, "password_file: .*expected a first line"),
         ({"password_file": str(binary)}, "password_file: .*is not UTF-8"),
         ({"ca": str(missing)}, "ca: .*no certificates"),

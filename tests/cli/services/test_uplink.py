@@ -66,7 +66,7 @@ def test_every_key_reaches_the_settings(file: Path) -> None:
 
 def test_a_password_that_others_can_read_is_refused_with_the_fix(file: Path) -> None:
     (file.parent / "password").chmod(0o604)
-    with pytest.raises(CommandFailed, match=r"\[uplink\] local_password_file: .*mend: chmod 600"):
+    with pytest.raises(CommandFailed, match=r"\[uplink\] local_password_file: .*Run chmod 600"):
         uplink_settings_of(configured(file), "gw-1")
 
 

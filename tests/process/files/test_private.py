@@ -204,7 +204,7 @@ def test_a_secret_that_others_can_reach_is_refused_with_the_fix(tmp_path: Path, 
     secret = tmp_path / "secret"
     secret.write_text("the password\n")
     secret.chmod(mode)
-    with pytest.raises(SecretExposed, match=f"mode {mode:04o}.*mend: chmod 600 {secret}") as found:
+    with pytest.raises(SecretExposed, match=f"mode {mode:04o}.*Run chmod 600 {secret}") as found:
         first_line_of(secret, 100)
     assert "the password" not in str(found.value)
 

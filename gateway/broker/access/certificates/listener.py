@@ -214,14 +214,14 @@ def _check_key(path: Path) -> None:
     content = _read_pem(path, b"PRIVATE KEY", "a private key")
     if b"ENCRYPTED" in content:
         raise CertificateError(
-            f"{path}: is encrypted, and nothing here knows its passphrase; mend: "
+            f"{path}: is encrypted, and nothing here knows its passphrase. Run "
             f"openssl pkey -in {path} -out NEW, then chmod 600 NEW"
         )
     mode = path.stat().st_mode
     if mode & (stat.S_IRWXO | stat.S_IWGRP):
         raise CertificateError(
-            f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} gives others access; "
-            f"mend: chmod 600 {path}, or 640 with a group of the broker's own"
+            f"{path}: is a secret, and mode {stat.S_IMODE(mode):04o} gives others access. "
+            f"Run chmod 600 {path}, or 640 with a group of the broker's own"
         )
 
 

@@ -78,7 +78,7 @@ def load(path: Path) -> RulesFile:
         fix = "make it, or take rules_file out of [access]"
         raise RulesFileError([f"{path}: cannot be read: {error.strerror}; {fix}"]) from error
     if mode & stat.S_IWOTH:
-        raise RulesFileError([f"{path}: anyone may write to it; mend: chmod o-w {path}"])
+        raise RulesFileError([f"{path}: anyone may write to it. Run chmod o-w {path}"])
     return parse(content, str(path))
 
 
