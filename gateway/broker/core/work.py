@@ -1,7 +1,7 @@
-"""Counting of the work in one turn of the event loop. Excess work waits for a later turn.
+"""Counts the work in one turn of the event loop. Excess work waits for a later turn.
 
-The core has no clock. It counts units of work that take about a microsecond each in the compiled
-core. Between two slices of work, the event loop handles all other clients.
+The core has no clock, so it counts units of work. A unit takes about a microsecond in the compiled
+core. A slice is the work that is done before the event loop handles all other clients.
 """
 
 from typing import Final

@@ -1,9 +1,9 @@
 """Decides, without I/O, which files are removed first when disk space runs short.
 
-The first files to be removed are local copies of uploaded segments, then damaged files that are
-kept for examination, then the journal's spare file. The last files to be removed are sealed
-segments without another copy, and journal files whose state is also in the database tables. Among
-these, files with older events are removed first.
+Segments are files of the session log. The first files to be removed are local copies of uploaded
+segments, then damaged files that are kept for examination, then the journal's spare file. The last
+files to be removed are segments of which no other copy exists, and journal files whose state is
+also in the database tables. Among these, files with older events are removed first.
 """
 
 from collections.abc import Iterable
@@ -129,15 +129,15 @@ class Rules:
 
     @property
     def room_is_made_below(self) -> int:
-        """Free space in bytes below which files are removed. This is more than the minimum."""
+        """Free space in bytes below which files are removed. This is twice `free_min`."""
         return 2 * self.free_min
 
     @property
     def taken_again_from(self) -> int:
-        """Free space in bytes that is required before a full disk accepts new data again.
+        """Free space in bytes at which the broker accepts new data again after the disk was full.
 
-        This is more than the minimum, so that the disk does not alternate quickly between full and
-        not full.
+        This is more than `free_min`, so that the broker does not alternate quickly between
+        accepting and refusing data.
         """
         return self.free_min + self.free_min // 2
 
@@ -197,7 +197,7 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return the items to remove, in order, to bring the other items within the limits.
+    """Return the first of the counted items, enough to bring the remaining ones within the limits.
 
     `counted` contains all items to which the limits apply, in the order of removal.
     """

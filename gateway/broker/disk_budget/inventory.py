@@ -121,10 +121,7 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return a subfolder's totals without `files`.
-
-    These files are the subfolder's oldest segments.
-    """
+    """Return the totals of a subfolder (`whole`) without its oldest segments (`files`)."""
     if not files:
         return whole
     return replace(

@@ -109,7 +109,10 @@ class Hooks:
         self._held_back.append((self._broker.batch.batch_number, (weight_bytes, event)))
 
     def release(self) -> None:
-        """Pass events to the observer's thread if they are durable, or if they need no commit."""
+        """Pass the events whose batch is durable to the observer's thread.
+
+        Events that need no commit are passed too.
+        """
         if self.problem is not None:
             self._statistics.observe = None
             self._held_back.clear()
@@ -235,6 +238,9 @@ def _weight_of(event: Event) -> int:
 
 
 def _is_power_of_ten(count: int) -> bool:
-    """Return True if `count` is a power of ten. Only failures with such a count are logged."""
+    """Return True if `count` is a power of ten.
+
+    Failures are counted, and only the 1st, 10th, 100th and so on are logged.
+    """
     text = str(count)
     return text == "1" + "0" * (len(text) - 1)

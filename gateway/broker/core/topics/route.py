@@ -53,10 +53,12 @@ class Group:
         excluded: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member to send a message to, or None. Equally ready members take turns.
+        """Return the member that gets a message, or None if no member can receive it.
+
+        Members that are equally ready take turns.
 
         Args:
-            limits: limits of windows and queues.
+            limits: the broker's limits on messages in flight and in queues.
             qos: QoS of the message. The QoS granted to a member may be lower.
             size_bytes: size of the message.
             excluded: a member that must not receive the message, or None.
@@ -82,9 +84,9 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Readiness of a shared subscription's member to take a message now.
+    """Readiness of a shared subscription's member to receive a message now.
 
-    A higher value means that the member is more ready.
+    A member with a higher value is preferred.
     """
 
     NEVER = 0
@@ -156,7 +158,10 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of matching sessions and groups, including those without access."""
+        """Return the number of matching sessions and groups.
+
+        Sessions that the access rules do not allow to receive the message are counted too.
+        """
         return self.count() + len(self.refused_targets)
 
 

@@ -54,7 +54,7 @@ class TopicTree:
         self.log_topics(logged_filters)
 
     def log_topics(self, logged_filters: list[str]) -> None:
-        """Set the filters of topics whose messages are always recorded for the session log."""
+        """Set the topic filters whose matching messages are always recorded for the session log."""
         self.logged = Levels(False)
         marker = Session(0, "", False)
         for topic_filter in logged_filters:
@@ -67,7 +67,7 @@ class TopicTree:
         return self.filters.size_bytes + self.subscriptions_own_bytes
 
     def missing_for(self, whole_filter: str) -> Missing:
-        """Return how much memory and how many wildcard patterns another subscription would add."""
+        """Return how much memory and how many wildcard patterns a new subscription would add."""
         _, topic_filter = split_shared(whole_filter)
         missing = self.filters.missing(topic_filter)
         missing.size_bytes += own_bytes_of(whole_filter)
@@ -108,7 +108,7 @@ class TopicTree:
                 self.subscribe(session, subscription)
 
     def _group_name_of(self, session: Session, subscription: Subscription) -> str:
-        """Return the key of a subscription's group: the name, and a suffix from `scope_of`."""
+        """Return the name of a subscription's group, followed by the result of `scope_of`."""
         name, _ = split_shared(subscription.topic_filter)
         if not name or self.scope_of is None:
             return name
@@ -223,10 +223,10 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return the dictionary of sessions to which a subscription must be added.
+    """Return the dictionary to which a session's subscription must be added.
 
-    The dictionary contains the subscribers of a level, or the members of a group. A missing
-    dictionary is created.
+    For a shared subscription, the dictionary contains the members of the group `group_name`.
+    Otherwise it contains the subscribers of the topic level. It is created if it does not exist.
     """
     if not group_name:
         if node.subscribers is None:
@@ -266,10 +266,10 @@ def _remove_empty(node: Node, group_name: str) -> None:
 
 
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
-    """Add to `found` the nodes of all filters that match the topic's levels (section 4.7).
+    """Find all filters that match a topic (section 4.7), and append their nodes to `found`.
 
-    Return the number of visited levels. The maximum is the number of the topic's levels plus
-    `Levels.wildcard_patterns`.
+    `levels` are the topic's levels. Return the number of visited nodes. The maximum is the number
+    of levels plus `Levels.wildcard_patterns`.
     """
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
     hidden = levels[0].startswith("$")

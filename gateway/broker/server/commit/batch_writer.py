@@ -1,9 +1,10 @@
 """Writes batches of records to disk. A packet is sent only after its records are durable.
 
 When a batch is complete, a thread writes the encoded events of the batch (a blob) to the journal
-and syncs the journal. The event loop does this itself if the disk is fast and the batch is small.
-Input that arrives meanwhile forms the next batch. Rows of a checkpoint are committed after the
-batch. If the disk is full, the batch waits for space. Any other failure ends the process.
+and syncs the journal. If the disk is fast and the batch is small, the event loop's own thread does
+this. Input that arrives during the write forms the next batch. Database rows of a checkpoint are
+committed after the batch. If the disk is full, the batch waits for space. Any other failure ends
+the process.
 """
 
 import asyncio
@@ -161,10 +162,9 @@ class BatchWriter:
         return batch
 
     def _hand_over(self) -> None:
-        """Load the messages that an ended session passes on to other sessions.
+        """Load the messages of ended sessions, and pass the messages on to other sessions.
 
-        Both the end of the session and the transfer of its messages are recorded in the current
-        batch.
+        The end of a session and the transfer of its messages are recorded in the current batch.
         """
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
@@ -240,9 +240,10 @@ class BatchWriter:
         self._outcomes.released()
 
     def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
-        """Keep a batch for which there is no space, or discard it if the process is about to end.
+        """Keep a batch that cannot be written for lack of disk space, and try again later.
 
-        None of the batch's packets has been sent yet.
+        If the process is about to end, discard the batch instead. None of the batch's packets has
+        been sent yet.
         """
         if self.is_last:
             self.is_unwritten = self.is_stopped = True
@@ -283,9 +284,9 @@ class BatchWriter:
         self._commit_on_thread(batch)
 
     def write_last(self) -> None:
-        """Try once more to write a batch that waits for space, because the process is about to end.
+        """Try once more to write a batch that is waiting for disk space, before the process ends.
 
-        After this call, a batch for which there is no space is discarded.
+        If there is still not enough space, the batch is discarded.
         """
         self.is_last = True
         if self._waiting is not None:

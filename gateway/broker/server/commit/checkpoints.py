@@ -70,7 +70,10 @@ class Checkpoints:
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 
     def commit_rows(self) -> None:
-        """Commit the checkpoint rows that were written with a batch that is durable now."""
+        """Commit the checkpoint rows that were written together with a batch.
+
+        The batch must already be durable.
+        """
         if self._committing is None and self.store.has_rows:
             self._committing = self._loop.run_in_executor(self._thread, self.store.commit_rows)
             self._committing.add_done_callback(self._committed)

@@ -88,10 +88,10 @@ class Committer:
         return self.journal_room.is_wanted or self._has_work()
 
     def write_down(self) -> None:
-        """Write the records that no client is waiting for. They survive if the process is killed.
+        """Write the records that no client is waiting for, without syncing them.
 
-        The records are synced later, with their batch. Packets that reveal these records to a
-        client may be sent after this call.
+        Written records survive if the process is killed. They are synced later, with their batch.
+        After this call, packets that reveal these records to a client may be sent.
         """
         if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()

@@ -43,7 +43,10 @@ class JournalRoom:
             self.is_wanted = True
 
     def update_is_wanted(self, bytes_max: int) -> None:
-        """Set `is_wanted` if the journal is larger than `bytes_max`, or contains exported data."""
+        """Set `is_wanted` if old data should be removed from the journal.
+
+        This is the case if the journal is larger than `bytes_max`, or contains exported data.
+        """
         self._bytes_max = bytes_max
         is_too_long = self.store.journal_total_bytes > bytes_max
         if is_too_long or self.store.has_droppable():

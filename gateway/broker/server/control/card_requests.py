@@ -107,7 +107,8 @@ class CardRequests:
 def _written(directory: Path, name: str, given: Mapping[str, Any]) -> Request:
     """Write a request to a temporary file with mode 0640, and rename the complete file.
 
-    Raises Refused if an earlier request is still waiting, or the file cannot be written.
+    `given` contains the request's arguments. Raises Refused if an earlier request is still waiting,
+    or the file cannot be written.
     """
     file, partial = directory / name, directory / f".{name}.partial"
     if file.exists():

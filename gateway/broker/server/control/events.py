@@ -23,7 +23,7 @@ NAMES_MAX: Final = 50
 
 
 class Wanted:
-    """The events that a request selects by client, serial port, event name and number."""
+    """Filter of a request for events: client, serial port, names and range of event numbers."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for events.

@@ -12,11 +12,11 @@ _Item = TypeVar("_Item")
 async def first_in_slices(
     items: Iterable[_Item], first_of: Callable[[Iterable[_Item]], list[_Item]], slice_items: int
 ) -> list[_Item]:
-    """Return the first of `items` for a page, without blocking the event loop.
+    """Return the items of a page, selected from `items` without blocking the event loop.
 
     `first_of` sorts the given items in the page's order, and returns as many of them as the page
-    needs. It is called with `slice_items` items at a time, together with the result of the previous
-    call. Between two calls, the event loop can handle other events.
+    needs. It is called repeatedly, each time with the result of the previous call and with up to
+    `slice_items` more items. Between two calls, the event loop can handle other events.
     """
     rest = iter(items)
     found: list[_Item] = []
