@@ -49,7 +49,8 @@ class Operations:
     def __init__(self, observe: Callable[[str, str], None], now: Callable[[], float]) -> None:
         """Set the callbacks.
 
-        `observe` is called with an action and its details, to record an event.
+        `observe` records an event, given an action and its details. `now` returns monotonic time in
+        seconds.
         """
         self._observe = observe
         self._now = now
@@ -132,7 +133,10 @@ def arguments_of(request: Mapping[str, Any]) -> str:
 
 
 def _without_query(key: str, value: object) -> object:
-    """Return a value. The query of a source address is removed, because it may contain a secret."""
+    """Return an argument's value, without the query string of a `source` URL.
+
+    The query string may contain a secret.
+    """
     return value.partition("?")[0] if key == "source" and isinstance(value, str) else value
 
 

@@ -1,4 +1,4 @@
-"""Creation of payload previews: a payload's first bytes, as a string if they are UTF-8."""
+"""Creates previews of payloads: the first bytes, as a string or as hexadecimal digits."""
 
 import codecs
 from typing import Any, Final
@@ -11,10 +11,11 @@ BINARY_BYTES_SHOWN: Final = 32
 
 
 def payload_of(start: bytes, size_bytes: int) -> dict[str, Any]:
-    """Return the preview of a payload as an object with `text` or `hex`, and `bytes`.
+    """Return the preview of a payload: an object with the keys `text`, `hex` and `bytes`.
 
-    `bytes` is the size of the payload. `text` is None if the payload is not UTF-8, otherwise `hex`
-    is None.
+    `text` contains the start of a UTF-8 payload. For any other payload, `hex` contains the first
+    bytes as hexadecimal digits. The key that does not apply is None. `bytes` is the size of the
+    whole payload.
 
     Args:
         start: the whole payload, or at least its first PAYLOAD_BYTES_SHOWN bytes.

@@ -34,8 +34,8 @@ class People:
     def __init__(self, authentications: Authentications, version_key: bytes) -> None:
         """Set the dependencies.
 
-        `version_key` is the secret from which versions of credentials are computed. This key must
-        stay the same across restarts.
+        `version_key` is a secret key. The version of a user's credentials is computed with it, so
+        it must stay the same across restarts.
         """
         self._authentications = authentications
         self._version_key = version_key
@@ -72,7 +72,7 @@ class People:
     async def user(self, request: Request) -> dict[str, Any]:
         """Answer the command `user` with the version of a user's credentials.
 
-        The version is None if the user does not exist.
+        The version changes when the credentials change. It is None if the user does not exist.
 
         Raises:
             Refused: the request is invalid, or the user source is not available.

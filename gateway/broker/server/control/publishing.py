@@ -154,7 +154,10 @@ def _address_in(request: Request) -> str:
 
 
 def _rule_for(username: str | None, topic: str) -> str:
-    """Return a line for the rules file that allows an operator to publish to a topic."""
+    """Return an access rule that would allow an operator to publish to a topic.
+
+    The rule has the form of a line in the rules file.
+    """
     who = f"listener {PAGE_LISTENER}" if username is None else f"user {quoted(username)}"
     return f"allow {who} publish {quoted(topic)}"
 

@@ -1,4 +1,4 @@
-"""The error for refused requests, and parsing of common arguments."""
+"""The error for refused requests, and a function that reads string arguments."""
 
 from collections.abc import Mapping
 from typing import Any

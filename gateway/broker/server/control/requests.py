@@ -67,7 +67,10 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. `version_key` is the secret for versions of credentials."""
+        """Set the dependencies.
+
+        `version_key` is the secret key with which the versions of users' credentials are computed.
+        """
         self._event_loop = event_loop
         self._status = status
         self._reload = reload

@@ -67,9 +67,10 @@ class SensorRequests:
         return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._taken}
 
     def reload(self) -> None:
-        """Tell the bridge to read its ports from the configuration again, after a reload.
+        """Tell the bridge that the configuration was reloaded.
 
-        Do not wait for the bridge's answer.
+        The bridge then reads its serial ports from the configuration again. Do not wait for the
+        bridge's answer.
         """
         if len(self._queue) < REQUESTS_MAX and self._is_bridge_there:
             self._put({"command": RELOAD})

@@ -83,7 +83,7 @@ class Wanted:
         return self._zero_ms + int(session.connection.last_packet * 1000)
 
     def next_after(self, session: Session) -> str:
-        """Return the value of `after` with which a request gets the page after a session."""
+        """Return the argument `after` of a request for the page that follows a session."""
         number, client_id = self.key_of(session)
         return client_id if self.sort == "client_id" else f"{number} {client_id}"
 

@@ -85,9 +85,9 @@ class TokenChanges:
         return {"removed": await self._changed(request, change)}
 
     async def _changed(self, request: Request, change: Callable[[Path], Result]) -> Result:
-        """Check the administrator's password, then return the result of `change`.
+        """Check the administrator's password, then call `change` and return its result.
 
-        `change` is called in a thread, with the path of the token file. Raises Refused if the
+        `change` runs in a thread and receives the path of the token file. Raises Refused if the
         password is wrong or the file cannot be changed.
         """
         path = None if self.configuration is None else self.configuration.api.tokens_file

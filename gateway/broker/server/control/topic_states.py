@@ -34,7 +34,7 @@ class TopicStates:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """The function that answers the command `topic_states`, with the command name as key."""
+        """A dictionary from the command name `topic_states` to the function that answers it."""
         return {"topic_states": self.shown}
 
     def shown(self, request: Request) -> Request:

@@ -23,7 +23,10 @@ SLICE_TOPICS: Final = 1_000
 
 
 class Wanted:
-    """The topics that a request selects, by parent topic, search string and page position."""
+    """Filter and position of a requested page of topics.
+
+    The topics can be filtered by parent topic and by search string.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for topics.
@@ -100,7 +103,11 @@ class Topics:
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 
     def _all(self, wanted: Wanted) -> list[str]:
-        """Return all topics from which `wanted` selects, without duplicates."""
+        """Return the topics to which the filter `wanted` is applied, without duplicates.
+
+        These are the topics with a retained message. Unless the request asks for only these topics,
+        the topics with a recently recorded message are added.
+        """
         retained = list(self._retained)
         if wanted.is_retained_only:
             return retained

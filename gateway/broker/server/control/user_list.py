@@ -1,4 +1,4 @@
-"""The command `users`, which lists users in the password file, and users with sessions or data."""
+"""The command `users`, which lists the users in the password file and users with stored data."""
 
 from collections.abc import Callable
 from heapq import nsmallest
@@ -21,7 +21,7 @@ class UserList:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """The function that answers the command `users`, with the command name as key."""
+        """A dictionary from the command name `users` to the function that answers it."""
         return {"users": self.listed}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:

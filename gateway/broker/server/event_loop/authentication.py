@@ -130,7 +130,10 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Remove a connection's exchange, because the exchange or the connection has ended."""
+        """Remove the authentication exchange of a connection.
+
+        The exchange is complete, or the connection has ended.
+        """
         self._exchanges.forget(connection)
 
     def stop(self) -> None:

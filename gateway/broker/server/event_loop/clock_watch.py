@@ -24,8 +24,8 @@ class ClockWatch:
     def check_clock(self, idle_seconds: float) -> None:
         """Check whether the wall clock was stepped or its quality changed. Called once a second.
 
-        Args:
-            idle_seconds: seconds since the last batch of records. Each batch records the time too.
+        `idle_seconds` is the time since the last batch of records. Each batch records the wall
+        time. If there was no batch for a while, this method records the time.
         """
         quality = self._wall_clock.query_kernel()
         step_ms = self._wall_clock.step_ms()

@@ -249,7 +249,7 @@ class EventLoop:
                 channel.write()
 
     def set_disk_full(self, full: bool) -> None:
-        """Tell the core if the disk is full. The core then rejects data that needs disk space."""
+        """Tell the core whether the disk is full. If so, the core rejects data to be stored."""
         self.broker.set_disk_full(full)
         self.schedule()
 

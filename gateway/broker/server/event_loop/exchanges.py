@@ -92,10 +92,11 @@ class Exchanges:
 
 
 def _oldest_of(own: dict[Connection, None]) -> Connection:
-    """Choose the connection in `own` whose exchange will be cancelled.
+    """Choose the connection whose authentication exchange will be cancelled.
 
-    The result is the oldest connection whose client is not connected yet. If all clients are
-    connected and are authenticating again, the result is the oldest connection.
+    `own` contains the connections from one address, the oldest first. The oldest connection whose
+    client is not connected yet is chosen. If all clients are already connected and are
+    authenticating again, the oldest connection is chosen.
     """
     not_in = (each for each in own if each.state is not ConnectionState.CONNECTED)
     return next(not_in, next(iter(own)))

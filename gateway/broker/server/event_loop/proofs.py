@@ -29,7 +29,7 @@ exists."""
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The user source and login of one connection, and a digest of the credential in use."""
+    """The user source and login of one connection, and a digest of the client's credential."""
 
     source: str
     login: Login
