@@ -67,10 +67,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies.
-
-        `version_key` is the secret key with which the versions of users' credentials are computed.
-        """
+        """Set the dependencies. `version_key` is a secret for versions of users' credentials."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
