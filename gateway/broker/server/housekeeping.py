@@ -1,7 +1,7 @@
 """Monitoring of free disk space once a second, and removal of old files when space is short.
 
-If less than the minimum is free, the broker accepts no new data
-(`core/rules/publish/full_disk.py`). Old files are removed before this happens.
+If the free space is below a minimum, the broker accepts no new data
+(`core/rules/publish/full_disk.py`). To avoid this, old files are removed earlier.
 `disk_budget/budget.py` decides which files are removed. A separate thread lists the folders and
 removes the files, because SD cards are slow.
 """
@@ -70,10 +70,10 @@ class Housekeeping:
         return self.limits.of_disk(self.disk.total_bytes, self.disk.total_files)
 
     def prepare(self) -> None:
-        """Allocate the reserve file before clients are accepted, while the disk has space.
+        """Create the reserve file, which the journal uses when the disk is full.
 
-        The call blocks while the file is written. If the disk has no space for the reserve, the
-        file is created later.
+        This happens before clients are accepted, and blocks while the file is written. If the disk
+        does not have enough space now, the file is created later.
         """
         try:
             self.disk = disk_of(self._data_dir)

@@ -53,8 +53,9 @@ class ProofEnds:
         session or a power cut lost the time, the user's authentication is assumed to expire now.
 
         Args:
-            listed: users in the password file. None if all users can be listed, or if clients are
-                not authenticated. In both cases, all expiry times are deleted.
+            listed: users in the password file. None means that authentications do not expire,
+                because all users can be listed or clients are not authenticated. In this case, all
+                expiry times are deleted.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
             has_database: True if users can also be in a database. The database is queried
                 regularly, so its users have no expiry time.
@@ -89,7 +90,7 @@ class ProofEnds:
         self.ends[username] = end_ms if before is None else max(before, end_ms)
 
     def over(self, now: float) -> frozenset[str]:
-        """Return the users whose authentication expired too long ago.
+        """Return the users whose authentication expired longer ago than the configured limit.
 
         The expiry times of these users are deleted. The check runs once per `CHECK_SECONDS`. Calls
         between two checks return an empty set. A user with an open connection is never in the

@@ -178,8 +178,8 @@ class FairReader:
     def postpones(self, channel: Channel, data: bytes) -> bool:
         """Keep received data for later if reads since the last tick have already caused much work.
 
-        Return True if the data was kept. Return False if the caller must process the data now,
-        because there was little work or because too much data has already been kept.
+        Return True if the data was kept. Return False if the caller must process the data now. This
+        is also the case if too much data has already been kept.
         """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:

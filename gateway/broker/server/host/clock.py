@@ -2,8 +2,8 @@
 
 A Raspberry Pi has no battery-backed clock, so its wall clock can start in the past and be stepped
 forward later. Steps are detected by comparing both clocks. The kernel reports whether the wall
-clock is synchronised. The time is never earlier than the last time recorded by the previous run,
-unless a synchronised clock shows that the record was wrong.
+clock is synchronised. A recorded time is never earlier than the last time that the previous run
+recorded, unless a synchronised clock shows that the earlier record was wrong.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ def quality() -> ClockQuality:
 
 @cache
 def _adjtimex() -> Callable[[], int] | None:
-    """Return a function that calls adjtimex(2) with `modes` 0, which only reads.
+    """Return a function that calls adjtimex(2) to read the clock's state without changing it.
 
     The result is None if the operating system is not Linux.
     """
@@ -63,10 +63,10 @@ def _adjtimex() -> Callable[[], int] | None:
 
 
 class WallClock:
-    """Wall time in milliseconds since 1970-01-01 UTC, the clock's quality, and its steps.
+    """Reads the wall clock and its quality, and detects when the clock is stepped.
 
-    `floor_ms` is the last time that the previous run recorded, and `floor_clock` the clock's
-    quality at that time.
+    Times are in milliseconds since 1970-01-01 UTC. `floor_ms` is the last time that the previous
+    run recorded, and `floor_clock` is the clock's quality at that time.
     """
 
     def __init__(self, floor_ms: int = 0, floor_clock: ClockQuality = ClockQuality.UNKNOWN) -> None:
@@ -107,7 +107,7 @@ class WallClock:
         return time_ms, found
 
     def read(self) -> tuple[int, ClockQuality]:
-        """Return the time to record, and its quality.
+        """Return the time to write into records, and the clock's quality.
 
         Recorded time does not go backwards across a restart, unless a synchronised clock shows that
         the earlier record was wrong.

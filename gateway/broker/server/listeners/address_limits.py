@@ -131,8 +131,9 @@ class AddressLimits:
         `address` is None if the connection has no network address.
 
         Returns:
-            The name of the exceeded limit, or an empty string if the connection is accepted. The
-            second value is the key for `leave`, which is empty if the connection is not counted.
+            Two strings. The first is the reason for rejecting the connection, or empty if it is
+            accepted. The second is the key to pass to `leave`, or empty if the connection is not
+            counted.
         """
         settings = self._settings
         if address is not None and self.banned and address in self.banned:
@@ -236,7 +237,7 @@ def _first(entries: dict[str, Entry], count: int) -> list[str]:
 
 
 def address_in(text: str) -> Address | None:
-    """Return the address in `HOST:PORT` or `[HOST]:PORT`, or None if HOST is not an address."""
+    """Return the IP address in `HOST:PORT` or `[HOST]:PORT`, or None if HOST is not one."""
     host = text.rpartition(":")[0].strip("[]")
     return address_of(host)
 

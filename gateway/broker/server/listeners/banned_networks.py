@@ -7,7 +7,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class BannedNetworks:
-    """A set of IP networks, in which `in` tests an address.
+    """A set of IP networks.
 
     `address in networks` is True if one of the networks contains the address.
     """

@@ -52,8 +52,8 @@ def bind(listener: Listener, given_up: Iterable[Bound] = ()) -> Bound:
 
     Args:
         listener: the configured listener.
-        given_up: sockets that will be closed if the reload succeeds. One of them can have the same
-            port at an overlapping address, such as `127.0.0.1` if `0.0.0.0` replaces it.
+        given_up: old sockets that will be closed if the reload succeeds. A new socket may use the
+            same port as one of them, for example if `0.0.0.0` replaces `127.0.0.1`.
 
     Raises:
         OSError: the address cannot be used. All new sockets are closed again.

@@ -89,16 +89,16 @@ class Certificates:
         """Return True if the certificate files must be loaded again.
 
         This is the case if the files have changed on disk, or if the latest files could not be
-        used. A certificate that had already expired when the broker started is not reloaded for
-        that reason alone.
+        used. A certificate that had already expired at the start of the broker is loaded again only
+        if its file has changed.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 
     def use(self, loaded: Loaded) -> None:
         """Use newly loaded certificate files for new connections.
 
-        Close existing connections whose client certificate the new files no longer accept, because
-        it was revoked or its authority was removed.
+        Close existing connections whose client certificate was revoked, or was issued by an
+        authority that the new files no longer contain.
         """
         withdrawn = self.loaded.authorities - loaded.authorities
         self.loaded = loaded

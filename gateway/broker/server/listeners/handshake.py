@@ -1,9 +1,9 @@
 """The opening handshake of MQTT over WebSocket (RFC 6455 section 4.2, MQTT 5.0 section 6).
 
-A request is rejected if it is not a WebSocket handshake, has another path, lacks the subprotocol
-`mqtt`, or comes from a web page of another origin. The origin must be checked because a browser
-lets a page of any website connect to this machine. Only the header `Origin` shows from which
-website the page was loaded.
+A request is rejected if it is not a WebSocket handshake, if its path or its subprotocol is wrong,
+or if it comes from a web page whose origin is not allowed. The origin must be checked because a
+browser lets a page of any website connect to this machine. Only the header `Origin` shows from
+which website the page was loaded.
 """
 
 import ipaddress

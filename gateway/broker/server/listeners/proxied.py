@@ -1,6 +1,6 @@
 """A connection through a proxy, which sends a PROXY header before the TLS or MQTT data.
 
-As soon as the proxy connects, the connection counts towards the limits and the timeout for CONNECT
+When the proxy connects, the connection is counted towards the limits, and the timeout for CONNECT
 starts. After the header, the connection is passed on to the next layer, and this module is no
 longer involved.
 """

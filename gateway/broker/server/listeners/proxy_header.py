@@ -131,7 +131,10 @@ def _line_of(received: bytes) -> ProxyHeader | None:
 
 
 def _user_in(fields: bytes) -> str | None:
-    """Return the verified common name of a client certificate, or None if there is none."""
+    """Return the common name of a client certificate that the proxy has verified.
+
+    `fields` are the fields of the PROXY header. Return None if they contain no such name.
+    """
     ssl = _field_in(fields, _SSL_FIELD)
     if ssl is None or len(ssl) < _SSL_BYTES:
         return None
