@@ -1,10 +1,11 @@
 """Tracking of users who were removed from their source (the password file or a database).
 
 The stored sessions of a removed user receive nothing, and the user's pending wills are not
-published, until a source authenticates the user again. If the password file is the only source, its
-list of users is sufficient. Users who log in with certificates, with tokens or through a database
-cannot be listed. If such a source is configured, a user who is missing from the password file might
-be one of these users, and counts as removed only if the file contained the user before.
+published, until a source authenticates the user again. If the password file is the only source, a
+user who is missing from the file was removed. Users who log in with certificates, with tokens or
+through a database cannot be listed. If such a source is configured, a user who is missing from the
+password file might belong to that source. Such a user counts as removed only if the password file
+contained the user before.
 
 The names of known and removed users are stored on disk, because the password file can change while
 the broker is stopped. For each stored session, the certificate with which its client logged in is
@@ -94,7 +95,8 @@ class RemovedUsers:
     def note_proof(self, username: str, seconds: float | None) -> None:
         """Record that a user is authenticated for the next `seconds`.
 
-        `seconds` is None if the user is in a list, or in a database that is queried regularly.
+        `seconds` is None if the authentication does not expire, because the user is in the password
+        file or in a database that is queried regularly.
         """
         now = self._loop.time()
         self.proof_ends.note(username, seconds, now)

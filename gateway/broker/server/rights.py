@@ -79,7 +79,7 @@ def _proves_users(configuration: Configuration) -> bool:
 
 
 def _is_open(listener: Listener) -> bool:
-    """Return True if a listener's clients are allowed everything when there is no rules file."""
+    """Return True if a listener's clients may do everything when there is no rules file."""
     return not listener.is_reached_from_network or listener.is_open_to_network
 
 
@@ -111,9 +111,9 @@ def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, 
 
 
 def _states_of(configuration: Configuration) -> list[str]:
-    """Return topic filters for the topics to which the bridge publishes states.
+    """Return filters for the topics with the states of the gateway, its ports and its devices.
 
-    The states are those of the gateway, its ports and its devices.
+    The bridge publishes these states.
     """
     bridge = configuration.bridge
     filters = [] if bridge.availability_topic is None else [f"{bridge.availability_topic}/#"]

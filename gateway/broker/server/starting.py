@@ -78,8 +78,9 @@ def authenticator_of(
 ) -> Authenticator:
     """Return an authenticator with the configured sources of users, in the configured order.
 
-    A password file source in `others` is reused. `checks` comes from the authenticator that is
-    being replaced, so that running checks continue and failed logins still count.
+    If `others` already contains the source for the password file, this source is used. `checks`
+    comes from the authenticator that is being replaced, so that running checks continue and failed
+    logins still count.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:

@@ -1,9 +1,10 @@
-"""Checkpoints. Each one writes the net changes from a part of the journal to the tables, in steps.
+"""Checkpoints. A checkpoint writes the changes from one part of the journal to the tables.
 
-Steps run in a transaction that is opened with a batch and committed after the batch. A row can be
-newer than this part of the journal, but never newer than the whole journal, because the batch
-contains all records up to now. When the checkpoint is complete, the tables must contain everything
-that later records refer to. This order of the steps makes a power cut between them harmless:
+A checkpoint is divided into steps. Each step runs in a transaction that is opened with a batch and
+committed after the batch. A row can be newer than this part of the journal, but never newer than
+the whole journal, because the batch contains all records up to now. When the checkpoint is
+complete, the tables must contain everything that later records refer to. This order of the steps
+makes a power cut between them harmless:
 
 1. messages before the rows that refer to them; queue rows before the session's row, which states
    where the queue begins and ends (as of the end of this part);

@@ -128,10 +128,10 @@ class CheckpointSchedule:
             self._writer.execute("BEGIN IMMEDIATE")
 
     def step(self, *, serving: bool = False) -> None:
-        """Write checkpoint rows into the open transaction until the step's time limit.
+        """Write checkpoint rows into the open transaction until the step's time limit is reached.
 
-        Do nothing if no transaction was opened with the current batch. `serving` selects the
-        shorter time limit that applies while clients are connected.
+        Do nothing if no transaction was opened with the current batch. If `serving` is True,
+        clients are connected, and a shorter time limit applies.
         """
         checkpoint = self._checkpoint
         if checkpoint is None or not self._takes_rows:

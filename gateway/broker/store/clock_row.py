@@ -13,7 +13,7 @@ KEY = "clock"
 
 
 def row_of(time: GatewayTime) -> str:
-    """Return the JSON text that stores the gateway time `time` in the row."""
+    """Return the JSON text for the row that stores the gateway time `time`."""
     run = time.run
     return json.dumps(
         {

@@ -68,10 +68,10 @@ class Journal:
         """True if an incomplete frame follows the newest frame, because there was no room."""
 
     def resume(self, reading: JournalReading) -> None:
-        """Prepare to append after the newest blob that `reading` found. Raises OSError on failure.
+        """Prepare to append after the newest blob. Raises OSError on failure.
 
-        If the journal is damaged, the next blob goes into a new file. The new salt of this file
-        makes the unreadable data invalid.
+        `reading` is the result of reading the journal at startup. If the journal is damaged, the
+        next blob goes into a new file. The new salt of this file makes the unreadable data invalid.
         """
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
@@ -128,7 +128,7 @@ class Journal:
             self._ahead = frame
 
     def append(self, first_sequence: int, blob: bytes) -> None:
-        """Append a blob durably, using the reserve if the disk is full.
+        """Append a blob durably. If the disk is full, use the space of the reserve file.
 
         Raises:
             NoRoom: the disk is full and the reserve is used up. Part of the blob might be in the

@@ -189,7 +189,10 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
 
 
 def store_of(file: JournalFile) -> str | None:
-    """Return the store id in a file's first valid blob, or None if no blob is valid."""
+    """Return the id of the store that wrote a file, or None if the file has no valid blob.
+
+    The id is taken from the file's first valid blob.
+    """
     contents = file.read()
     for _, blob in frames(b"" if contents is None else contents.data, HEADER_BYTES, file.salt):
         if has_valid_crc(blob):
@@ -198,7 +201,7 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def belongs_to(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return True if a file's first batch contains one of the store ids in `stores`.
+    """Return True if a file's first batch was written by a store with one of the ids in `stores`.
 
     The checksum of the batch is not verified.
     """

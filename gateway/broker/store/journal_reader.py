@@ -50,9 +50,10 @@ class JournalReader:
         """Number of consecutive calls that failed because the disk did not return a block."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return the next durable blobs with events after `sequence`, about `bytes_max` bytes.
+        """Return the durable blobs that contain the next events after the event `sequence`.
 
-        The list is empty while there is no journal, or while the journal cannot be read.
+        All blobs together have about `bytes_max` bytes. The list is empty while there is no
+        journal, or while the journal cannot be read.
         """
         try:
             blobs = self._read(sequence + 1, bytes_max)
@@ -100,7 +101,7 @@ class JournalReader:
     ) -> list[bytes]:
         """Return the blobs of a file, beginning with the blob that contains the event `sequence`.
 
-        The file is synced. Return an empty list if it was deleted or reused meanwhile.
+        Sync the file. Return an empty list if the file was deleted or reused in the meantime.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

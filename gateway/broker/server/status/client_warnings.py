@@ -111,9 +111,10 @@ def warning_of_shared(shared: Shared) -> StatusWarning:
 
 
 def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
-    """Convert counts of messages that were dropped or denied in the last hour to status objects.
+    """Return status objects that count the messages dropped or denied in the last hour.
 
-    The value `rule` is the access rule that would allow a denied PUBLISH or SUBSCRIBE.
+    The key `rule` of an object contains the access rule that would allow a denied PUBLISH or
+    SUBSCRIBE.
     """
     return [
         {

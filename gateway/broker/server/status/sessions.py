@@ -66,7 +66,8 @@ def last_seen_of(session: Session, event_loop: EventLoop) -> int | None:
     """Return the time of a client's last packet, or of its disconnection if it is not connected.
 
     The time is in milliseconds since 1970, or None if unknown. It is calculated from the current
-    wall clock. If the broker has since been stopped for an unknown time, the result is too late.
+    wall clock. If the broker was stopped for an unknown time after the disconnection, the result is
+    later than the actual time.
     """
     if session.connection is not None:
         return _wall_ms_at(session.connection.last_packet, event_loop.wall_clock)

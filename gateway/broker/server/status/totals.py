@@ -16,7 +16,10 @@ millisecond on a PC, some milliseconds on a Raspberry Pi."""
 
 
 class Totals:
-    """The sums over the sessions that existed when a pass over the sessions began."""
+    """Sums over all sessions, such as the number of queued messages.
+
+    Sessions that are opened while the sums are computed are not included.
+    """
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
@@ -46,9 +49,9 @@ class Walk:
         self._left = list(state.sessions.values())
 
     def advance(self) -> bool:
-        """Count the next `SLICE_STEPS` sessions and deliveries.
+        """Add further sessions to the totals, up to about `SLICE_STEPS` sessions and deliveries.
 
-        Return True when all sessions are counted.
+        Return True when all sessions are included.
         """
         totals, left = self.totals, self._left
         steps = 0
