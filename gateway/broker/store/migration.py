@@ -114,9 +114,9 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 
 
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
-    """Yield the sequence number and blob of each row.
+    """Yield the first sequence number and the blob of each row in the journal's table.
 
-    If `is_first` is True, the blobs have format 1 and are converted to format 2, unless damaged.
+    If `is_first` is True, the blobs have format 1. They are converted to format 2, unless damaged.
     """
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
@@ -128,7 +128,11 @@ def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[
 def _files(
     first: tuple[int, bytes], blobs: Iterator[tuple[int, bytes]]
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the first sequence number and the blobs of each new file."""
+    """Distribute blobs to new journal files.
+
+    `first` is the first blob with its sequence number, and `blobs` are the blobs after it. Yield
+    the first sequence number and the blobs of each file.
+    """
     sequence, frames = first[0], [first[1]]
     size_bytes = len(first[1])
     for next_sequence, blob in blobs:

@@ -204,11 +204,12 @@ class StoreOpening:
         )
 
     def _record_gaps(self, recovered: Recovered) -> None:
-        """Record the ranges of unreadable events, so that later starts do not apply these events.
+        """Store the ranges of events that could not be read.
 
-        If the end of the journal is unreadable, one sequence number is skipped per unreadable byte.
-        This is enough, because an event takes at least one byte. Files that are not part of the
-        journal are moved aside.
+        Later starts do not apply these events, even if they can then be read. If the end of the
+        journal is unreadable, one sequence number is skipped per unreadable byte. This is enough,
+        because an event takes at least one byte. Files that are not part of the journal are moved
+        aside.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:

@@ -39,7 +39,7 @@ def mark(state: State, value: str | None) -> None:
 
 
 def resolve_all(connection: sqlite3.Connection, state: State) -> None:
-    """Replace the value `ALL` in the row of `meta` with the number for the next new session.
+    """If the row in `meta` contains `ALL`, replace it with the number of the next new session.
 
     Sessions with this number or a higher one have a known owner. Raises sqlite3.Error on failure.
     """

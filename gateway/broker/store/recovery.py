@@ -57,7 +57,7 @@ class Recovered:
 
 
 def gaps_in(text: str) -> list[Gap]:
-    """Parse ranges such as "100-119 140-140" in a row of `meta`. Raises ValueError if invalid."""
+    """Parse ranges of sequence numbers, such as "100-119 140-140". Raises ValueError if invalid."""
     pairs = (each.split("-") for each in text.split())
     return [(int(first), int(last)) for first, last in pairs]
 
@@ -71,7 +71,7 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Rebuild the state as it was after the last committed batch, or before `end_sequence`.
+    """Rebuild the state after the last committed batch, without batches from `end_sequence` on.
 
     If `with_unsynced` is True, records that were written but not committed are applied too.
     """

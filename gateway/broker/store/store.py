@@ -138,7 +138,7 @@ class Store:
         return self.journal.has_room(blob_bytes)
 
     def write_unsynced(self, batch_number: int, part: bytes) -> None:
-        """Write a part of the batch that is being collected, even while another batch is committed.
+        """Write a part of the batch that is being collected. Another commit may still be running.
 
         Raises:
             OSError: the disk fails. A full disk raises no error, see `Unsynced.write`.
@@ -162,9 +162,9 @@ class Store:
         return time.monotonic() - began
 
     def note_end(self) -> None:
-        """Record the journal's end, after the packets of a commit are released. Raises OSError.
+        """Record the journal's end, after the packets of a commit are released.
 
-        If the process is killed before this call, the record states the end at the previous commit.
+        Until then, the record states the previous end. Raises OSError on failure.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -209,7 +209,8 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows, after the batch of the same `begin` is durable. This call blocks.
+        """Commit checkpoint rows. This call blocks. The batch of the same `begin` must be durable.
+
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
         """
@@ -248,14 +249,14 @@ class Store:
         return self.journal.has_droppable(self._exported_and_covered())
 
     def drop_exported(self) -> bool:
-        """Delete files whose events are exported and in the tables. Return True if any existed."""
+        """Delete exported files whose events are in the tables. Return True if any were deleted."""
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
         return min(self._checkpoints.covered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
-        """Delete the oldest files whose events are in the tables, until `bytes_max` is reached.
+        """Shrink the journal to `bytes_max` by deleting old files whose events are in the tables.
 
         Returns:
             First and last sequence number of deleted events that were not exported, or None.
@@ -286,7 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. Set `clean` if all data is committed, so that no repair is needed."""
+        """Close the store. If `clean` is True, all data is committed and needs no repair later."""
         self._files.close()
         self.journal.close()
         if clean:

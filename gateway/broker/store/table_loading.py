@@ -12,7 +12,10 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def load_tables(connection: sqlite3.Connection, state: State, replay: Replay, now: float) -> None:
-    """Fill an empty state from the tables. Messages that `replay` might need are passed to it."""
+    """Fill an empty state from the tables.
+
+    Messages that might be needed to replay the journal are passed to `replay`.
+    """
     _load_sessions(connection, state)
     _load_subscriptions(connection, state)
     _load_messages(connection, state, replay, now)

@@ -1,9 +1,9 @@
 """The exception that is raised when received bytes violate the standard.
 
 ``Malformed`` is raised only inside this package, so that nested parsers can stop immediately. The
-Decoder catches it and stores it as its `error`. ``reason`` is one of REASONS, which are the names
-used by counters and the session log. ``detail`` is a human-readable sentence, and ``reason_code``
-is the MQTT 5.0 code to send.
+Decoder catches the exception and stores it in its attribute `error`. ``reason`` is one of REASONS,
+which are the names used by counters and the session log. ``detail`` is a human-readable sentence,
+and ``reason_code`` is the MQTT 5.0 code to send.
 """
 
 from typing import Final

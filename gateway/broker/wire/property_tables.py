@@ -136,7 +136,10 @@ _FROM_SERVER: Final = {
 
 
 def allowed_properties(kind: int, from_client: bool) -> int:
-    """Return a bit set of the properties allowed in a packet type sent by a client or server."""
+    """Return a bit set of the properties that are allowed in packets of type `kind`.
+
+    `from_client` is True for packets sent by a client, and False for packets sent by a server.
+    """
     direction = _FROM_CLIENT if from_client else _FROM_SERVER
     return _FROM_EITHER.get(kind, 0) | direction.get(kind, 0)
 

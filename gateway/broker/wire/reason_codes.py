@@ -164,7 +164,10 @@ _MQTT_5: Final = {
 
 
 def allowed_reason_codes(kind: int, from_client: bool) -> frozenset[int]:
-    """Return the MQTT 5.0 reason codes allowed in a packet type sent by a client or server."""
+    """Return the MQTT 5.0 reason codes that are allowed in packets of type `kind`.
+
+    `from_client` is True for packets sent by a client, and False for packets sent by a server.
+    """
     if kind == DISCONNECT:
         return _DISCONNECT_FROM_CLIENT if from_client else _DISCONNECT_FROM_SERVER
     if kind == AUTH:

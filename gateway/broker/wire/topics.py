@@ -36,7 +36,7 @@ def _string_error(text: str, what: str) -> str | None:
 
 
 def validate_topic_name(topic: str) -> str | None:
-    """Return an error sentence for a topic name in a PUBLISH, or None if the name is valid."""
+    """Return an error message for a topic name in a PUBLISH, or None if the name is valid."""
     # [MQTT-3.3.2-2] [MQTT-4.7.1-1] [MQTT5-3.3.2-2] [MQTT5-4.7.0-1]
     if "+" in topic or "#" in topic:
         return "the topic name contains a wildcard: expected no '+' and no '#'"
@@ -44,7 +44,7 @@ def validate_topic_name(topic: str) -> str | None:
 
 
 def validate_topic_filter(topic_filter: str) -> str | None:
-    """Return an error sentence for a topic filter, or None if the filter is valid."""
+    """Return an error message for a topic filter, or None if the filter is valid."""
     error = _string_error(topic_filter, "topic filter")
     if error is not None:
         return error
@@ -67,7 +67,10 @@ def is_shared_filter(topic_filter: str) -> bool:
 
 
 def validate_shared_filter(topic_filter: str) -> str | None:
-    """Return an error sentence for a ``$share/NAME/FILTER`` of MQTT 5.0, or None if it is valid."""
+    """Return an error message for a shared filter of MQTT 5.0, or None if the filter is valid.
+
+    A shared filter has the form ``$share/NAME/FILTER``.
+    """
     parts = topic_filter.split("/", 2)
     # [MQTT5-4.8.2-1]
     if len(parts) < 3 or not parts[1]:
@@ -81,7 +84,7 @@ def validate_shared_filter(topic_filter: str) -> str | None:
 def matches(topic_filter: str, topic: str) -> bool:
     """Return True if a valid filter matches a valid topic name.
 
-    For a shared subscription, pass only the FILTER part.
+    For a shared subscription, `topic_filter` is the filter without `$share/NAME/`.
     """
     if topic_filter == topic:
         return True
