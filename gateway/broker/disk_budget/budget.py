@@ -117,7 +117,7 @@ def _given(configured: int | None, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The limits for one file system, in bytes and numbers of files."""
+    """Limits for one file system: sizes in bytes, and numbers of files."""
 
     free_min: int
     """Minimum free space in bytes. With less, the broker accepts no new data."""
@@ -197,7 +197,7 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return the first of the counted items, enough to bring the remaining ones within the limits.
+    """Return the items to remove, so that the remaining items are within the limits.
 
     `counted` contains all items to which the limits apply, in the order of removal.
     """

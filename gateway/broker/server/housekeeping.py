@@ -72,7 +72,7 @@ class Housekeeping:
     def prepare(self) -> None:
         """Create the reserve file, which the journal uses when the disk is full.
 
-        This happens before clients are accepted, and blocks while the file is written. If the disk
+        Called before clients are accepted. The call blocks while the file is written. If the disk
         does not have enough space now, the file is created later.
         """
         try:

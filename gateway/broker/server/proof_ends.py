@@ -28,10 +28,7 @@ class ProofEnds:
     """Stores the time at which each user's authentication expires."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
-        """Set the broker core and the expiry times from the last run.
-
-        `ends` maps user names to the expiry times that the last run of the broker stored.
-        """
+        """Set the broker core, and `ends`, the users' expiry times that the last run stored."""
         self._broker = broker
         self._time = broker.state.time
         self.ends: dict[str, int | None] = dict(ends)

@@ -209,7 +209,7 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows. This call blocks. The batch of the same `begin` must be durable.
+        """Commit checkpoint rows. This call blocks. The batch begun with them must be durable.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.

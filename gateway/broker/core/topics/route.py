@@ -128,7 +128,7 @@ def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> R
 
 
 class Route:
-    """All sessions that get the messages on a topic, and the matching shared subscriptions."""
+    """The receivers of messages on a topic: sessions, and groups of shared subscriptions."""
 
     def __init__(self, topic: str, logged: bool) -> None:
         self.topic = topic

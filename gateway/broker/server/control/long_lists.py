@@ -12,7 +12,7 @@ _Item = TypeVar("_Item")
 async def first_in_slices(
     items: Iterable[_Item], first_of: Callable[[Iterable[_Item]], list[_Item]], slice_items: int
 ) -> list[_Item]:
-    """Return the items of a page, selected from `items` without blocking the event loop.
+    """Select the items of a page from `items`, without blocking the event loop.
 
     `first_of` sorts the given items in the page's order, and returns as many of them as the page
     needs. It is called repeatedly, each time with the result of the previous call and with up to

@@ -84,7 +84,8 @@ class OperatorCommands:
         """Return the index of the highest role that a caller can have, or -1 if there is none.
 
         The broker knows neither the caller's groups nor the caller's token. It therefore assumes
-        that the caller belongs to every configured group, or has any of the tokens.
+        that a person belongs to every configured group, and that a program has a token with the
+        highest role.
         """
         page = self.page
         if page is None or not page.has_operators:

@@ -67,7 +67,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. `version_key` is a secret for versions of users' credentials."""
+        """Set the dependencies. Versions of credentials depend on the secret `version_key`."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload

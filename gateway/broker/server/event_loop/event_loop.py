@@ -192,7 +192,7 @@ class EventLoop:
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply the batch limits of a reloaded configuration. The core's limits are already set."""
+        """Apply new batch limits after a reload. The core's new limits have already been set."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -249,7 +249,7 @@ class EventLoop:
                 channel.write()
 
     def set_disk_full(self, full: bool) -> None:
-        """Tell the core whether the disk is full. If so, the core rejects data to be stored."""
+        """Tell the core whether the disk is full. If so, data that needs disk space is rejected."""
         self.broker.set_disk_full(full)
         self.schedule()
 
