@@ -97,7 +97,7 @@ def sentence_of(text: str) -> str:
 
 
 def marked_of(text: str) -> Markup:
-    """Convert our own text to escaped HTML, with `` `words` `` as code."""
+    """Convert one of our own texts to escaped HTML. Words in backquotes become code elements."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part

@@ -27,7 +27,7 @@ _CONFLICT: Final = "[DELTA_CONCURRENT"
 
 
 class IngestError(RuntimeError):
-    """Error that stops the run. The message is for a person, and the last part is the fix."""
+    """Error that stops the run. The message states the cause, and ends with the fix."""
 
 
 class ConflictError(IngestError):
@@ -46,7 +46,7 @@ class KeysFileError(IngestError):
 class TablesBusyError(IngestError):
     """Error that is raised if other writers keep changing the tables.
 
-    The message is for a person, and the last part is the fix.
+    The message states the cause, and ends with the fix.
     """
 
 

@@ -192,9 +192,10 @@ async def home_assistant(
         str, Query(max_length=limits.SERIES_NAME_CHARACTERS_MAX, description="The device's name.")
     ],
 ) -> InHomeAssistant:
-    """Return whether Home Assistant can show a device. If it cannot, also return how to fix this.
+    """Return whether Home Assistant can show a device, and if not, how to fix the problem.
 
-    The device's discovery message and its availability are returned as the broker retains them now.
+    The response contains the device's discovery message and availability that the broker currently
+    retains.
     """
     observer = observer_of(request)
     bridge = (await observer.overview()).serial.status
@@ -217,9 +218,9 @@ async def uplink(request: Request) -> UplinkReport:
 
 @rest.get("/card", responses=described(404), summary="The SD card: slots, updates, wear")
 async def card(request: Request) -> CardReport:
-    """Return the SD card's report: the system slots, the last update, gateway.toml and wear.
+    """Return the SD card's report: system slots, last update, settings in gateway.toml, and wear.
 
-    For gateway.toml the report lists the settings that were applied, or the lines that are wrong.
+    The report lists the settings that were applied, or the invalid lines of gateway.toml.
     The status is 404 if the gateway does not run from the SD card image, or is still starting.
     """
     report = card_of(request)

@@ -55,10 +55,10 @@ async def topics(
         int, Query(ge=1, le=limits.TOPICS_PER_REQUEST_MAX, description="Topics on a page.")
     ] = limits.TOPICS_PER_REQUEST_DEFAULT,
 ) -> TopicPage:
-    """List topics with their retained message, and with the latest message if it is known.
+    """List topics with their retained message, and with the latest message if it is available.
 
-    The latest message is known if it is in the newest MiB of the journal. The journal contains a
-    message only if it is retained, logged, or queued for a persistent session.
+    The latest message is available if it is in the last MiB of the journal. The journal contains
+    only messages that are retained, logged, or queued for a persistent session.
     """
     wanted = {"search": search, "below": below, "retained": retained, "after": after}
     return await topics_for(request, {**wanted, "limit": limit})
@@ -80,7 +80,7 @@ async def publish(request: Request) -> Published:
     "/clear", summary="Clear a retained message", **takes(OPERATORS, ClearRetained, 404, 409)
 )
 async def clear(request: Request) -> Cleared:
-    """Publish an empty retained message, which clears the retained message of the topic.
+    """Clear the retained message of a topic by publishing an empty retained message.
 
     For operators.
     """

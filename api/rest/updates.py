@@ -18,11 +18,11 @@ updates_rest = APIRouter(prefix="/api/v1", tags=["card"])
     "/card/update", summary="Install an update", **takes(ADMINISTRATORS, InstallUpdate, 404, 409)
 )
 async def install_update(request: Request) -> Requested:
-    """Install a signed bundle in the slot that does not run. For administrators who are logged in.
+    """Install a signed update in the inactive slot. For administrators who are logged in.
 
-    A program's token is not accepted. The gateway keeps running meanwhile. `GET /api/v1/card` has
-    the progress, and `POST /api/v1/reboot` then tries the new version. Status 404 means that the
-    gateway does not run from the SD card.
+    A program's token is not accepted. The gateway keeps running during the installation.
+    `GET /api/v1/card` returns the progress. Afterwards, `POST /api/v1/reboot` starts the new
+    version. Status 404 means that the gateway does not run from the SD card.
     """
     given = await given_in(request, InstallUpdate)
     return await carried_out(request, "install_update", given, Requested)
@@ -32,10 +32,10 @@ async def install_update(request: Request) -> Requested:
     "/card/back", summary="Go back to the other version", **takes(ADMINISTRATORS, GoBack, 404, 409)
 )
 async def go_back(request: Request) -> Requested:
-    """Select the version in the other slot for the next start. For administrators.
+    """Go back to the version in the inactive slot at the next start. For administrators.
 
-    A program's token is not accepted. `no_way_back` in `GET /api/v1/card` has the reason if this is
-    impossible.
+    A program's token is not accepted. If going back is impossible, `GET /api/v1/card` returns the
+    reason in `no_way_back`.
     """
     given = await given_in(request, GoBack)
     return await carried_out(request, "go_back", given, Requested)

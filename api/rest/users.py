@@ -33,7 +33,7 @@ users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 
 
 async def users_for(request: Request, asked: AskedUsers) -> UserPage:
-    """Return the users that match the request `asked`, with their roles on the status page.
+    """Return the users that `asked` selects, with each user's role on the status page.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if the broker refused the
     request.
@@ -119,7 +119,7 @@ async def remove_user(request: Request) -> UserRemoved:
 
 @users_rest.post("/tokens/add", summary="Add a token", **takes(ADMINISTRATORS, AddToken, 409))
 async def add_token(request: Request) -> TokenAdded:
-    """Add a token of a program, and return the token, which cannot be read again.
+    """Create a token for a program, and return it. The token cannot be displayed again later.
 
     For administrators who are logged in. A program's token is not accepted. The new token is valid
     within a second. Status 409 means that the broker may not write the file, or that the name is

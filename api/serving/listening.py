@@ -1,7 +1,7 @@
-"""Opens the TCP port. If this fails, there is an error message of one line.
+"""Opening of the TCP port for the API.
 
-The message of ``CannotListen`` contains the address, the process that uses the address (if
-``/proc`` shows this), and the option to change.
+If it fails, ``CannotListen`` is raised with a message of one line. The message contains the
+address, the process that uses the address (if ``/proc`` shows it), and the option to change.
 """
 
 import errno
@@ -108,9 +108,9 @@ def _explained(error: OSError, settings: ApiSettings, where: str) -> CannotListe
 def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
     """Return a description of the process that listens on a TCP port, or None if none is found.
 
-    The description has the form ``process 812 (python -m http.server)``. If this process is not
-    allowed to see the other process, only the user is described. `proc` is the directory of the
-    kernel's process file system.
+    The description has the form ``process 812 (python -m http.server)``. If the API has no
+    permission to read details of that process, the description contains only the name of its user.
+    `proc` is the directory of the kernel's process file system.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

@@ -50,9 +50,10 @@ async def consequences_of(
 
 
 def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
-    """Yield the name (`bridge` or `uplink`) and the client identifier of each of our own clients.
+    """Yield `bridge` and `uplink`, each with its client identifier.
 
-    The identifiers come from the reports of the bridge and the uplink.
+    The identifiers come from the reports of the bridge and the uplink. A client without an
+    identifier in its report is omitted.
     """
     bridge, uplink = overview.serial.status, overview.uplink.status
     if bridge is not None and bridge.mqtt.session is not None:
@@ -64,7 +65,10 @@ def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
 async def _meets(
     observer: Observer, client_id: str, command: str, fields: Mapping[str, str]
 ) -> bool:
-    """Return True if the ban or disconnection in this form would disconnect the client."""
+    """Return True if a ban or kick would disconnect the client with the identifier `client_id`.
+
+    `command` is `ban` or `kick`, and `fields` are the values in the form.
+    """
     if command == "kick":
         return fields.get("client_id") == client_id
     kind, value = fields.get("kind"), fields.get("value", "")

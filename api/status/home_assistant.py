@@ -1,8 +1,8 @@
 """State of a device in Home Assistant, or the reason why Home Assistant does not show the device.
 
-The bridge reports if it publishes descriptions, and which status Home Assistant has published. The
-broker provides the retained descriptions and availability messages. Any client that the access
-rules allow could have written these messages, so they are validated.
+The bridge reports whether it publishes descriptions of devices, and the last status that Home
+Assistant has published. The broker provides the retained descriptions and availability messages.
+These are validated, because any client that may publish to their topics can have written them.
 """
 
 from typing import Final, Literal

@@ -1,7 +1,7 @@
-"""Name and network of the SD card: settings from the card's report, and the kernel's values.
+"""Host name and network of a gateway that runs from the SD card.
 
-No special permission is needed. Every user can read the files, and the two system calls change
-nothing.
+The settings come from the card's report, and the current values from the kernel. No special
+permission is needed: every user can read the files, and the two system calls change nothing.
 """
 
 import array
@@ -66,7 +66,7 @@ class NetworkReader:
         self._resolv_conf: Final = resolv_conf
 
     def read(self) -> Network | None:
-        """Return name and network. Return None if this machine does not run from an SD card."""
+        """Return the host name and the network. Return None if there is no SD card image."""
         settings = self._settings()
         if settings is None:
             return None

@@ -78,7 +78,7 @@ class Observer:
 
     @property
     def gateway(self) -> str:
-        """The gateway's identifier, or the machine's host name before the broker has responded."""
+        """The gateway's identifier, or the machine's host name until the broker has responded."""
         if self.last_overview is None:
             return socket.gethostname()
         return self.last_overview.broker.gateway
@@ -235,10 +235,10 @@ def _report_of(
     *,
     who: str,
 ) -> _Report:
-    """Return a process's report for visitors, validated against `model`.
+    """Convert a report that the broker stores to the type `report`, and validate it with `model`.
 
-    If the process has not sent a report yet, all values in the result are None. Error messages
-    call the process `who`.
+    `kept` is None if the process has not sent a report yet. In this case, all values in the result
+    are None. `who` is the name of the process in error messages.
     """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)

@@ -1,7 +1,7 @@
 """Bytes written to the SD card, and an estimate of its remaining life.
 
-In the first hour after the machine has started, no daily amount is calculated. Each estimate
-includes its assumptions. This module does no I/O.
+In the first hour after the machine has started, the bytes per day are not estimated. Each estimate
+states its assumptions. This module does no I/O.
 """
 
 from typing import Final

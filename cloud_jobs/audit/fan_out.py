@@ -1,9 +1,9 @@
 """The audit check `fan_out`: a message enters the queue of each matching persistent session once.
 
 When the gateway releases a message to its subscribers, it logs the release and all resulting queue
-entries as one batch, with the same time. The check derives from the subscriptions in force which
-sessions must have an entry. The log also contains the number of matching sessions (`matched`). This
-number includes sessions whose events are not logged (clean sessions, QoS 0).
+entries as one batch, with the same time. The check compares these entries with the subscriptions at
+that time. The log also contains the number of matching sessions (`matched`). This number includes
+sessions whose events are not logged (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Add the column `released_at` to queue entries: the release that caused the entry.
+    """Split queue entries into those logged with their message's release, and those added later.
 
-    Return two sets of rows. The first contains the entries that were written together with their
-    release. The second contains entries that were added later. Their `released_at` is null.
+    The new column `released_at` is the sequence number of the release. It is null for entries that
+    were added later.
     """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
@@ -243,8 +243,8 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
     """Find queue entries that were added after their message's release, without a known reason.
 
-    There are two known reasons. The message is retained. Or the message was moved from another
-    session with the same shared subscription, because that session ended.
+    There are two known reasons: the message is retained, or it was moved from another session that
+    had the same shared subscription and ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

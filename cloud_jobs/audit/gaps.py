@@ -1,9 +1,9 @@
 """Missing events: gaps in the event numbers, and breaks in the chain of segments.
 
-A trusted segment has no gaps inside. It is therefore enough to compare consecutive segments of each
-gateway and store in the table `segments`. If possible, the reason for a gap is added. It can be a
-file in quarantine that claims to contain the missing events, or the gateway's own event
-`log_truncated`. Events that were lost after the last uploaded segment cannot be detected.
+No events are missing within a segment that ingestion has verified. Therefore, only the boundaries
+between consecutive segments are checked, for each store of a gateway. If possible, the reason for a
+gap is added: a file in quarantine that claims to contain the missing events, or the gateway's own
+event `log_truncated`. Events that were lost after the last uploaded segment cannot be detected.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Audit checks of packet identifiers.
+"""Audit checks for MQTT packet identifiers that were used in a wrong state.
 
-The checks are `held_once`, `duplicate`, `released_once`, `identifier`, `resent`, and the part of
-`delivery` that concerns packet identifiers.
+The checks are named `held_once`, `duplicate`, `released_once`, `identifier`, and `resent`. The
+packet identifiers of the check `delivery` are also checked here.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def _sessions_of_mqtt_5(events: DataFrame) -> DataFrame:
 
 
 def received_twice(events: DataFrame) -> DataFrame:
-    """Find message numbers that more than one received message has.
+    """Find messages that were logged as received more than once.
 
-    Return the findings of the audit check `held_once`.
+    Return one finding of the audit check `held_once` for each repetition.
     """
     taken = events.where(is_event("message_held", "message_published"))
     in_turn = Window.partitionBy(*STORE, "message").orderBy("sequence")

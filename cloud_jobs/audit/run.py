@@ -135,7 +135,7 @@ def findings_of(
 ) -> DataFrame:
     """Find all contradictions between events. Gaps in the log are not considered here.
 
-    `keep` is a function that caches rows that several checks need, and returns the rows.
+    `keep` is a function that caches a data frame which several checks use, and returns it.
     """
     used = keep(identifiers.uses_of(events))
     places = keep(queues.positions(events))
@@ -249,7 +249,10 @@ def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Return the findings to report, with segments and client IDs. Violations come first."""
+    """Return at most AUDIT_EXCEPTIONS_MAX findings for the report, violations first.
+
+    Each finding includes the segment and the client ID.
+    """
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
     places = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)

@@ -1,9 +1,8 @@
 """Keys that were used to sign the ingested segments, and segments without a valid key.
 
-Ingestion refuses segments without a valid key. Nevertheless, the tables can contain some, for two
-reasons. A key may have been withdrawn after segments with this key were ingested. Or an unsigned
-segment may have arrived before the first signed segment of its gateway, although it is later in the
-log.
+Ingestion refuses segments that are not signed with a valid key. The tables can still contain some,
+for two reasons. A key may have been withdrawn after segments that it signed were ingested. Or an
+unsigned segment may have arrived before an earlier, signed segment of the same gateway.
 """
 
 from __future__ import annotations
