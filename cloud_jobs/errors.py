@@ -72,7 +72,10 @@ _WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found
 
 
 def jars_hint(failure: Exception) -> str:
-    """Return the fix if Spark has no jars for a URL scheme. Otherwise, return an empty string."""
+    """Return advice for a failure caused by missing jars for a URL scheme.
+
+    For any other failure, return an empty string.
+    """
     if not any(text in str(failure) for text in _WITHOUT_FILE_SYSTEM):
         return ""
     return (

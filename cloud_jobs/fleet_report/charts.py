@@ -51,8 +51,8 @@ def duration(seconds: float) -> str:
 def _top_of(greatest: float, unit: str) -> float:
     """Return the upper end of an axis: a round number that is at least `greatest`.
 
-    Round numbers are 1, 2 and 5 times a power of ten. For a longer duration in seconds, the upper
-    end is a round duration instead.
+    Round numbers are 1, 2 and 5 times a power of ten. If the values are durations of more than a
+    minute (`unit` is `s`), the upper end is a round duration, such as 4 hours.
     """
     if greatest <= 0:
         return 1.0
@@ -64,7 +64,7 @@ def _top_of(greatest: float, unit: str) -> float:
 
 def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: str = "",
           is_stacked: bool = False) -> str:  # fmt: skip
-    """Draw a chart with one value per day, and its legend.
+    """Return a chart as HTML, with a legend. Each series has one value per day.
 
     If `is_stacked` is True, the values are drawn as stacked bars, otherwise as lines. `labels` are
     the names of the days. `unit` is `s` for durations in seconds, and empty for other values.

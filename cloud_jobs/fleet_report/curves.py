@@ -32,9 +32,9 @@ _Key = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Description of a table of readings, with its time column and the columns to read.
+    """Name of a table of readings, its time column, and the columns to read.
 
-    `seconds` is the interval between its rows.
+    Each row of the table summarises the readings of `seconds` seconds.
     """
 
     name: str
@@ -123,9 +123,9 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first time slot with a value in any of the series, and the number of slots.
+        """Return the first time slot with a value in any of the series `keys`, and a count.
 
-        The last slot that is counted is the last one with a value.
+        The count is the number of slots from the first to the last one with a value.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
@@ -153,7 +153,8 @@ class _Slots:
 def _among(series: dict[str, list[Series]]) -> str:
     """Return an SQL condition that selects the rows of the gateways in `series`.
 
-    For a single gateway with too many series, the condition selects only the series in `series`.
+    If there is only one gateway, and it has the maximum number of series, the condition selects
+    only the series with the names in `series`.
     """
     full = [each for found in series.values() for each in found
             if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip

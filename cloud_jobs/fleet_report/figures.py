@@ -214,9 +214,10 @@ def not_delivered_sql(days: list[datetime.date]) -> str:
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
-    """Return the days to show: at most `days`, up to the last day with events.
+    """Return the consecutive days to show.
 
-    The first day is the first one with events in this range.
+    The range ends with the last day with events and has at most `days` days. Days before the first
+    event in this range are omitted.
     """
     # Days in the future come from a broken clock and are ignored.
     tomorrow = now.date() + datetime.timedelta(days=1)
@@ -233,9 +234,9 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
-    """Return one row per day with the sums over all gateways.
+    """Return one row per day with totals for all gateways.
 
-    For durations, the row has the median and the worst value instead of a sum.
+    For a duration, the row contains the median and the maximum of the gateways' values.
     """
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "

@@ -239,10 +239,10 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return the rows of a query by gateway, only those with the largest `size` for each gateway.
+    """Return the largest rows of a query for each gateway, at most ROWS_PER_GATEWAY_MAX.
 
-    `size` is the SQL expression by which the rows are sorted. In each row, `of_gateway` is the
-    number of all rows of the gateway.
+    `size` is the SQL expression by which rows are compared. In each row, `of_gateway` is the number
+    of rows that the query has for the gateway.
     """
     return _by_gateway(
         tables.rows(

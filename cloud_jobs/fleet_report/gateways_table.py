@@ -110,9 +110,9 @@ def _is_silent(figures: Figures, row: Row) -> bool:
 
 
 def _silent_sensors(figures: Figures, row: Row) -> int:
-    """Return the number of silent sensors of a gateway.
+    """Return the number of a gateway's silent sensors.
 
-    If the gateway itself is silent, the result is 0, because the sensors are not the cause.
+    If the gateway itself is silent, return 0, because then its sensors cannot be heard either.
     """
     return 0 if _is_silent(figures, row) else row.get("sensors_silent") or 0
 

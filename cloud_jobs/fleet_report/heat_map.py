@@ -28,9 +28,9 @@ _CLASSES = ("0", "1", "2", "3", "4", "")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A value that a heat map can show for each gateway and day, and the limits of its levels.
+    """A value that a heat map can show for each gateway and day, and its division into levels.
 
-    `steps` contains the lowest values of the levels 1 to 4.
+    `steps` contains the lowest value of each of the levels 1 to 4. Level 0 is below the first step.
     """
 
     key: str
@@ -119,10 +119,10 @@ def _values(
     place: Mapping[str, int],
     column: Mapping[datetime.date, int],
 ) -> dict[int, float]:
-    """Return the values of a measure by the index of the heat map's cell.
+    """Return the values of a measure, each with the index of its cell in the heat map.
 
-    Cells are numbered row by row, and cells without a value are omitted. `place` maps gateways to
-    rows, and `column` maps days to columns.
+    Cells are numbered row by row. Cells without a value are omitted. `place` maps gateways to row
+    numbers, and `column` maps days to column numbers.
     """
     values: dict[int, float] = {}
     for row in cells:

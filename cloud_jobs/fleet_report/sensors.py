@@ -112,8 +112,8 @@ class Series:
 class SensorFaults:
     """Sensors with problems.
 
-    For each kind of problem there are rows about the worst sensors, and the count of all sensors
-    that have the problem.
+    For each kind of problem, one field lists the worst sensors, and one field contains the number
+    of all sensors that have the problem.
     """
 
     silent: list[Row]

@@ -36,8 +36,8 @@ def symbol_of(unit: str | None) -> str:
 def value_of(value: float | None) -> str:
     """Return a value as text, or `-` for None.
 
-    Values below 1 have 4 significant digits, and very large values 6. Other values have at most 3
-    decimals.
+    Values below 1 are rounded to 4 significant digits, and very large values to 6 significant
+    digits. Other values have at most 3 decimal places.
     """
     if value is None:
         return "-"

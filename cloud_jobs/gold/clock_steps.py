@@ -1,10 +1,10 @@
 """Errors of a gateway's clock in segments that were written while the clock was unsynchronised.
 
-A gateway without a battery starts with a wrong time. When a time server responds, one or more steps
-set the clock. An event before a synchronised segment has a wrong time: the error is the sum of the
-clock steps between the event and the segment. After the clock has lost its synchronisation, the
-error is the sum of the clock steps since then. If events are missing in between, some steps may be
-unknown, so the error is unknown.
+A gateway without a battery starts with a wrong time. When a time server responds, the clock is set
+to the right time in one or more steps. The error of an earlier event's time is the sum of the steps
+between the event and the first synchronised segment. If the clock loses its synchronisation later,
+the error is the sum of the steps since then. If events in between are missing, steps may be missing
+too, so the error is unknown.
 """
 
 from __future__ import annotations

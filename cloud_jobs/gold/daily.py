@@ -25,7 +25,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """The events and the clock corrections of a run and of all earlier runs."""
+    """The new events and clock corrections of a run, and all those up to this run."""
 
     first: int
     through: int

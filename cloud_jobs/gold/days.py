@@ -39,9 +39,8 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
     Args:
         messages: rows of the table `qos2_messages` that began on the days to compute.
         deliveries: rows of the table `qos2_deliveries` that began on the days to compute.
-        published: messages that were published at QoS 2, with the columns `gateway`, `store` and
-            `message`. Their deliveries have no granted QoS, because they were dropped before they
-            entered a queue.
+        published: QoS 2 messages with a delivery that has no granted QoS, because it was dropped
+            before it entered a queue. The columns are `gateway`, `store` and `message`.
     """
 
     def is_in(*states: str) -> Column:
@@ -75,7 +74,7 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
 def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
     """Return rows of the table `gateway_health`. `events` must contain all events of each day.
 
-    The column `offline_seconds` is 0 here; `gold.daily` replaces it before it writes the rows.
+    The column `offline_seconds` is 0 in these rows. The module `gold.daily` computes its values.
     """
 
     def number(*kinds: str) -> Column:

@@ -52,7 +52,7 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
-    """Return the QoS 2 messages among the deliveries that have no granted QoS.
+    """Return the messages of deliveries without a granted QoS, if they were published at QoS 2.
 
     The columns are `gateway`, `store` and `message`.
     """

@@ -1,9 +1,9 @@
 """Gaps in the frame numbers of sensors.
 
-The gaps are found in the readings that have landed. A sensor numbers its frames, and the numbering
-begins again whenever the sensor restarts. If a number between two others is missing, the frame was
-lost before the gateway recorded it, was refused, or is in a gap of the gateway's log. Missing
-frames before the first or after the last known number cannot be detected.
+A sensor numbers its frames, and the numbering begins again whenever the sensor restarts. If the
+ingested readings lack a number, there are three possible reasons. The frame was lost before the
+gateway recorded it, it was refused, or it is in a gap of the gateway's log. Frames that are missing
+before the first known number or after the last one cannot be detected.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ _DEVICE: Final = ("gateway", "device", "device_boot")
 
 
 def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
-    """Return each `gateway` and `day` that has to be computed again.
+    """Return each `gateway` and `day` that has to be computed again because of new readings.
 
-    These are the days of the new readings. For each series with a new reading, the series' next day
-    with readings is also returned, because its first increase depends on the new reading.
+    These are the days of the new readings and, for each series with new readings, the next day on
+    which the series has readings. The first increase on that day depends on the new readings.
 
     Args:
         new: readings that are new or have moved to another time, with the columns SERIES and `day`.
@@ -50,14 +50,14 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Return every series of each gateway in `moved`, once for each moved day of this gateway.
+    """Return one row for each series of a gateway and each of the gateway's days in `moved`.
 
-    A day has moved if a changed clock correction moved readings to it or from it. A series may not
-    have a row for this day yet.
+    A series is included even if it has no row for the day yet.
 
     Args:
         series_days: rows of the table `sensor_days`.
-        moved: the moved days, with the columns `gateway` and `day`.
+        moved: days to or from which a changed clock correction moved readings, with the columns
+            `gateway` and `day`.
     """
     series = series_days.select(*SERIES).distinct()
     return series.join(F.broadcast(moved.distinct()), "gateway").select(*SERIES, "day")

@@ -1,10 +1,10 @@
 """The table `clock_corrections`, and the correction of event times.
 
 The table `events` keeps the times that the gateways wrote, because a log that was changed later
-would prove nothing. Tables that are derived from `events` have corrected times where possible. They
-also have a column for the quality of the times. The segments of a broker start can land one by one,
-and the first synchronised segment may land late. The corrections for this broker start then change,
-and the derived rows are computed again.
+would not be evidence. Tables that are derived from `events` have corrected times where possible,
+and a column for the quality of the times. The first synchronised segment after a broker start may
+be uploaded late. The corrections for this broker start then change, and the derived rows are
+computed again.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def worst_quality(quality: Column | str) -> Column:
 def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
     """Update the table `clock_corrections` for the broker starts that a run affects.
 
-    A run affects a broker start if it ingested an unsynchronised segment of it. If the times of a
-    broker start are unknown, any new segment affects it. Changed rows get the batch number
+    A broker start is affected if the run ingested one of its unsynchronised segments. If some of
+    its corrections are unknown, any new segment affects it. Changed rows get the batch number
     `through`. Repeating the call has no further effect.
     """
     # A resumed run must ignore batches ingested since it was interrupted. The next run processes
@@ -138,10 +138,9 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
 def steps_of(events: DataFrame) -> DataFrame:
     """Find the events at which the written times jump because the clock was set.
 
-    A gateway records a clock step up to CLOCK_CHECK_MILLISECONDS after the step. The events just
-    before the record may therefore already have the new time. The written times may jump by less
-    than the clock step, because a written time is never earlier than the last one of the previous
-    run.
+    A gateway logs a clock step up to CLOCK_CHECK_MILLISECONDS after the step. Events that were
+    logged in between already have the new time. The written times may jump by less than the clock
+    step, because a written time is never earlier than the last one of the previous run.
     """
     in_order = Window.partitionBy(*BOOT).orderBy("sequence")
     leap = F.unix_millis("time") - F.unix_millis(F.lag("time").over(in_order))

@@ -1,7 +1,8 @@
-"""Gold tables to which each batch adds: starts, sessions, QoS 2 messages, and their deliveries.
+"""Gold tables whose rows are updated incrementally with the new events of each batch.
 
-Each event is new in exactly one batch, so it is counted once. All other values are minimums or
-maximums, so the order of the batches does not matter.
+The tables contain starts, sessions, QoS 2 messages, and their deliveries. Each event is new in
+exactly one batch, so it is counted once. All values other than counts are minimums or maximums, so
+the order of the batches does not matter.
 """
 
 from __future__ import annotations

@@ -82,10 +82,10 @@ def _judged(
 ) -> DataFrame:
     """Return a verdict for each message or delivery in `lives`.
 
-    `began` and `ended` are the first and the last event of the message or delivery; `ended` is null
-    while it is unfinished. Only the audit checks named in `laws` count. A gap with an empty store
-    comes from a file in quarantine whose store is not known, so it affects all stores of the
-    gateway.
+    The columns `began` and `ended` are the numbers of the first and the last event of the message
+    or delivery. `ended` is null if it is unfinished. Only findings of the audit checks in `laws`
+    are considered. If the store of a gap is an empty string, it is unknown, and the gap affects all
+    stores of the gateway.
     """
     of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
     found = of_these.agg(
