@@ -201,7 +201,7 @@ class Batch:
         return bool(names)
 
     def _is_begun(self) -> bool:
-        """Return True if a step after `keys` is committed. The batch's keys are then final."""
+        """Return True if a step after `keys` is committed. Then no more keys may be added."""
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:

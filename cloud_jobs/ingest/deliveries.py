@@ -50,10 +50,10 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
 def halves_before(
     tables: Tables, batch: int, wanted: Sequence[tuple[Message, bool]]
 ) -> list[Event]:
-    """Return the events in earlier batches that complete the `wanted` messages.
+    """Find the second event of each message in `wanted`, in the events of earlier batches.
 
-    Each wanted message has a flag for the missing event: True for `message_held`, False for
-    `message_released`.
+    `wanted` contains pairs of a message and a flag. The flag is True if `message_held` is wanted,
+    and False if `message_released` is wanted.
     """
     rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
             for message, is_held in wanted]  # fmt: skip
@@ -112,11 +112,11 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
 
 
 def _halved(rows: DataFrame) -> Column | None:
-    """Return a filter for messages with only one of their two events in `rows`.
+    """Return a filter for messages that have only one of their two events in `rows`.
 
-    The events are `message_held` and `message_released`. Return None if there are no such messages.
-    The filter also selects all messages with higher numbers, so that it remains short. Delta can
-    still skip the files of older messages, because message numbers increase with time.
+    The two events are `message_held` and `message_released`. Return None if no message lacks one.
+    To keep the filter short, it also selects all messages with higher numbers. Delta can still skip
+    files with older messages, because message numbers increase with time.
     """
     kinds = [f"message_{what}" for what in HALVES]
     halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

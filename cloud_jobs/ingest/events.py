@@ -1,8 +1,8 @@
 """Deduplication of events. If a run is repeated, it selects the same rows.
 
-A trusted segment contains every sequence number of its range. Only segments whose ranges overlap
-can contain the same event. In all other segments, every line is a new event, so no query, sort or
-shuffle is needed.
+A verified segment contains each event number between its first and its last. Only segments with
+overlapping ranges of numbers can contain the same event. In all other segments, every line is a new
+event, so no query, sort or shuffle is needed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SenML records and summary of a segment file, computed as Arrow columns.
 
-The worker that parses a file also computes them. The records come from the messages that are
-complete in the file, and have the columns of RECORDS. The driver uses the summary, which is called
-the outline. This module does not use Spark and has no side effects.
+Both are computed by the worker that parses the file. The records have the columns of RECORDS. They
+come from messages whose events are all in the file. The summary is called the outline, and is used
+by the driver. This module does not use Spark and has no side effects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
 class Contents(NamedTuple):
     """The SenML records of one file, and the file's outline, which is a summary for the driver.
 
-    The outline is None if a message or a reading occurs twice.
+    The outline is None if the file contains a message or a reading twice.
     """
 
     records: pa.RecordBatch
@@ -64,7 +64,7 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
 
 
 def _with_constants(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
-    """Return the columns of lines that this module reads, and add `constants` as columns."""
+    """Select the columns of `lines` that this module needs, and add a column for each constant."""
     columns = {
         name: lines.column(name) for name in {*ARROW_DELIVERED.names, "event"} - {*constants}
     }

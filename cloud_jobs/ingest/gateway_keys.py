@@ -127,11 +127,11 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
 
 
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
-    """Return the gateway and hash of each unsigned file that an ingested segment confirms.
+    """Return the gateway and hash of each unsigned file whose next segment is already ingested.
 
-    Each segment contains the hash of the segment before it, which confirms that this earlier file
-    is genuine. The later segment may be unsigned too. In that case it was checked when the first
-    key of its gateway arrived.
+    Each segment contains the hash of the segment before it, which proves that this file is genuine.
+    The next segment may also be unsigned. In this case, it was checked when the first key of its
+    gateway arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})

@@ -54,7 +54,10 @@ class KnownRows:
         self._loading = RLock()
 
     def load(self) -> InMemory | None:
-        """Load the rows if they are not in memory. Return None if they must not be held there."""
+        """Load the rows into memory if necessary, and return them.
+
+        Return None if they may not be kept in memory.
+        """
         with self._loading:
             if self._memory is None and self._is_holding:
                 found = self._read()
@@ -100,7 +103,7 @@ class KnownRows:
             self.forget()
 
     def _read(self) -> dict[str, pa.Table]:
-        """Read the rows with Spark, but not many more than the driver may hold."""
+        """Read the rows with Spark, at most SEGMENTS_HELD_MAX + 1 of each table."""
         with small_effort(self._tables.spark), side_by_side() as submit:
             found = {
                 name: submit(

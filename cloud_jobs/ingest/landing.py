@@ -111,9 +111,10 @@ def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
 
 
 def contents_of(spark: SparkSession, paths: list[str]) -> tuple[list[Landed], DataFrame]:
-    """Return the sizes of files, and a DataFrame with the columns path, length and content.
+    """Return the files with their sizes, and a DataFrame with their contents.
 
-    Spark lists each path only once for both results.
+    The DataFrame has the columns `path`, `length` and `content`. `content` is null for a file that
+    is too large.
     """
     found = binary_files(spark, paths)
     sizes = {

@@ -69,9 +69,10 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """Return, for each record, how often its board had used the same start number before.
+    """Return how often a record's board had used its start number before, for each record.
 
-    The value is null if the board had not used the number before (docs/formats/readings.md).
+    The value is null if the board uses the start number for the first time. The format is described
+    in docs/formats/readings.md.
     """
     again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
     is_board = pc.starts_with(records.column("senml_device"), _BOARDS)
@@ -133,9 +134,9 @@ _CONTROL: Final = re.compile(r"\\\\|\\u00[01][0-9a-f]")
 
 
 def _json_of(values: tuple[Any, ...]) -> str:
-    """Return the values of each row as a JSON array, with the same escapes as Spark's `to_json`.
+    """Return `values` as a JSON array, with the same escapes as Spark's `to_json`.
 
-    Keys stored by earlier versions were written by `to_json`, and new keys must be equal to them.
+    Earlier versions wrote the deduplication keys with `to_json`. New keys must have the same form.
     """
     text = _ENCODER.encode([None if value is None else str(value) for value in values])
     if "\\u00" in text:

@@ -72,8 +72,8 @@ def _boards_of(plain: Split) -> list[Board]:
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """Return True if an earlier batch may have stored a reading of this batch.
 
-    Only plain gateways are checked. A gateway is plain if the batch cannot contain any of its
-    records twice. Where possible, each board is compared only with its own stored frame numbers,
+    All gateways of the batch must be plain, which means that the batch cannot contain any of their
+    records twice. If possible, each board is compared only with its own stored frame numbers,
     because the boards of one gateway use similar numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
@@ -98,10 +98,10 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 
 
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
-    """Yield the counts of records and the ranges of their frame and message numbers, by gateway.
+    """Yield the number of records, and the ranges of frame and message numbers, for each gateway.
 
-    The values come from the outlines (summaries) of the staged files. `_counted` gets the same
-    values with a query.
+    The values come from the outlines (summaries) of the staged files. The function `_counted` gets
+    such values with a query.
     """
     outlines: dict[str, list[Outline]] = {}
     for gateway, outline in plain.numbers:

@@ -45,7 +45,7 @@ def still_refused(
 ) -> frozenset[str]:
     """Return the paths of files that need not be examined, because they would be refused again.
 
-    Neither their bytes nor the keys that led to their refusal have changed.
+    Since a file of this kind was refused, its bytes and the relevant keys have not changed.
     """
     waiting = judged_as_before(tables, files, pinned)
     if not waiting:
@@ -95,8 +95,8 @@ def judged_as_before(
 ) -> list[str]:
     """Return the paths of files that would be refused again if their bytes have not changed.
 
-    Two kinds of files are omitted. One kind was refused because of its folder, and has moved since
-    then. The other kind was refused because of its key, and would now be accepted.
+    Two kinds of files are omitted: files that were refused because of their folder and are now in
+    another folder, and files that were refused because of their key and would now be accepted.
     """
     foreign = [file for file in files if file["reason"] == FOREIGN_KEY]
     known = _keys_of(tables, {file["gateway"] for file in foreign}) if foreign else set()

@@ -85,9 +85,10 @@ def _sums_before(tables: Tables, known: KnownRows) -> dict[str, int]:
 
 
 def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, int]:
-    """Stage and complete a batch of files. Return its row and the size of the files in bytes.
+    """Stage and complete a batch of files.
 
-    The row is the one in the table `batches`, or None if another run wrote it.
+    Return the batch's row of the table `batches`, and the size of the files in bytes. The row is
+    None if another run wrote it.
     """
     files, contents = contents_of(batch.tables.spark, paths)
     size = sum(file.file_bytes for file in files)
@@ -98,6 +99,6 @@ def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, in
 
 
 def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:
-    """Return the sums over a run's batches, or None if another run finished one of them."""
+    """Return the totals of a run's batches. Return None if another run finished one of them."""
     own = [row for row in rows if row is not None]
     return sums_of(own) if len(own) == len(rows) else None

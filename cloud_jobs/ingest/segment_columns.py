@@ -1,10 +1,10 @@
 """Parser that converts all lines of a trusted segment to Arrow columns together.
 
-Arrow's JSON parser creates no Python object per line. This parser is used if the lines have the
-form in which a gateway writes them: one object per line, fields with the types of the format, and
-sequences without a gap. Otherwise the lines are parsed one by one
-(`cloud_jobs.ingest.segment_file`), for example if a line is malformed or has a field of a later
-version. Both parsers return the same result for a valid line.
+It uses Arrow's JSON parser, which creates no Python objects for the lines. The lines must have the
+form in which a gateway writes them: one object per line, fields of the right types, and consecutive
+sequence numbers. Otherwise, for example if a line is malformed or has a field of a later version,
+the lines are parsed one by one (`cloud_jobs.ingest.segment_file`). Both parsers return the same
+result for a valid line.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def _parsed(events: bytes) -> pa.Table:
 def _part_of(lines: pa.Buffer, known: list[str]) -> tuple[pa.Table, list[str]]:
     """Parse some lines of a segment with the fields in `known`.
 
-    If the lines contain other fields, parse them again with all fields. Return the table, and the
-    names of all fields found so far.
+    If there are no known fields, or the lines contain others, use all fields of the format. Return
+    the table, and the names of all fields found so far.
     """
     if known:
         with suppress(pa.ArrowException):

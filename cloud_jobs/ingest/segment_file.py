@@ -67,10 +67,11 @@ class Line:
     """One line between header and footer. `reason` is None for a valid line.
 
     `number` is the line number in the file; the header is line 1. `sequence` is the expected event
-    number, even for a malformed line. `body` is JSON with the fields that have a column. If there
-    are too many malformed lines, the last item is a summary of those that are not listed. The
-    summary has the `reason` MORE. Its `body` is the count of these lines, `number` is their first
-    line number, and `sequence` is their last event number.
+    number, even for a malformed line. `body` is JSON with the fields that have a column.
+
+    If there are too many malformed lines, the last `Line` is a summary of the omitted ones, with
+    the `reason` MORE. `body` is then their count, `number` is the first line number, and `sequence`
+    is the last event number.
     """
 
     number: int
@@ -112,8 +113,8 @@ def verify(
 ) -> Verdict:
     """Verify one file, and return the verdict. `content` is None if the file was too large to read.
 
-    If the rest of the segment is valid, `judge` checks its event lines. The default is
-    `judge_lines`.
+    The function `judge` checks the event lines, after all other checks have succeeded. By default
+    it is `judge_lines`.
     """
     verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
     try:

@@ -1,4 +1,7 @@
-"""The table `segments`. It contains the state of each file, written after the file's events."""
+"""The table `segments`, which contains the state of each file.
+
+A file's state is written after its events.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,7 @@ def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> l
 
 
 def _least(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return one file name for each SHA-256: the alphabetically first of the files that have it."""
+    """Map each SHA-256 to the name of its file, or to the alphabetically first of several names."""
     found: dict[str, str] = {}
     for row in rows:
         found[row["file_sha256"]] = min(found.get(row["file_sha256"], row["name"]), row["name"])

@@ -87,8 +87,9 @@ def _parsed(
 ) -> tuple[pa.Int64Array, pa.ListArray]:
     """Parse the payloads with the indices in `chosen`, expecting the fields in `names`.
 
-    If this fails, for example because of another field, parse small parts with all fields, and omit
-    the parts that fail. Return the indices of the parsed payloads, and a list of records for each.
+    If this fails, for example because a payload contains another field, parse the payloads in small
+    groups with all known fields. Groups that fail again are omitted. Return the indices of the
+    parsed payloads, and a list of records for each.
     """
     try:
         return chosen, _parse(payloads.take(chosen), names)

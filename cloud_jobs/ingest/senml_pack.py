@@ -115,9 +115,9 @@ def _resolved(
 ) -> tuple[list[Record], list[str]]:
     """Resolve base fields: each applies to its record and all later ones (RFC 8428 section 4.6).
 
-    Return the records, and the rules that were broken. Raises RefusedPackError if all names, units
-    and topics together are too long. The topic has `topic_characters` characters, and counts once
-    for each record.
+    Return the valid records, and a description of each broken rule. Raises RefusedPackError if the
+    records are too long in total. The length of a record is that of its name, its unit, and the
+    topic (`topic_characters`).
     """
     base: dict[str, Any] = {}
     found: list[Record] = []

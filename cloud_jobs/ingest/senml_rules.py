@@ -1,7 +1,7 @@
 """Base fields and rules of SenML packs (arrays of records), applied to Arrow columns.
 
-The result is the same as that of `senml_pack`. A pack is omitted if any of its records breaks a
-rule, or might break one.
+For each pack in the result, `senml_pack` would return the same records. A pack is omitted if one of
+its records is invalid or cannot be checked here.
 """
 
 from __future__ import annotations
@@ -129,9 +129,9 @@ def _are_small(
 ) -> pa.BooleanArray:
     """Return True for each record that is short enough for its base fields to be applied.
 
-    The length of a record, multiplied by the number of records in its pack, must not exceed
-    PACK_CHARACTERS_MAX. If these records together exceed CHARACTERS_TOGETHER_MAX, return False for
-    all records. This limits the memory for the joined strings.
+    A record is short enough if its length, multiplied by the number of records in its pack, is at
+    most PACK_CHARACTERS_MAX. If the short records have more than CHARACTERS_TOGETHER_MAX characters
+    in total, return False for all records. This limits the memory for the joined strings.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))
@@ -192,7 +192,7 @@ def _are_right(found: Columns) -> pa.BooleanArray:
 
 
 def _are_elsewhere(found: Columns, topics: pa.StringArray, of: pa.Array) -> pa.BooleanArray:
-    """Return True for each record whose topic belongs to another device or quantity.
+    """Return True for each record that names a device, if its topic names another one or quantity.
 
     Each combination of device, name and topic is checked once, because there are usually few.
     """

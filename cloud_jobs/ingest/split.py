@@ -82,8 +82,8 @@ def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: 
 
     Args:
         origins: the trusted files of the batch that contain events.
-        overlapping: gateways with an event that may be in the tables already or occur twice.
-        halves_before: function that returns the events in earlier batches that complete messages.
+        overlapping: gateways with an event that may be stored already, or be in the batch twice.
+        halves_before: function that finds the second event of a message in earlier batches.
     """
     odd = {*overlapping} | {one.gateway for one in origins if one.outline is None}
     odd |= _repeating(origins)
