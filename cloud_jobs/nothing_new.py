@@ -1,8 +1,8 @@
 """Detection of a run that has nothing to ingest, before a JVM is started.
 
 The table `segments` shows which files are new. The library `deltalake` reads the table in a second;
-starting Spark takes more than ten. This works only for local directories. In any doubtful case the
-result is None, and Spark examines the files (docs/decisions/0164).
+starting Spark takes more than ten. This works only for local directories. If there is any doubt,
+the result is None, and Spark examines the files (docs/decisions/0164).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _files_below(directory: Path) -> Iterator[str]:
 
 
 def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, Pinned]) -> bool:
-    """Return True if no file has to be examined, by the rules of `landing.list_landed`."""
+    """Return True if no file has to be examined. The rules are those of `landing.list_landed`."""
     found = open_files(engine.query(KNOWN_FILES), paths, SETTLED)
     if any(file["state"] is None for file in found) or len(found) > REFUSED_READ_MAX:
         return False

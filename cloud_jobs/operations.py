@@ -37,9 +37,10 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 
 
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
-    """Update the gold tables from the ingested tables, and audit the messages if `is_audited`.
+    """Update the gold tables from the ingested tables. Return the counts of the run.
 
-    Return the counts of the run. Raises IngestError if Spark fails or another run is writing.
+    If `is_audited` is True, also audit the messages. Raises IngestError if Spark fails, or if
+    another run is writing.
     """
     with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:
         return gold_of(spark, root, progress, is_audited=is_audited)
@@ -55,7 +56,7 @@ def compact(root: str, progress: Progress) -> dict[str, Any]:
 
 
 def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> dict[str, Any]:
-    """Remove files to which no version of a table has referred for `keep_days` days.
+    """Remove files that no table has used in the last `keep_days` days.
 
     If `is_dry` is True, the files are only counted.
     """

@@ -30,7 +30,7 @@ from cloud_jobs.tables.sql import Queryable
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
-    """Return the report of a run that began at `began` (seconds on the monotonic clock)."""
+    """Return the report of a run. `began` is its start in seconds of the monotonic clock."""
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
         memory = None if run.known is None else run.known.load()
@@ -151,7 +151,7 @@ def _query_held(tables: Tables, run: Run, memory: InMemory) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Query the segments in `memory`, and add `refused` and `starts` to the results."""
+    """Query the tables in `memory`. Return the results together with `refused` and `starts`."""
     gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -225,8 +225,8 @@ def _gaps(
 ) -> tuple[list[Gap], int]:
     """Return the first GAPS_SHOWN_MAX gaps and the total number of gaps.
 
-    The event `log_truncated` may explain a gap. `load_truncations` is called with the gateways that
-    have missing events, and must load their `log_truncated` events.
+    A gateway's event `log_truncated` may explain a gap. `load_truncations` is a function that loads
+    these events for a list of gateways. It is called with the gateways that have missing events.
     """
     gaps, count = _gaps_with(asked, [])
     torn = sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the first gaps and the count of all gaps. Explain only gaps of gateways in `torn`."""
+    """Return the same as `_gaps`. Only the gaps of the gateways in `torn` can be explained."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
@@ -275,7 +275,7 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 
 
 def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
-    """Return summaries of the first gateways, and the count of all gateways."""
+    """Return the summaries of gateways up to a limit, and the number of all gateways."""
     # If a gateway's segments overlap, its events are counted in the table, not by segment.
     rows = asked.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])

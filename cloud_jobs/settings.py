@@ -10,7 +10,7 @@ from pathlib import Path
 class IngestSettings:
     """Locations of landed segments, of the tables, and of Spark's downloads.
 
-    `source` and `tables` are a directory or a URL that Spark's Hadoop file systems can list
+    `source` and `tables` are directories, or URLs that Spark's Hadoop file systems can list
     (`file:///...`, `s3a://...`). `cache_dir` is the directory that keeps the Delta Lake jars after
     the first start, so that later starts work offline. None means `oncegate/spark` in the user's
     cache directory.

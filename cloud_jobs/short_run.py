@@ -38,8 +38,8 @@ def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
 def has_few_events(root: str) -> bool:
     """Return True if the tables in a local directory have at most EVENTS_SMALL_MAX events.
 
-    Return False for other locations, or if the tables cannot be read. If the result is wrong, the
-    run is only slower.
+    Return False for other locations, or if the tables cannot be read. A wrong result only makes the
+    run slower.
     """
     if local_directory(root) is None:
         return False
@@ -51,10 +51,10 @@ def has_few_events(root: str) -> bool:
 
 
 def is_short(settings: IngestSettings) -> bool:
-    """Return True if a run has at most SHORT_RUN_BYTES_MAX to read from a local directory.
+    """Return True if the new files of a run have at most SHORT_RUN_BYTES_MAX bytes in total.
 
     Return False if the source or the tables are not in a local directory. New files are recognised
-    by their modification times. If the result is wrong, the run is only slower.
+    by their modification times. A wrong result only makes the run slower.
     """
     source, tables = local_directory(settings.source), local_directory(settings.tables)
     if source is None or tables is None:

@@ -1,8 +1,8 @@
 """Staged files of a batch, and the conversion of their contents to rows.
 
-Workers unpack the Arrow streams that were written at staging (cloud_jobs.ingest.staging), file by
-file. The batch number is passed to the workers' functions, not written into the query plan, because
-Spark compiles code again for each different number in a plan.
+Workers unpack the Arrow streams that `cloud_jobs.ingest.staging` has written, one file after
+another. The batch number is passed to the workers as a function argument. If the query plan
+contained it, Spark would compile the plan again for each batch.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class Staged:
     def without(
         self, refusals: Sequence[Refusal] = (), gateways: frozenset[str] = frozenset()
     ) -> Staged:
-        """Return the staged files without the contents of certain files.
+        """Return the staged files without refused files, and without the files of some gateways.
 
-        These are the refused files (`refusals`), and the files of the given gateways.
+        `refusals` are the refused files, and `gateways` are the names of the gateways.
         """
         return replace(
             self, refusals=[*self.refusals, *refusals], excluded=self.excluded | gateways
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have a value in the column named by `content`.
+        """Select the files that have a value in the column `content`.
 
-        The column is `malformed`, `events` or `records`. The result has the columns listed in
-        `columns`, followed by the one named by `content`.
+        `content` is the column's name: `malformed`, `events` or `records`. The result has the given
+        `columns`, followed by this column.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
@@ -89,9 +89,8 @@ def staged_files(tables: Tables, name: str) -> Staged:
 def events_of(staged: Staged, batch: int, columns: StructType = EVENTS) -> DataFrame:
     """Select the valid lines of staged files as rows of the table `events`.
 
-    The rows have only the given columns of the table, by default all.
-
-    The result may contain an event twice.
+    `columns` selects columns of the table; by default, the rows have all columns. The same event
+    may occur twice in the result.
     """
     files = staged.with_content("events", *EVENT_PARTS)
     return files.mapInArrow(unpacking_events(batch, columns), columns)
@@ -109,12 +108,19 @@ def filled_columns(staged: Staged) -> StructType:
 
 
 def records_of(staged: Staged) -> DataFrame:
-    """Select the SenML records of the messages that are complete within a file."""
+    """Select the SenML records that were derived from a single file.
+
+    Messages whose events are in different files are not included.
+    """
     return staged.with_content("records").mapInArrow(unpacking(RECORDS), RECORDS)
 
 
 def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame:
-    """Convert the staged SenML records and the `paired` records to rows of `sensor_readings`."""
+    """Convert SenML records to rows of `sensor_readings`.
+
+    The records are those of the staged files, and those in `paired`, whose messages have events in
+    different files.
+    """
     unpack = unpacking(RECORDS)
 
     def made(files: Batches) -> Batches:

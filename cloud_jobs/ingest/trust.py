@@ -120,7 +120,10 @@ def new_keys(
 
 
 def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[GatewayKey]:
-    """Return the rows of a gateway's keys that the keys file changes, with their new values."""
+    """Return a gateway's new rows of `gateway_keys`, and the existing rows with changed values.
+
+    `pin` is the gateway's entry in the keys file, and `before` contains the existing rows.
+    """
     by_key = {row.public_key: row for row in before}
     after = [
         replace(
@@ -209,9 +212,9 @@ def _unsigned(file: SignedFile) -> Refusal:
 
 
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
-    """Return the name of another gateway if one of the file's folders has this name.
+    """Return the first folder of a file that has the name of a gateway, if it is another gateway.
 
-    Return None if there is no such folder, or if a folder has the name of the file's own gateway.
+    Return None if there is no such folder, or if any folder has the name of the file's own gateway.
     """
     folders = file.folder.split("/")
     if file.gateway in folders:

@@ -60,7 +60,10 @@ def withdraw(
 
 
 def _with_new_keys(known: Queryable, batch: int) -> list[str]:
-    """Return the gateways with earlier segments whose first key arrived with this batch."""
+    """Return the gateways whose first key arrived with this batch.
+
+    Only gateways with segments from earlier batches are returned.
+    """
     gateways: list[str] = sorted(row["gateway"] for row in known.query(
         "SELECT gateway FROM {gateway_keys} GROUP BY gateway HAVING min(batch) = :batch",
         batch=batch,

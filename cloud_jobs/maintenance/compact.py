@@ -78,9 +78,9 @@ def _compact(tables: Tables, name: str, order: tuple[str, ...]) -> dict[str, int
 
 
 def _days_in_need(tables: Tables, name: str) -> list[str | None]:
-    """Return those partitions of a table that have many small files.
+    """Return the partitions of a table that have many small files.
 
-    For a table without partitions, the result contains None in place of a partition.
+    If the table is not partitioned, None represents the whole table.
     """
     rows = tables.read(name)
     # The paths come from the table's log. A compacted day has few files, so they are not opened.

@@ -37,7 +37,7 @@ class Chosen:
 
 
 def last_readings(root: str, chosen: Chosen, *, days: int, limit: int) -> list[Row]:
-    """Return the last reading of each quantity within the newest days that have readings.
+    """Return the last reading of each quantity that has readings on the searched days.
 
     Args:
         root: directory or URL of the tables.

@@ -1,8 +1,8 @@
 """Reduction of Spark's planning time for small batches.
 
-Some optimisations save time with millions of rows, but cost seconds with a small batch. Spark can
-process a few thousand rows with an interpreted plan before it could generate and compile code. It
-can also write one partition before it could measure the sizes of several partitions.
+Some optimisations save time with millions of rows, but cost seconds with a small batch. For a few
+thousand rows, interpreting the plan takes less time than generating and compiling code. Writing a
+single partition also takes less time than measuring the sizes of several partitions.
 """
 
 from __future__ import annotations

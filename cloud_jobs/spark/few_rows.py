@@ -8,10 +8,10 @@ from cloud_jobs.limits import VALUES_MAX
 
 
 def as_values(rows: DataFrame) -> DataFrame:
-    """Compute rows now, and return them as a DataFrame whose values the driver holds.
+    """Compute rows now, and return a DataFrame with the results, which the driver keeps in memory.
 
-    Later queries do not compute these rows again. If there are more than VALUES_MAX rows, return
-    `rows` unchanged.
+    Queries of the new DataFrame do not compute the rows again. If there are more than VALUES_MAX
+    rows, return `rows` unchanged.
     """
     found = rows.limit(VALUES_MAX + 1).toArrow()
     if found.num_rows > VALUES_MAX:

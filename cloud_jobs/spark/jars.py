@@ -2,8 +2,8 @@
 
 At the first start Spark's own resolver downloads the jars from Maven Central. The files are checked
 against the SHA-256 hashes in this module. Every later start passes the files to Spark directly and
-needs no network. If several processes start for the first time together, one downloads and the
-others wait, because the resolver does not support concurrent downloads to one directory.
+needs no network. If several processes need the jars, one process downloads them and the others
+wait, because the resolver does not support concurrent downloads to one directory.
 """
 
 from __future__ import annotations
@@ -124,10 +124,11 @@ def jars_in(directory: Path, files: Mapping[str, str]) -> list[Path]:
 
 @contextmanager
 def jars_or_the_fetching(cache: Path, files: Mapping[str, str]) -> Iterator[list[Path] | None]:
-    """Yield the paths of the jars, or None if the caller has to download them within the block.
+    """Yield the paths of the jars, or None if some are missing or invalid.
 
-    A file lock ensures that only one process downloads the jars at a time. The kernel releases the
-    lock when the process ends, even if it crashes.
+    If None is yielded, the caller has to download the jars within the `with` block. A file lock
+    ensures that only one process does this at a time. The kernel releases the lock when the process
+    ends, even if it crashes.
     """
     jars = fetched_jars(cache / "jars", files)
     if jars is not None:

@@ -1,9 +1,9 @@
-"""Spark settings that the user made outside this program. The program must not override them.
+"""The user's own Spark settings, which this program must not override.
 
-The settings are in `PYSPARK_SUBMIT_ARGS`, in `MASTER` and in the file spark-defaults.conf. In local
-mode, Spark reads these three only when its JVM starts, so this module reads them itself. A setting
-that this program passes to Spark would take precedence. The program therefore passes only settings
-that the user has not made.
+The settings are in the environment variables `PYSPARK_SUBMIT_ARGS` and `MASTER`, and in the file
+spark-defaults.conf. In local mode, Spark reads them only when its JVM starts, so this module reads
+them itself. Settings that this program passes to Spark would take precedence. The program therefore
+passes only settings that the user has not set.
 """
 
 from __future__ import annotations

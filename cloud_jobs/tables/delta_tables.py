@@ -90,10 +90,10 @@ class Tables:
         place.getFileSystem(context._jsc.hadoopConfiguration()).delete(place, True)
 
     def empty(self, name: str) -> None:
-        """Remove the files of a table by overwriting it with an empty text file.
+        """Remove the files of a table by writing an empty text file in their place.
 
-        This is needed with Spark Connect, because the client cannot access the file system, and
-        Spark can only drop tables that are in a catalog.
+        This is needed with Spark Connect: the client cannot delete files itself, and Spark can drop
+        only tables that are in a catalog.
         """
         self.spark.conf.set(_FORMAT_CHECK_CONF, "false")
         try:

@@ -52,9 +52,9 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
 
 
 def _create(tables: Tables, name: str) -> None:
-    """Create a table, even if a killed run left its folder without a first commit.
+    """Create a table, even if an interrupted run left its folder without a first commit.
 
-    In that case, CREATE TABLE IF NOT EXISTS takes the folder for an existing table and writes no
+    In that case, CREATE TABLE IF NOT EXISTS treats the folder as an existing table and writes no
     commit. An empty append then writes the first commit.
     """
     properties = _properties_of(tables, name)

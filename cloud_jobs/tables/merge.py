@@ -45,7 +45,7 @@ class Merge:
         return self
 
     def execute(self) -> None:
-        """Run the MERGE statement in the session of the rows."""
+        """Run the MERGE statement in the Spark session to which the new rows belong."""
         self._rows.createOrReplaceTempView(_VIEW)
         self._rows.sparkSession.sql(" ".join(self._clauses))
 
