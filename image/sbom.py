@@ -3,8 +3,8 @@
 
     sbom.py ROOT NAME
 
-ROOT is the unpacked system, and NAME is the name of the list. Times are taken from
-SOURCE_DATE_EPOCH, so that the output is reproducible.
+ROOT is the folder with the unpacked system, and NAME is the name of the list. The time of the list
+is taken from SOURCE_DATE_EPOCH, so that the output is reproducible.
 """
 
 import hashlib

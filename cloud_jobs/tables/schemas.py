@@ -1,9 +1,9 @@
-"""Columns of the ingested tables: name, type and meaning, in the order of the tables.
+"""Columns of the ingested tables: name, type and meaning, in the order in which they are stored.
 
-Every transformation ends by selecting one of the lists of columns in this module. A column that is
-missing, occurs twice or has the wrong type therefore causes an error where it is created, not where
-it is read. Keys come first, because Delta stores the minimum and maximum of the first 32 columns of
-each file. Queries use these values to skip files.
+Every transformation ends by selecting the columns of one of these tables. If a column is missing,
+occurs twice or has the wrong type, the error occurs where the column is created, not where it is
+read. Keys come first, because Delta stores the minimum and maximum of the first 32 columns of each
+file. Queries use these values to skip files.
 """
 
 from __future__ import annotations

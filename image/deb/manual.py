@@ -126,7 +126,7 @@ def text_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape a text for roff, so that hyphens copied from the page are plain hyphens."""
+    """Escape a text for roff. A hyphen remains a plain hyphen, so that commands can be copied."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
 
 

@@ -174,7 +174,7 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """Return the report of the last provisioning, or None if there was none.
 
-    If another machine already uses the card's host name, the report begins with a line about this.
+    If another machine already uses the card's host name, the first line of the report states this.
     """
     try:
         with (places.device / RECORD).open("rb") as file:

@@ -1,8 +1,8 @@
 """Assigns the UART on the pin header to the console or to sensors (`[console] uart`).
 
-The choice of sensors has two effects. From the next start on, a marker file on the boot partition
-makes the boot script start the kernel without a console on the UART. A file on the data partition
-makes /usr/lib/oncegate-device/provision stop the login prompt on the UART immediately.
+If it is assigned to sensors, two files are written. A marker file on the boot partition makes the
+boot script start the kernel without a console on the UART, from the next start on. A file on the
+data partition makes /usr/lib/oncegate-device/provision stop the login prompt on the UART now.
 """
 
 import os

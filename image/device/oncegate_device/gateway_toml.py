@@ -15,10 +15,12 @@ _NAME = "hostname"
 
 
 def changed(text: str, settings: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    """Return the text with the settings that differ from `before`. Comments are kept if possible.
+    """Write the settings that differ from `before` into the text of a gateway.toml.
+
+    Return the new text. Comments are kept if possible.
 
     Args:
-        text: a gateway.toml, which may have other values than `before`.
+        text: the old text. Its values may differ from those in `before`.
         settings: the new settings without secrets: `hostname`, `wifi` and `ethernet`. The last two
             can be None.
         before: the same settings before the change.

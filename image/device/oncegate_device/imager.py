@@ -102,7 +102,7 @@ def finish(boot: Path) -> None:
 
 
 def read(boot: Path) -> Set:
-    """Read the settings from Imager's files. The result is empty if there are no files.
+    """Read the settings from Imager's files. If there are no files, return no settings.
 
     Raises:
         WantedError: if a file is not in Imager's format.
@@ -131,10 +131,11 @@ def read(boot: Path) -> Set:
 
 
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:
-    """Return the text of a valid gateway.toml with the missing tables and keys added.
+    """Add Imager's settings (`tables`) to the text of a valid gateway.toml. Return the new text.
 
-    Comments are kept. No keys are added to an existing table for Wi-Fi, because gateway.toml and
-    Imager may name different networks with different passwords.
+    Only missing tables and keys are added, and comments are kept. An existing table for Wi-Fi is
+    not changed, because gateway.toml and Imager may name different networks with different
+    passwords.
 
     Raises:
         WantedError: if a value to be added is not valid.

@@ -40,7 +40,8 @@ def install(
 ) -> str:
     """Install the bundle at a path or URL, and return sentences about the next step.
 
-    Set `rollback_ends` to accept a version whose data the running version cannot read.
+    If `rollback_ends` is True, a version is accepted even if it writes data that the running
+    version cannot read.
 
     Raises:
         RefusedError: if the update was not started.
@@ -58,10 +59,11 @@ def install(
 
 
 def go_back(places: Places, *, writable: Writable = remounted) -> str:
-    """Select the version in the other slot for the next start, and return the next step.
+    """Select the version in the other slot for the next start.
 
-    The other version is then on trial, as after an update. It is kept if the gateway is healthy.
-    Otherwise the card returns to the present version.
+    Return sentences about the next step. After the start, the selected version is on trial, as
+    after an update. It is kept if the gateway is healthy. Otherwise, the card returns to the
+    version that is running now.
 
     Raises:
         RefusedError: if the other slot has no version that could read the data.
@@ -128,7 +130,7 @@ class _Installation:
         return "\n".join(card.sentences_of(self.record, self.start))
 
     def _show_progress(self, percent: int) -> None:
-        """Publish the percentage of the update that is installed, for the web page."""
+        """Publish the progress of the installation, in percent, for the web page."""
         write(self.places.progress, f"{percent}\n", 0o644)
         card.publish(self.places, self.start)
 
@@ -188,9 +190,10 @@ def _address_of(source: str) -> str:
 
 @contextlib.contextmanager
 def _alone(places: Places) -> Iterator[None]:
-    """Hold the lock for updates within the block. Ctrl-C and the loss of the terminal are ignored.
+    """Hold the lock for updates within the block.
 
-    Raises RefusedError if another update is running.
+    The signals for Ctrl-C and for a closed terminal are ignored within the block. Raises
+    RefusedError if another update is running.
     """
     places.run.mkdir(exist_ok=True)
     with (places.run / "update.lock").open("w") as lock:
@@ -223,8 +226,8 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    In this case, raise RefusedError instead if `is_accepted` is False. Also raise RefusedError if
-    the new version could not read the current data.
+    Raises RefusedError if this is the case and `is_accepted` is False, or if the new version could
+    not read the current data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

@@ -90,9 +90,10 @@ def undo(places: Places, reason: str, run: Systemctl = systemctl) -> None:
 
 
 def restore(places: Places, reason: str) -> bool:
-    """Restore the former settings without applying them. This is enough while the system starts.
+    """Restore the files with the former settings, but do not apply the settings.
 
-    Return True if the Wi-Fi settings have changed.
+    This is enough while the system starts, because the files are read later. Return True if the
+    Wi-Fi settings have changed.
     """
     before, device = places.network_before, places.device
     is_wifi_changed = _content(before / network_files.WIFI) != _content(device / network_files.WIFI)
@@ -162,8 +163,8 @@ def _store_before(places: Places) -> None:
 def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, object]) -> str:
     """Write the new settings to gateway.toml. Return a note for the record if this fails.
 
-    If the old file had been applied, the new file is also recorded as applied. The next start then
-    does not read it again.
+    If the old file was recorded as applied, the new file is recorded as applied too, so that the
+    next start does not apply it again.
     """
     wiping.finish(places.file)
     # A card may have no gateway.toml: it runs with the settings that it comes with.
@@ -190,10 +191,10 @@ def _report_lines(places: Places, old: dict[str, object], new: dict[str, object]
 
 
 def network_lines(settings: dict[str, object]) -> list[str]:
-    """Return the lines of the provisioning report about name and network.
+    """Return the lines about host name, Wi-Fi and Ethernet for the provisioning report.
 
-    The lines contain no network names and no addresses, because every visitor of the page can read
-    them.
+    The lines contain no names of Wi-Fi networks and no addresses, because every visitor of the page
+    can read them.
     """
     return [
         f"The gateway is called {settings['hostname']}",

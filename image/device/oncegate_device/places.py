@@ -54,7 +54,7 @@ class Places:
 
     @property
     def progress(self) -> Path:
-        """The file with the percentage of the update that is installed, during an installation."""
+        """The file with the progress of the installation of an update, in percent."""
         return self.run / "update-percent"
 
     @property
@@ -72,7 +72,7 @@ class Places:
 
     @property
     def network_before(self) -> Path:
-        """The directory with the settings before a change that is on trial."""
+        """The directory with the former network settings, while a change is on trial."""
         return self.device / "network-before"
 
     @property

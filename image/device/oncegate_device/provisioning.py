@@ -27,11 +27,12 @@ def provision(
 ) -> list[str]:
     """Apply gateway.toml. Return lines about the result for console, journal and report.
 
-    `writable` makes the boot partition writable within a block. `own` sets the owner of a file.
+    `writable` is a context manager that makes the boot partition writable. `own` is a function that
+    sets the owner of a file.
 
     Raises:
         WantedError: if the file is not valid. The previous settings stay in force, and the report
-            on the boot partition has the reason.
+            on the boot partition contains the reason.
     """
     with writable(places.boot):
         wiping.finish(places.file)

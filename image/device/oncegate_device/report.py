@@ -1,7 +1,7 @@
-"""Results of provisioning: a report for people, a record for the web page, and a file's digest.
+"""Results of provisioning: a report for people, a record for the web page, and a digest.
 
-The digest shows which provisioning file has been applied. This module does not import the gateway,
-because it is used at every start and the import would take too long.
+The digest is the SHA-256 of the provisioning file that was applied last. This module does not
+import the gateway, because it is used at every start and the import would take too long.
 """
 
 import hashlib

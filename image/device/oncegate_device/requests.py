@@ -21,7 +21,9 @@ CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
 
 
 def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> None:
-    """Carry out the requests about the network. If a trial has expired, undo its change."""
+    """Carry out the requests for changes to the network settings.
+
+    If a change is on trial and its time is over, undo the change."""
     if take(places.requests / UNDO) is not None:
         network.undo(places, "an administrator did not keep it", run)
     if take(places.requests / KEEP) is not None:
@@ -64,7 +66,7 @@ def object_in(request: bytes) -> dict[str, object] | None:
 def take(file: Path) -> bytes | None:
     """Remove a request and return its contents, or None if there is none.
 
-    A file that is too long, or not a regular file, is removed and counts as an empty request.
+    If the file is too long, or is not a regular file, it is removed, and the result is empty.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:

@@ -42,7 +42,7 @@ def check(places: Places, run: Systemctl = systemctl) -> None:
 
 
 def carry_out(places: Places, writable: Writable = remounted) -> int:
-    """Install the requested update, or switch back to the other slot, as requested.
+    """Carry out a request: install an update, or go back to the version in the other slot.
 
     Return the exit status, which is 0 on success.
     """

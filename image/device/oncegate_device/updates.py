@@ -8,8 +8,8 @@
         └─> interrupted                            the power failed while the slot was written
 
 The module `installing` sets `installing`, `failed` and `installed`. The health check of a slot on
-trial sets `kept` and `unhealthy`. All other states are set at the next start, when they are
-detected. U-Boot's counter decides whether a slot is on trial, even if the record differs.
+trial sets `kept` and `unhealthy`. The other states are detected and set when the device starts.
+U-Boot's counter decides whether a slot is on trial, even if the record differs.
 """
 
 import json
@@ -176,9 +176,9 @@ def line_of(text: str) -> str:
 
 
 def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """Return a copy of the record, with the release in the running slot as the last update.
+    """Return a copy of the record that describes the running release as the last update.
 
-    `state` is the new state of this update, and `detail` a sentence about a failure.
+    `state` is the state of this update. `detail` is a sentence about a failure, or empty.
     """
     last, version = record.last, start.release.version if start.release else None
     is_same = last is not None and last.slot == start.slot and last.version == version
@@ -190,10 +190,10 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 
 
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """Return the new state of the last update and the reason, or None if the state stays the same.
+    """Return the new state of the last update and the reason, or None if the state does not change.
 
-    The state changes if the installation was interrupted, or if the running slot is not the slot of
-    the update.
+    The state can change if the installation was interrupted, or if the device started from another
+    slot than that of the update.
     """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"

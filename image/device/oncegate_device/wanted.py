@@ -86,7 +86,7 @@ class Section(BaseModel):
 
 
 class Device(Section):
-    """The section `[device]`: the host name, and the SSH keys that may log in."""
+    """The section `[device]`: the host name, and the public keys for logging in with SSH."""
 
     hostname: Annotated[str, _HOSTNAME] | None = None
     ssh_keys: Annotated[tuple[Annotated[str, _SSH_KEY], ...], Field(strict=False)] = ()
@@ -220,11 +220,11 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
-    """Return the gateway's tables, completed with the settings that the image prescribes.
+    """Return the gateway's tables, completed with the settings for the SD card image.
 
-    If the provisioning file has users, they may connect over the network, and the bridge connects
-    as a user with a generated password. Otherwise MQTT is available only on this machine. The web
-    page uses port 80. Commits are delayed to reduce wear on the card.
+    If `has_users` is True, users can connect over the network, and the bridge connects as a user
+    with a generated password. Otherwise, MQTT is available only on this machine. By default, the
+    web page uses port 80, and commits are delayed to reduce wear on the card.
     """
     completed = {
         key: dict(each) if isinstance(each, dict) else each for key, each in tables.items()
