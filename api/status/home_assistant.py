@@ -2,7 +2,7 @@
 
 The bridge reports whether it publishes descriptions of devices, and the last status that Home
 Assistant has published. The broker provides the retained descriptions and availability messages.
-These are validated, because any client that may publish to their topics can have written them.
+These are validated, because any client that may publish to their topics could have written them.
 """
 
 from typing import Final, Literal

@@ -112,7 +112,7 @@ def _is_silent(figures: Figures, row: Row) -> bool:
 def _silent_sensors(figures: Figures, row: Row) -> int:
     """Return the number of a gateway's silent sensors.
 
-    If the gateway itself is silent, return 0, because then its sensors cannot be heard either.
+    If the gateway itself is silent, return 0, because no readings can arrive from its sensors.
     """
     return 0 if _is_silent(figures, row) else row.get("sensors_silent") or 0
 

@@ -192,7 +192,7 @@ def _are_right(found: Columns) -> pa.BooleanArray:
 
 
 def _are_elsewhere(found: Columns, topics: pa.StringArray, of: pa.Array) -> pa.BooleanArray:
-    """Return True for each record that names a device, if its topic names another one or quantity.
+    """Return True for each record with a device, if its topic names another device or quantity.
 
     Each combination of device, name and topic is checked once, because there are usually few.
     """

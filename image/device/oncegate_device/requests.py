@@ -23,7 +23,8 @@ CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
 def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> None:
     """Carry out the requests for changes to the network settings.
 
-    If a change is on trial and its time is over, undo the change."""
+    If a change is on trial and its time is over, undo the change.
+    """
     if take(places.requests / UNDO) is not None:
         network.undo(places, "an administrator did not keep it", run)
     if take(places.requests / KEEP) is not None:
