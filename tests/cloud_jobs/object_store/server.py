@@ -112,7 +112,7 @@ class Store:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # A response is two writes. Without this, the second one waits 40 ms for the client's delayed ACK.
+    # A response is two writes: the second would wait 40 ms for the delayed ACK of the first.
     disable_nagle_algorithm = True
     store: Store
 
