@@ -114,7 +114,7 @@ def test_without_the_program_the_fix_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PROGRAM", "openssl-that-is-not-there")
-    with pytest.raises(AuthorityError, match="is not there. Run apt install"):
+    with pytest.raises(AuthorityError, match=r"is not there\. Run apt install"):
         Authority(tmp_path / "tls").make("test")
 
 
