@@ -43,8 +43,7 @@ _RUNTIME: Final = {
     "spark.sql.maxConcurrentOutputFileWriters": str(OPEN_FILES_PER_TASK_MAX),
     # A row is a whole segment. By default a worker would receive 10,000 of them together.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
-    # Delta writes a checksum file beside each commit, under another name first. On an object store,
-    # these were 110 of the 426 requests of a small run.
+    # A checksum file beside each commit was 110 of 426 requests of a small run to an object store.
     "spark.databricks.delta.writeChecksumFile.enabled": "false",
 }
 """Settings of every session, including a session that the caller created."""
