@@ -8,7 +8,7 @@ storage is the uplink's queue of messages for this broker:
 | `get_all` | the broker has the session | returns all packets in flight, PUBRELs first |
 | `push_message` | PUBREC | the exchange's next state becomes durable, then PUBREL is sent |
 | `remove_message_by_mid` | PUBACK, PUBCOMP, PUBREC with an error | the exchange ends |
-| `clear` | the broker does not have the session | none, because the link decides |
+| `clear` | the broker does not have the session | none, because `link.py` handles lost sessions |
 
 `gateway.broker.wire` decodes each packet before gmqtt does. As a result, a malformed packet closes
 the connection, and reason codes and properties are preserved. gmqtt would acknowledge PUBLISH and
@@ -134,7 +134,7 @@ class UplinkClient(SessionClient):
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:
-        """Return the interface through which the lane (the queue for this broker) sends.
+        """Return the interface that the lane (the queue for this broker) uses to send packets.
 
         The interface contains the limits from CONNACK. `window` is the configured maximum number of
         exchanges in flight.

@@ -1,7 +1,7 @@
 """Commits of the uplink: received packets become durable before they are acknowledged.
 
-`QueueCommitter` defines the order for messages that are sent. For received messages, the uplink
-sends a response only after a commit:
+The base class `QueueCommitter` defines what must be durable before a message is sent. For received
+messages, the uplink sends a response only after a commit:
 
 | response | sent after the commit of |
 |---|---|
@@ -154,7 +154,7 @@ class Committer(QueueCommitter[Signal]):
             logger.info("the disk has room again: messages are taken")
 
     def _apply_signals(self, settlement: Settlement) -> None:
-        """Apply the effects of the processed signals to memory, and log refused messages."""
+        """Update the state in memory with the changes in `settlement`, and log refused messages."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
             loop = asyncio.get_running_loop()

@@ -108,7 +108,7 @@ class Lane(BrokerQueue[Message]):
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
         """Apply the effects of the broker's responses.
 
-        The count of refusals is deleted for each completed message.
+        The stored refusal counts of completed messages are deleted.
         """
         super().settle(settlement)
         for each in settlement.completed:
@@ -167,10 +167,7 @@ class Lane(BrokerQueue[Message]):
             self.bytes_held -= message.bytes_count
 
     def forward_qos0(self, message: Message, now: float) -> None:
-        """Send a QoS 0 message immediately without storing it.
-
-        Drop the message if that is impossible.
-        """
+        """Send a QoS 0 message immediately, without storing it. Drop it if this is impossible."""
         outlet = self.outlet
         if outlet is None or not outlet.has_room():
             self.counters["dropped_qos0"] += 1

@@ -111,7 +111,7 @@ class Link:
     async def _connect_once(self, backoff: Backoff) -> str | None:
         """Run one connection from start to end.
 
-        Return a sentence about the failure. Return None if the connection did not fail.
+        Return a sentence about the failure, or None if the connection did not fail.
         """
         kept = self._committer.sessions[self.side]
         session = self._abandoned or kept or new_name(self._endpoint.client_id)
@@ -174,11 +174,11 @@ class Link:
         self._committer.signal(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session because its state at the broker is unexpected.
+        """Abandon a session that cannot be used, and return a sentence if there was a fault.
 
-        If the broker lost the session, it has now created an empty one with the same name. The next
-        connection deletes that session. If the name was new, but the broker already had a session
-        with this name, return a sentence about the fault. Otherwise return None.
+        If the broker lost the session, it has created an empty session with the same name. The next
+        connection deletes the empty session. It is a fault if the session's name is new, but the
+        broker already has a session with this name. Return None if there was no fault.
         """
         self._abandoned = session if begun else None
         if begun:

@@ -68,8 +68,8 @@ class Reception:
     def fitting(self, room_bytes: int, *, is_empty: bool) -> list[Arrival]:
         """Return the messages at the front of the queue that fit into `room_bytes`.
 
-        They stay queued until `stored` is called. `is_empty` is True if the lane has no messages.
-        In this case, the first message is always returned.
+        The messages stay queued until `stored` is called. `is_empty` is True if the queue for the
+        other broker is empty. In this case, the first message is returned even if it does not fit.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:

@@ -108,7 +108,10 @@ class Sources:
             self._files[member.name] = file
 
     def content_of(self, member: Member) -> Iterator[bytes]:
-        """Yield the bytes of a member in slices. Raises `OSError` if its file cannot be read."""
+        """Yield the bytes of an archive member in pieces.
+
+        Raises OSError if the member's file cannot be read.
+        """
         if member.name in self._contents:
             yield self._contents[member.name]
             return
@@ -127,11 +130,11 @@ class Sources:
         self._contents[member.name] = content
 
     def _place_of(self, file: Path) -> tuple[Place, str]:
-        """Return the place of a file, and its path within this place.
+        """Return where the backup stores a file: its place, and the path within the place.
 
         The place is `data` for a file in the data directory, `configuration` for a file in the
-        folder of the configuration file, and otherwise `elsewhere`. If the file is in both folders,
-        one of them contains the other. The place is then the inner folder.
+        folder of the configuration file, and `elsewhere` for all other files. If one of the two
+        folders contains the other, and the file is in both, the inner folder determines the place.
         """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:

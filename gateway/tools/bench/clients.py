@@ -1,4 +1,4 @@
-"""The clients of a run: created from the scenario, connected and disconnected."""
+"""Creates the clients of a scenario, connects them, and disconnects them."""
 
 import os
 import resource

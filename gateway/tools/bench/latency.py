@@ -38,14 +38,14 @@ class Plan:
         return self._start_seconds + sequence * self._interval_seconds
 
     def due_count(self, seconds: float) -> int:
-        """Return how many messages should have been sent at the time `seconds`."""
+        """Return how many messages should have been sent by the time `seconds`."""
         return int((seconds - self._start_seconds) / self._interval_seconds) + 1
 
 
 class Departures:
-    """The times at which one publisher's messages in transit were sent.
+    """The times at which one publisher sent the messages that are still in transit.
 
-    With a plan, the planned times are used instead.
+    If the publisher has a plan, the planned times are used instead.
     """
 
     def __init__(self, *, step: int, under_way_max: int) -> None:
@@ -76,10 +76,10 @@ class Departures:
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Return the indexes of the timed messages, for `count` messages that start at `sequence`.
+        """Return the indexes of the timed messages among `count` messages starting at `sequence`.
 
-        Only every n-th message is timed, where n is the step. The message with the index i has the
-        sequence number i * n.
+        If the step is n, only the messages with the sequence numbers 0, n, 2n and so on are timed.
+        Their indexes are 0, 1, 2 and so on.
         """
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
@@ -123,8 +123,8 @@ class Samples:
     def curve_ms(self) -> list[tuple[float, float]]:
         """Return the latency curve as pairs of a fraction and a latency in milliseconds.
 
-        The fraction is the share of the samples that were not slower than the latency. The list is
-        empty if there are no samples.
+        The fraction is the proportion of samples with at most this latency. The list is empty if
+        there are no samples.
         """
         shares = CURVE_SHARES if self._seconds else []
         return list(zip(shares, self.milliseconds_of(shares), strict=True))

@@ -89,10 +89,10 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Wait until the next message is due or a socket is readable. Return a timeout for epoll.
+        """Sleep if messages are planned. Return the timeout for the next epoll call, in seconds.
 
-        The timeout is in seconds. If messages are planned, this method sleeps, and the timeout is
-        0. If none are planned, this method returns immediately, and epoll waits instead.
+        The sleep ends when the next message is due or a socket is readable. The timeout is then 0.
+        If no messages are planned, epoll waits for the sockets instead.
         """
         if self._spin:
             return 0

@@ -114,7 +114,7 @@ def _line(left: int, points: Sequence[Point], colour: str) -> str:
 
 
 def _round_up(value: float) -> float:
-    """Round up to 1, 2, 4, 8 or 10 times a power of ten. Grid lines then have short labels."""
+    """Round up to 1, 2, 4, 8 or 10 times a power of ten, so that grid lines get short labels."""
     power = 10.0 ** math.floor(math.log10(max(value, 1.0)))
     return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= value)
 

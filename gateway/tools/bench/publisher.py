@@ -33,9 +33,9 @@ RUN_BYTES: Final = 4 * 4_096
 
 
 class Step:
-    """Counts the received acknowledgements of one packet type, in the order of the messages.
+    """Counts the acknowledgements of one packet type that a publisher receives.
 
-    For example, a QoS 2 exchange has two steps for a publisher: PUBREC and PUBCOMP.
+    A publisher has one step at QoS 1 (PUBACK), and two steps at QoS 2 (PUBREC and PUBCOMP).
     """
 
     def __init__(self, kind: int) -> None:
@@ -46,9 +46,9 @@ class Step:
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
         """Check the acknowledgements at byte `position` of `data`. Return how many are accepted.
 
-        At most `count` acknowledgements are checked. Fewer are checked if fewer are expected, or if
-        the current block of identifiers ends earlier. Either all checked acknowledgements are
-        accepted, or none are.
+        At most `count` acknowledgements are checked. Fewer are checked if fewer of the `sent`
+        messages still need one, or if the current block of packet identifiers ends earlier. Either
+        all checked acknowledgements are accepted, or none are.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -94,10 +94,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Pace:
-    """QoS of a publisher, and limits on how many messages it can send before it must wait.
+    """The QoS of a publisher, and the maximum number of its messages that are in transit.
 
-    At QoS 1 and 2, at most `window` messages are unacknowledged. Without a schedule, at most
-    `outstanding` messages are on their way to a receiver.
+    At QoS 1 and 2, at most `window` messages are unacknowledged. If there is no schedule, at most
+    `outstanding` messages have not reached all receivers.
     """
 
     qos: int

@@ -94,7 +94,7 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """The number of messages by which the run's resource usage is divided.
+        """The number of messages used to calculate the resource usage per message.
 
         Received messages are counted. If the run has no receivers, sent messages are counted.
         """
@@ -117,11 +117,11 @@ class Result:
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
         """The factor that limits the message rate.
 
-        "rate" is the configured rate, and "generator" is the load generator. "neither" means that
-        neither the broker nor the load generator is busy.
+        The factor is "rate" if a rate is configured, "broker" if the broker is busy, "generator" if
+        only the load generator is busy, and "neither" if neither of them is busy.
 
-        If both are busy, the result is "broker". A busy broker makes many small writes, which keep
-        the load generator busy too.
+        If both are busy, the factor is "broker", because a busy broker makes many small writes,
+        which keep the load generator busy too.
         """
         if self.scenario.rate is not None:
             return "rate"

@@ -41,7 +41,7 @@ class Sequences:
             self.duplicates += 1
 
     def lost_of(self, sent: int) -> int:
-        """Return the number of messages that were not received, of the first `sent` messages."""
+        """Return how many of the first `sent` messages were not received."""
         gaps = sum(
             end - start for start, end in zip(self._starts, self._ends, strict=True) if start < sent
         )

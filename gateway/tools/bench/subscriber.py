@@ -1,9 +1,9 @@
 """Subscriber: verifies, counts and acknowledges every received message, in bursts.
 
-A read usually returns packets of equal length and of one type: PUBLISH, or PUBREL at QoS 2. They
-are treated as rows of a matrix. One slice with a stride finds the first row of another type. The
-rows before this row are compared with the matrix for the expected sequence numbers. If they differ,
-they are processed row by row.
+A read usually returns packets of the same length and type: PUBLISH, or PUBREL at QoS 2. The
+received bytes are treated as a matrix with one packet per row. One slice with a stride finds the
+first row that has another packet type. All rows before it are compared with the expected rows in
+one step. If they differ, they are processed one by one.
 """
 
 from typing import Final
@@ -143,7 +143,7 @@ class Subscriber(Client):
     def _receive_rows(
         self, data: bytearray, position: int, count: int, source: Source, seconds: float
     ) -> int:
-        """Process rows one by one, because a message was lost, repeated, reordered or changed.
+        """Process rows one by one after the comparison of all rows has failed.
 
         Processing stops before the first row that is not a message of this publisher. Return the
         number of bytes processed.
