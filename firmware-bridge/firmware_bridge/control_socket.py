@@ -49,7 +49,10 @@ class ControlSocket:
         """Payloads of the gateway's alarms by kind. A kind without a current alarm has `b""`."""
 
     def observe(self, event: Observation, port: str, detail: str) -> None:
-        """Queue an event on a port. It is sent to the broker before the next status report."""
+        """Queue an event about a port. It is sent to the broker before the next status report.
+
+        `detail` is the path of a port that was found, or the fault of a port that was lost.
+        """
         self._observations.append(
             {"command": "observe", "event": event, "port": port, "detail": detail}
         )
@@ -112,9 +115,10 @@ def payloads_of(alarms: object) -> dict[str, bytes]:
 
 
 def bounded(status: Status) -> Status:
-    """Shorten the status to at most `STATUS_BYTES_MAX` bytes of JSON, and return it.
+    """Return the status, shortened to at most `STATUS_BYTES_MAX` bytes of JSON.
 
-    The 5-second statistics of quantities are removed first, then quantities, then all devices.
+    The 5-second statistics of quantities are removed first. If this is not enough, more and more
+    quantities are removed, and finally all devices.
     """
     for limit in (None, QUANTITIES_MAX, 8, 0):
         if limit is not None:

@@ -119,7 +119,7 @@ def still_there(
 ) -> dict[str, SeenDevice]:
     """Return the devices that are still configured, by name.
 
-    If a value of such a device is no longer configured, it is marked with `is_gone`.
+    Values of these devices that are no longer configured are marked with `is_gone`.
     """
     by_name = {port.name: port for port in ports}
     return {

@@ -1,7 +1,7 @@
 """Opens the uplink's database, and recovers it if it is damaged.
 
 Packet identifiers and sessions are copied from a damaged file. Unreadable messages are lost. A
-deleted message might be sent again if the deletion was on a damaged page.
+message that was already deleted might be sent again if a damaged page recorded its deletion.
 """
 
 import sqlite3

@@ -15,9 +15,9 @@ WINDOW_MAX = 65_000
 class Endpoint:
     """A broker's address, and the uplink's identity at this broker.
 
-    `client_id` is the first part of the session's name. `fix` names the configuration keys for user
-    name and password, for error messages. `availability_topic` is None if the connection's state is
-    not published.
+    `client_id` is the first part of the session's name. `fix` names the configuration keys of user
+    name and password. It is shown in error messages. `availability_topic` is None if the
+    connection's state is not published.
     """
 
     host: str

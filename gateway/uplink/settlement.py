@@ -88,10 +88,7 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 
 
 class SideChanges(ExchangeSettlement[Message]):
-    """Changes that one batch makes for one side.
-
-    They concern messages sent to this side's broker, and messages received from it.
-    """
+    """The changes of one batch to the messages sent to and received from one side's broker."""
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:
         super().__init__(exchanges)
@@ -113,8 +110,8 @@ class SideChanges(ExchangeSettlement[Message]):
 class Settlement:
     """Applies signals to the lanes (messages to send) and receptions (received messages).
 
-    `paused` contains each side whose broker has refused a message. Nothing is sent to these brokers
-    for some time.
+    `paused` contains the sides whose brokers have refused a message for a temporary reason. For
+    some time, no new messages are sent to these brokers.
     """
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:

@@ -2,10 +2,9 @@
 
 If the broker is not running, the link retries. The export and the upload continue meanwhile.
 
-The command `exported` allows the broker to remove events from its journal. It is sent only after
-events of the broker's current boot have been sealed. Each boot has a random identifier. If a sealed
-segment contains the identifier of the current boot, its events come from this broker's journal, and
-not from an earlier journal that has since been replaced.
+The command `exported` allows the broker to remove events from its journal. It is sent only if the
+newest sealed segment has the random identifier of the broker's current boot. The events in the
+segment are then certainly from the current journal, and not from a journal that was replaced.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float
 
 
 class Backoff:
-    """Waiting times that double between two limits.
+    """Waiting times that double from a minimum to a maximum.
 
     The times are randomised, so that a fleet of gateways does not retry at the same time.
     """

@@ -164,10 +164,10 @@ class Exporter:
     async def _survey(self) -> None:
         """Find events that the export would skip, and continue with the first of them.
 
-        The export skips events with old sequence numbers. A replaced database starts counting at 1
-        again. A database that lost its last commits uses some sequence numbers twice. This happens
-        if the SD card ignores fsync. In both cases, the skipped events come from a boot without any
-        exported events. The export continues with the first batch of that boot.
+        The export skips events whose sequence numbers were already exported. New events have such
+        numbers if the database was replaced, or if it lost its last commits because the SD card
+        ignores fsync. In both cases, the skipped events come from a boot without any exported
+        events. The export continues with the first batch of that boot.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}

@@ -1,9 +1,9 @@
 """A file that reserves disk space, so that the session log can continue when the disk is full.
 
-When an operation fails on a full disk, one step of the reserve is freed. The operation is retried
-immediately, before other programs use the space. If the upload target is on another disk, the space
-for one small segment is enough. Once this segment has been uploaded, the broker can remove the
-segment's events from the journal. This frees more space.
+When an operation fails because the disk is full, a part of the reserve is freed. The operation is
+retried immediately, before other programs use the space. If the upload target is on another disk,
+the space for one small segment is enough. Once this segment has been uploaded, the broker can
+remove the segment's events from the journal. This frees more space.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Reserve:
         self._path = log_dir / "reserve"
 
     def make(self) -> None:
-        """Allocate the reserve file again if there is enough space."""
+        """Allocate the full size of the reserve file again, if there is enough space."""
         disk = os.statvfs(self._path.parent)
         size_bytes = min(RESERVE_BYTES_MAX, disk.f_blocks * disk.f_frsize // RESERVE_SHARE)
         if self._size() >= size_bytes or self.is_tight():
@@ -42,7 +42,7 @@ class Reserve:
             logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
-        """Free one step of the reserve. Return False if the reserve was already empty."""
+        """Free a part of the reserve. Return False if the reserve was already empty."""
         size_bytes = self._size()
         with suppress(OSError):
             os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))

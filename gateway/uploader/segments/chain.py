@@ -1,11 +1,11 @@
 """The head of the chain of segments: the newest sealed segment. The next segment refers to it.
 
-While the newest segment file is on the device, it shows the head. After the file has been uploaded
-and removed, only `log/chain.json` records the head. This file is written after each sealing, so
-after a crash at most the newest segment is missing from it. At every start, it is compared with the
-segment files. If it is unclear whether events are in a segment, they are exported again. Otherwise
-events could be lost. An event in two segments has the same identity `(gateway, boot, sequence)` in
-both, so readers can drop the duplicate.
+The head is recorded in `log/chain.json`, because the newest segment's file is removed some time
+after its upload. `log/chain.json` is written after each sealing, so after a crash at most the
+newest segment is missing from it. At every start, it is compared with the segment files. If it is
+unclear whether events are in a segment, they are exported again. Otherwise events could be lost. An
+event in two segments has the same identity `(gateway, boot, sequence)` in both, so readers can drop
+the duplicate.
 """
 
 from __future__ import annotations
@@ -124,9 +124,9 @@ class Chain:
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return the head of the chain and the newer segments in a folder.
+        """Return the segments in a folder that are not older than the head of the chain.
 
-        If the state of the chain is lost, return the newest segments in the folder.
+        If the head is unknown, return the newest segments in the folder.
         """
         head = self.head
         least = head.segment if head is not None and head.gateway == self._gateway else 0
@@ -136,7 +136,8 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. A damaged segment is moved to log/damaged.
 
-        If the segment is not in log/sealed, the result is False only if it is in log/damaged.
+        A segment that is not in log/sealed counts as complete, unless it is in log/damaged and not
+        in log/sent.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:
@@ -208,7 +209,7 @@ class Chain:
         self._heads, self.boots = heads, boots
 
     def _is_given_up(self, problem: OSError) -> bool:
-        """Count a failed attempt.
+        """Count a failed attempt to read log/chain.json.
 
         Return True if further attempts are useless, because the disk has failed too often.
         """

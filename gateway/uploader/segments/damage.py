@@ -1,4 +1,4 @@
-"""Unreadable files in log/damaged. An operator can examine them. Segments are retried later.
+"""Unreadable files in log/damaged, where an operator can examine them.
 
 A segment stays in log/damaged until it is readable again, and is then uploaded. It is not uploaded
 if its events were exported again in the meantime. The number of all other files (journal blobs,
@@ -44,11 +44,11 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 
 
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
-    """Return the segments whose events were exported again under the same segment number.
+    """Return the damaged segments in `names` whose events were exported again.
 
-    The new segment with the same number is in log/sealed or log/sent. If it contains fewer events
-    than the damaged segment, the segments after it contain the missing events. The journal has no
-    gaps from the first damaged segment on.
+    The events are then in a new segment with the same number, which is in log/sealed or log/sent.
+    If the new segment contains fewer events, the segments after it contain the other events,
+    because the journal has no gaps from the first damaged segment on.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {
@@ -75,7 +75,7 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
 
 
 def retire(log_dir: Path, name: SegmentName) -> None:
-    """Rename a segment whose events were exported again. It is then no longer retried."""
+    """Rename a segment whose events were exported again, so that its upload is not retried."""
     directory = _directory_with_room(log_dir)
     move_durably(path_of(directory, name), directory / f"{name}.exported-again")
 

@@ -55,7 +55,7 @@ class LineEncoder:
         return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
     def _line_with(self, record: dict[str, Value], name: str, form: str | None) -> bytes | None:
-        """Return an event's line, in which the member `name` contains the encoded payload `form`.
+        """Return an event as a JSON line, with the encoded payload `form` as the member `name`.
 
         Return None if the line would be too long, or if `form` is None.
         """

@@ -49,7 +49,7 @@ class SigningKey:
         """Return the stored key, or create and store a new one.
 
         Raises:
-            OSError: if the key can currently be neither read nor created.
+            OSError: if the stored key cannot be read at the moment, or a new key cannot be stored.
         """
         make_folder(self._log_dir)
         former = public_keys_in(self._log_dir)

@@ -73,7 +73,8 @@ class ObjectStoreTarget:
     def _has(self, name: str, data: bytes) -> bool:
         """Return True if the target already has these bytes.
 
-        This happens if a crash occurred between the PUT and the move to log/sent.
+        It has them if a crash occurred after the upload, but before the segment was moved to
+        log/sent.
         """
         if self._size(name) != len(data):
             return False
@@ -114,6 +115,6 @@ def _target_error(problem: Exception) -> TargetError:
 
 
 def _is_md5_of(data: bytes, e_tag: str | None) -> bool:
-    """Return True if an ETag is the MD5 of `data`, as many stores define it for a simple PUT."""
+    """Return True if the ETag is the MD5 of `data`, as it is in many stores after a simple PUT."""
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return e_tag is not None and e_tag.strip('"').lower() == digest

@@ -33,10 +33,10 @@ class DirectoryTarget:
     obstore's own directory store is not used, because it does not call fsync. A segment must not be
     moved to log/sent while a power cut could still undo the upload.
 
-    If the disk of a mount point is not mounted, the mount point is an ordinary directory on another
-    disk. Segments would fill this disk, and would be hidden when the right disk is mounted. A
-    directory on the same disk as the data directory or the system is therefore accepted only in two
-    cases: it is inside the data directory (the default), or it contains the marker file.
+    If a disk is not mounted, its mount point is an ordinary directory on the gateway's own disk.
+    Segments would fill this disk, and would be hidden as soon as the missing disk is mounted.
+    A directory on the same disk as the data directory or the system is therefore accepted only in
+    two cases: it is inside the data directory (the default), or it contains the marker file.
     """
 
     def __init__(self, directory: Path, data_dir: Path) -> None:

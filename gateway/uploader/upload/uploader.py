@@ -82,7 +82,7 @@ class Uploader:
 
     @property
     def sent(self) -> dict[str, int]:
-        """Number and size of uploaded segments on this device, for `sent` in the status report."""
+        """The number and total size of the uploaded segments that are still on this device."""
         return {"count": self._sent.count, "bytes": self._sent.size_bytes}
 
     @property
