@@ -1,7 +1,7 @@
 """Receives commands for boards from the broker, and publishes the boards' answers (MQTT 5.0).
 
 It uses an MQTT connection of its own, separate from the connection for readings. The session is
-clean and the subscription has QoS 0, so that no broker queues commands for a bridge that is
+clean and the subscription has QoS 0, so the broker does not queue commands while the bridge is
 offline. Answers are only published to topics below `answers/`. Without this limit, a client could
 make the bridge publish to a topic to which the client itself may not publish.
 """

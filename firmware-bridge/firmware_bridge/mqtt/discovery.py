@@ -136,10 +136,10 @@ def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
 def _component_of(
     owner: tuple[str, str], name: str, value: SeenValue, described: SeenDevice, port: DescribedPort
 ) -> dict[str, object] | None:
-    """Return the description of one value of a device.
+    """Return the description of one value of the device `described`.
 
-    Return None if Home Assistant could not extract the value. `owner` contains the names of the
-    gateway and of the device.
+    Return None if Home Assistant could not extract the value from the payloads. `owner` contains
+    the names of the gateway and of the device.
     """
     gateway, device = owner
     if value.is_gone:

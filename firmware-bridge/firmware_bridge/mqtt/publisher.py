@@ -1,9 +1,9 @@
 """Connects the bridge to the broker in one MQTT session. The outbox publishes readings in it.
 
 The session uses MQTT 3.1.1 with clean session 0. The session's name (`session_name.py`) links the
-broker's session to the outbox. In another session, the broker might still store packet identifiers
-of other readings, and would drop a new reading as a duplicate. If the broker has lost the session,
-the bridge begins a session with a new name.
+broker's session to the outbox. In a different session, the broker might have stored the same packet
+identifiers for other readings, and would drop new readings as duplicates. If the broker has lost
+the session, the bridge begins a session with a new name.
 """
 
 import asyncio
@@ -134,11 +134,11 @@ class Publisher:
         await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session that the broker has lost, or a new name that another client uses.
+        """Abandon a session that cannot be used, and return a sentence if there was a fault.
 
-        If the broker has lost the bridge's session, it has created an empty session with the same
-        name. The next connection discards the empty session. If another client uses the name,
-        return a sentence about the fault. Otherwise return None.
+        If the broker lost the session, it has created an empty session with the same name. The next
+        connection discards the empty session. It is a fault if the session's name is new, but the
+        broker already has a session with this name. Return None if there was no fault.
         """
         self._abandoned = session if begun else None
         if begun:

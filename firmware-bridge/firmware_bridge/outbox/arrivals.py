@@ -70,7 +70,10 @@ class Arrivals:
 
     @property
     def removable_bytes(self) -> int:
-        """The total size of readings that a full outbox may drop and that are not durable yet."""
+        """The size in bytes of the readings that are not durable yet and may be dropped.
+
+        Readings are dropped only while the outbox is full.
+        """
         return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
 
     @property
@@ -127,10 +130,10 @@ class Arrivals:
         return publications, placement
 
     def durable_without_commit(self) -> asyncio.Future[None] | None:
-        """Return a future that is done when the original of a repeated frame is durable.
+        """Return a future that is done when the first copy of a repeated frame is durable.
 
-        Return None if a new commit is needed, because the original frame might be among the
-        collected readings.
+        Return None if the first copy might be in the batch that is still being collected. This
+        batch must then be committed.
         """
         if self._gathered:
             return None

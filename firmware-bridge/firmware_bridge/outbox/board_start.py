@@ -1,7 +1,7 @@
-"""Record of the accepted frames that a board has sent after one of its starts.
+"""Record of the frames that were accepted from a board after one of its starts.
 
-The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row of the outbox,
-so that a new frame only changes one small row::
+The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row in the outbox's
+database, so a new frame changes only one small row::
 
     digest of frame 64 * block (8 bytes) | digest of the next | ...
 
@@ -30,9 +30,10 @@ UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
 
 
 class BoardStart:
-    """The accepted frames that a board has sent after one start.
+    """The frames that were accepted from a board after one of its starts.
 
-    `repeat` counts starts with the same boot number, from 0. `source` names the port.
+    A board can start several times with the same boot number. `repeat` numbers these starts, from
+    0. `source` names the port.
     """
 
     def __init__(self, boot: int, repeat: int, source: str | None = None) -> None:
@@ -66,8 +67,8 @@ class BoardStart:
     def is_resent(self, sequence: int, digest: bytes) -> bool:
         """Return True if a frame is a repeat: its number was accepted with the same contents.
 
-        A board has at most `RESENDS_MAX` unacknowledged frames. If this many different frames have
-        been repeated since the latest new frame, no other frame counts as a repeat.
+        A board has at most `RESENDS_MAX` unacknowledged frames, so it can repeat at most this many
+        different frames between two new frames. Any further frame does not count as a repeat.
         """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False

@@ -2,9 +2,9 @@
 
 A board counts its starts and its frames. If the board is flashed again or replaced, the counts
 start over. A frame is therefore a repeat only if both its number *and* its contents are known
-(docs/formats/board-frame.md). If a known number arrives with other contents, the board has started
-again with the same boot number. The readings of each such start are published with another boot
-number: `boot + 2**32 * repeat`.
+(docs/formats/board-frame.md). If a frame has a known number but other contents, the board has
+started again with the same boot number. To tell the starts apart, readings are published with the
+boot number `boot + 2**32 * repeat`, where `repeat` numbers the starts from 0.
 
 A record is kept after the frame's readings have left the outbox. A board that missed an
 acknowledgement can repeat a frame at any later time. This module does no I/O.
@@ -39,10 +39,10 @@ BootKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Classification of a frame. `start` is the board's start after which the frame was sent.
+    """The classification of a board's frame as new or repeated.
 
-    `is_new` is True if the frame must be stored. `begins` is True if no earlier frame was received
-    after this start.
+    `start` is the start of the board after which the frame was sent. `is_new` is True if the frame
+    must be stored. `begins` is True if this is the first frame received after the start.
     """
 
     start: BoardStart
@@ -61,8 +61,9 @@ class BoardRows:
 
     A row in `blocks` contains the key of a start, a block's number, the digests in the block, and a
     counter that grows with each use. A row in `counts` contains the number of starts with the same
-    boot number. A row in `floors` contains a device and a pair (boot, starts). The pair means that
-    no boot number up to `boot` had more than `starts` starts.
+    boot number. A row in `floors` summarises deleted rows of `counts`. It contains a device and a
+    pair (boot, starts): the deleted boot numbers were at most `boot`, with at most `starts` starts
+    each.
     """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
@@ -192,8 +193,8 @@ class Boards:
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
         """Return the recorded starts of a frame's board that have the frame's boot number.
 
-        Starts whose frames came from the port `source` are first. Otherwise, the most recently used
-        start comes first.
+        Starts whose frames came from the port `source` are listed before all others. Within both
+        groups, the most recently used start comes first.
         """
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot

@@ -64,7 +64,8 @@ class Committer(QueueCommitter[Signal]):
     def note_arrival(self) -> None:
         """Wake the committer after readings were added to `arrivals`.
 
-        The commit begins without delay if more readings are waiting than the bridge can send now.
+        If the bridge is connected and more readings are waiting than it may send before the next
+        acknowledgement, the commit begins without delay.
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:

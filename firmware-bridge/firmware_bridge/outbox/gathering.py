@@ -67,9 +67,9 @@ class Gathering:
         board.answered_at_seconds = now_seconds
 
     def _forget_the_answered(self) -> None:
-        """Forget the boards without unacknowledged frames.
+        """Forget the boards that have no unacknowledged frames.
 
-        The outbox limits the number of boards with unacknowledged frames. If a forgotten board
-        sends a frame, the frame is treated like a board's first frame.
+        The outbox limits the number of all other boards. If a forgotten board sends a frame, the
+        board is treated as new.
         """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

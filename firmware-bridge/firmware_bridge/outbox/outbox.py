@@ -152,7 +152,7 @@ class Outbox:
         """Allow the outbox to drop the oldest readings of a port while the outbox is full.
 
         Args:
-            port: name of the port. Its publications have this name in `gives_way_of`.
+            port: name of the port. Publications from this port have it as `gives_way_of`.
             dropped: called with the reason and the number of dropped readings.
             over: called when the outbox has room again.
         """
@@ -223,8 +223,8 @@ class Outbox:
     def choose_session(self, client_id: str, machine: str) -> None:
         """Continue the session of the previous run, or begin a new session.
 
-        A new session is needed if the client id or the machine has changed. The old session is
-        still continued until its open exchanges are complete.
+        A new session is needed if the client id or the machine has changed. Even then, the old
+        session is first continued until its open exchanges are complete.
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 

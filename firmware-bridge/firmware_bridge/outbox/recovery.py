@@ -1,4 +1,4 @@
-"""Opens the outbox's database, and recovers readings from a damaged one.
+"""Opens the outbox's database, and recovers its readings if it is damaged.
 
 Readable readings and board rows are copied from a damaged database to a new one. It is then
 uncertain which exchanges the broker still stores. The session is therefore abandoned, and all
@@ -91,7 +91,8 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
 def _is_whole(topic: object, payload: object) -> bool:
     """Return True if a reading's row is undamaged.
 
-    A row with zero bytes is damaged. In a SenML payload, each device must also occur in the topic.
+    For example, a row is damaged if it contains a 0x00 byte, or if a SenML payload names a device
+    that does not occur in the topic.
     """
     if not (isinstance(topic, str) and isinstance(payload, bytes)) or b"\0" in payload:
         return False

@@ -10,8 +10,8 @@
   with each use; rows older than the latest 1,024 frames of a start are deleted |
 | board_starts | the number of starts of a board with this boot number |
 | board_floors | no boot number of this device up to `boot` had more than `starts` starts |
-| kinds | whether a quantity of a port is a number, a text or a Boolean; `number` rises in the order
-  of first values, and only the newest 8,192 rows are kept |
+| kinds | whether a quantity of a port is a number, a text or a Boolean; `number` rises with each
+  new quantity, and only the newest 8,192 rows are kept |
 | properties | `starts` (of the bridge with this database), `session` (the name of its session at
   the broker), `machine` (where the session began) |
 
