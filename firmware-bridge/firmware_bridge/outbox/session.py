@@ -41,8 +41,8 @@ class Session:
         """Continue the session of the previous run, or begin a new session.
 
         A new session is needed if the client id has changed, or if the outbox was copied to another
-        machine. The old session is still continued until its open exchanges are complete.
-        `in_flight` is the number of open exchanges.
+        machine. Even then, the old session is first continued until its open exchanges are
+        complete. `in_flight` is the number of open exchanges.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

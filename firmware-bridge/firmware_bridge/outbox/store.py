@@ -92,7 +92,7 @@ class Readings(QueueTable[Publication]):
         return row[0] or 0
 
     def drop(self, dropped: Iterable[Removable]) -> None:
-        """Delete readings to drop them. A reading whose publication has begun is kept."""
+        """Delete the readings in `dropped`, except those whose publication has begun."""
         self._connection.executemany(
             "DELETE FROM readings WHERE number = ? AND packet_id IS NULL",
             [(each.number,) for each in dropped],

@@ -1,7 +1,7 @@
-"""Polls devices with one fixed request. They respond with a text line or a configured frame.
+"""Polls devices with a fixed request. A device responds with a text line or a declared frame.
 
-The protocol's own decoder reads the response. It skips noise, or an echo of the request, before the
-response.
+The protocol's own decoder reads the response. Noise or an echo of the request before the response
+is skipped.
 """
 
 from abc import ABC
@@ -47,9 +47,9 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """Settings of a protocol.
+    """Base of the settings of protocols whose devices can be polled or can send unprompted.
 
-    Its devices are polled if `poll` is set, and otherwise send unprompted.
+    Devices are polled if a request is set, in `poll` or `poll_text`.
     """
 
     poll: Annotated[str, _BYTES] | None = None
@@ -72,7 +72,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
         return bytes.fromhex(self.poll or "")
 
     def check(self) -> None:
-        """Reject settings with two requests, and polling settings without a request."""
+        """Reject `poll` together with `poll_text`, and polling settings without a request."""
         super().check()
         if self.poll is not None and self.poll_text is not None:
             raise refusal("either poll or poll_text, and not both: it is the request")
@@ -98,7 +98,7 @@ class AskingPoller(Poller):
         self._read_bytes = 0
 
     def begin(self, now_seconds: float) -> None:
-        """Make the first request due now."""
+        """Schedule the first request for now."""
         self._due = now_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
@@ -129,7 +129,7 @@ class AskingPoller(Poller):
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return a frame that ends with silence on the line, or the reason why there is none."""
+        """Return a frame that was ended by silence on the line, or the reason why there is none."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame

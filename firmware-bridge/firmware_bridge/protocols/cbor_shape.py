@@ -6,8 +6,8 @@ major types are::
     0 unsigned | 1 negative | 2 bytes | 3 text | 4 array | 5 map | 6 tag | 7 floats, simple
 
 Tags are dangerous in untrusted data. A CBOR library converts tagged items to dates, sets, regular
-expressions, integers of any length, and values that contain themselves. A pack only needs tag 4, a
-decimal fraction of two integers.
+expressions, integers of any length, and values that contain themselves. The only tag that a pack
+needs is tag 4, which marks a decimal fraction.
 """
 
 from firmware_bridge.protocols.frame import Damaged

@@ -109,7 +109,7 @@ class D0Poller(Poller):
         self._identification: bytes | None = None
 
     def begin(self, now_seconds: float) -> None:
-        """Make the first poll due now."""
+        """Schedule the first poll for now."""
         self._due = now_seconds
         self._identification = None
 

@@ -75,7 +75,7 @@ class DeclaredFrames(AskedSettings):
     fields: Annotated[tuple[FrameField, ...], Items(1)]
 
     def check(self) -> None:
-        """Reject settings with no length or two lengths, or with fields that do not fit."""
+        """Reject settings without exactly one length, or with fields that do not fit."""
         super().check()
         if (self.frame_bytes is None) == (self.length_at is None):
             raise refusal("either frame_bytes or length_at, and not both: one is the length")
@@ -137,7 +137,7 @@ class DeclaredDecoder(ScanningDecoder):
         self._checksum_order = settings.checksum_order or settings.byte_order
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of a frame, or None if its length field is incomplete."""
+        """Return the end of the frame at `position`, or None if its length field is incomplete."""
         settings = self._settings
         if settings.frame_bytes is not None:
             return position + settings.frame_bytes

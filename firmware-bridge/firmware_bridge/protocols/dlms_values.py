@@ -1,4 +1,4 @@
-"""Converts the values in a DLMS message to measurements, for each manufacturer's layout.
+"""Converts the values in a DLMS message to measurements. Each manufacturer uses its own layout.
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa meters add scaler and unit after the value. Kamstrup meters do not.
@@ -68,8 +68,8 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
 def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
     """Return True if `data` could be a list of values from a Kaifa meter.
 
-    Such a list contains no OBIS codes. At the position of 1.7 (the power) in `codes`, it contains
-    an integer.
+    Such a list contains no OBIS codes. Its values are in the order of `codes`, so it contains an
+    integer at the position of the code 1.7 (the power).
     """
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
@@ -80,8 +80,8 @@ def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
 def code_of(data: Data) -> Code | None:
     """Return the OBIS code in an octet string, or None if `data` is not an OBIS code.
 
-    Other meters use channel 0 for electricity and for the clock, but Nordic meters use channel 1.
-    To get the same names for the quantities, channel 1 is changed to 0.
+    For electricity and for the clock, Nordic meters use channel 1, and other meters use channel 0.
+    Channel 1 is changed to 0, so that the quantities have the same names for all meters.
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
@@ -122,7 +122,7 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
 def _kamstrup_object(found: _Object) -> _Object:
-    """Return an object with the scale and the unit of its OBIS code.
+    """Add the scale and the unit to an object from a Kamstrup meter. The OBIS code determines them.
 
     All Kamstrup meters use the same scales. For example, currents are sent in steps of 0.01 A, and
     energies in steps of 10 Wh.

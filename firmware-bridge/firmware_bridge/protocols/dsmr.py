@@ -8,7 +8,8 @@
 
 If the checksum is wrong, the whole telegram counts as damaged. If the checksum is right but an
 object is unreadable, only this object is skipped. Some IEC 62056-21 meters that send unprompted put
-the objects between STX and ETX. A BCC follows, which is the XOR of these bytes.
+the objects between STX and ETX. A BCC follows, which is the XOR of all bytes after STX up to and
+including ETX.
 """
 
 import re
@@ -155,9 +156,9 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram. ETX and BCC are part of the telegram if it has them.
+    """Return the end of a telegram, including ETX and BCC if the telegram has them.
 
-    Return None if more bytes are needed.
+    `end` is the position after the telegram's last line. Return None if more bytes are needed.
     """
     if _STX not in buffer[position:end]:
         return end

@@ -52,8 +52,8 @@ class TelegramObject:
 def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
     """Return the objects of a telegram. The first line identifies the meter, and is skipped.
 
-    If an object would get the name of an earlier object with another OBIS code, it is named after
-    its own OBIS code. `skipped` counts lines that are not objects. The reason is "text" if a line
+    If two objects with different OBIS codes would get the same name, the second one is named after
+    its OBIS code. `skipped` counts lines that are not objects. The reason is "text" if a line
     has characters that are not ASCII, otherwise "syntax".
     """
     codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
@@ -94,8 +94,9 @@ def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Cod
 
 
 def _is_continued(code: Code, groups: list[str], line: str) -> bool:
-    """Return True if `line` could be a continuation of the object with this code and these groups.
+    """Return True if `line` could continue an object that began in an earlier line.
 
+    `code` is the object's OBIS code, and `groups` contains the contents of its parentheses so far.
     If the object is already a complete number, the line belongs to another object whose beginning
     was lost.
     """
@@ -103,7 +104,7 @@ def _is_continued(code: Code, groups: list[str], line: str) -> bool:
 
 
 def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the objects in lines that consist of several objects. Other lines are unchanged."""
+    """Yield the lines. Split a line that consists of several objects into one line per object."""
     for line in lines:
         parts = _ONE_OF_SEVERAL.findall(line) if _OBJECT.fullmatch(line) is None else []
         for part in parts if "".join(parts) == line else [line]:

@@ -58,8 +58,8 @@ def is_mixture(quantities: Quantities) -> bool:
     """Return True if a numeric quantity occurs twice with different values.
 
     If the bytes between two telegrams are lost, the telegrams look like one. Without a checksum,
-    the loss is only visible from such a contradiction. A meter's log contains several values of one
-    quantity, so the entries of a log are not compared.
+    only two different values of a quantity reveal the loss. The entries of a meter's log are not
+    compared, because a log contains several values of one quantity.
     """
     for measurements in quantities.values():
         values: dict[str, Value] = {}
@@ -81,7 +81,7 @@ def _now_of(clock: TelegramObject, utc_offset_hours: int) -> float | None:
 def _measurements_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the measurements of an object. An empty object might not have any.
+    """Yield the measurements of an object. An empty object might not contain a measurement.
 
     If an object has several values, unreadable values are counted in `skipped`.
 
@@ -153,10 +153,10 @@ def _was_never_read(code: Code, reading: Measurement) -> bool:
 def _log_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> list[Measurement]:
-    """Return the entries of a log, sorted by time: (count)(column code)...(time)(value)...
+    """Return the entries of a log, sorted by time.
 
-    In Belgian meters, an entry of the log of monthly peaks has two times: the month, and the time
-    of the peak.
+    A log has the form (count)(column code)...(time)(value)... In Belgian meters, each entry in the
+    log of monthly peaks has two times: the month, and the time of the peak.
     """
     name, time = found.name, ""
     entries: list[Measurement] = []

@@ -90,7 +90,7 @@ class Frame:
     device. `part`, such as the number of a node, is appended to the name of the port's own device.
     A sensor repeats a frame with an `identity` until the sensor receives `acknowledgement`. A frame
     with an `answer_code` is a board's answer to a command. In this case, `identity.sequence` is the
-    number of the request. `skipped` maps each quantity without a value in this frame to the reason.
+    number of the request. `skipped` contains the reason for each quantity that has no value.
     """
 
     quantities: Quantities
@@ -117,10 +117,10 @@ class Frame:
 
 @dataclass
 class Tally:
-    """Counters of a port since the start of the bridge. Each counter has one count per reason.
+    """A port's counters since the start of the bridge. Each counter has one count per reason.
 
-    They count damaged frames, bytes outside frames, skipped values in valid frames, and requests
-    that a device refused with a valid response.
+    `damaged` counts damaged frames, `foreign` counts bytes outside frames, `skipped` counts skipped
+    values in valid frames, and `refused` counts requests that a device refused.
     """
 
     damaged: Counter[str] = field(default_factory=Counter)

@@ -57,8 +57,8 @@ class Request:
     port's own device. `text` describes the purpose of the request, for messages.
 
     `before` wakes up the device before `data` is written. `rates` are the baud rates for `data` and
-    for the response. A whole response can take minutes. If `silent_seconds_max` is set, the port
-    therefore also stops waiting when the line is silent for this time.
+    for the response. If `silent_seconds_max` is set, the port also stops waiting when the line has
+    been silent for this time. This is useful if a whole response can take minutes.
     """
 
     data: bytes
