@@ -91,7 +91,10 @@ class Pause:
 
 
 def next_due(due_seconds: float, now_seconds: float, interval_seconds: float) -> float:
-    """Return the next scheduled time after `now_seconds`. Missed intervals are skipped."""
+    """Return the next scheduled time after `now_seconds`. Times that were missed are skipped.
+
+    `due_seconds` is the previous scheduled time.
+    """
     late_seconds = now_seconds - due_seconds
     return due_seconds + (late_seconds // interval_seconds + 1) * interval_seconds
 
@@ -122,7 +125,7 @@ class Poller(ABC):
         """Decode the bytes received since the last request.
 
         Return the outcome of the request, or a follow-up request, or None if more bytes are needed.
-        If a line has several devices, the frame's `device` is the device that responded.
+        If several devices share the line, `device` in a returned frame names the responding device.
         """
 
     def time_out(self, answer: bytes) -> "Outcome | Request":
@@ -148,14 +151,14 @@ class Poller(ABC):
     def kinds(self) -> Kinds:
         """The data type (number, text or Boolean) of each quantity received so far.
 
-        No types are returned if the configuration declares all quantities.
+        The result is empty if the configuration declares all quantities.
         """
         return Kinds()
 
     def take_skipped(self) -> Counter[str]:
         """Return the number of unreadable values in valid responses since the last call, by reason.
 
-        Values of known quantities are not included. They are in `skipped` of their frames.
+        Values of known quantities are not included, because `Frame.skipped` contains them.
         """
         return Counter()
 

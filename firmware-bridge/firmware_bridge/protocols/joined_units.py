@@ -29,8 +29,8 @@ _HEXADECIMAL: Final = frozenset("ABCDEF")
 def parted(text: str) -> tuple[str, str | None]:
     """Split text such as `21.5C` into number and unit. For other text, the unit is None.
 
-    For example, `12A` could be a hexadecimal identifier. If a letter is also a hexadecimal digit,
-    it is therefore only a unit after a number with a decimal point.
+    A letter that is also a hexadecimal digit counts as a unit only after a number with a decimal
+    point. For example, `12A` is not split, because it could be a hexadecimal identifier.
     """
     found = _GLUED.fullmatch(text.strip())
     unit = None if found is None else unit_of(found[2])

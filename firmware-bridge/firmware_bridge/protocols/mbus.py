@@ -1,9 +1,9 @@
 """Polls heat, water, gas and electricity meters over wired M-Bus (EN 13757) through a converter.
 
-Each reading of a meter takes several requests (left) and responses (right)::
+Reading a meter takes several requests (before each arrow) and responses (after the arrow)::
 
-    primary address     SND_NKE -> E5, REQ_UD2 -> its telegram, and again while more follow
-    secondary address   select -> E5, REQ_UD2 to 253 -> its telegram ...
+    primary address     SND_NKE -> E5, REQ_UD2 -> telegram, repeated while more telegrams follow
+    secondary address   select -> E5, REQ_UD2 to 253 -> telegram ...
 """
 
 from collections import Counter
@@ -125,7 +125,7 @@ class MBus(PollerSettings):
 
 @dataclass
 class _Conversation:
-    """State of the exchange of requests and responses with one meter during one reading."""
+    """The state of one reading of a meter, which takes several requests and responses."""
 
     meter: MBusMeter
     is_begun: bool = False
@@ -152,7 +152,7 @@ class MBusPoller(Poller):
         self._now = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the first request to a meter that is due, or a pause until a meter is due."""
+        """Return the first request to a meter whose poll is due, or a pause until a poll is due."""
         index = min(range(len(self._due)), key=lambda each: self._due[each])
         if self._due[index] > now_seconds:
             return Pause(self._due[index] - now_seconds)

@@ -26,7 +26,7 @@ _SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))
 
 
 def initialisation(address: int) -> bytes:
-    """Return the frame SND_NKE. It resets a meter, which then sends its first telegram next."""
+    """Return the frame SND_NKE, which resets a meter. Its next telegram is then its first one."""
     return _short(_SND_NKE, address)
 
 
@@ -43,8 +43,8 @@ def selection(secondary: str) -> bytes:
     """Return the frame that selects a meter by its secondary address.
 
     The address contains the meter's number, and optionally the manufacturer, version and medium.
-    The two bytes of the manufacturer are in the order of transmission, which scanning programs also
-    use.
+    The two bytes of the manufacturer are in the order in which they are transmitted. Programs that
+    scan for meters show them in this order too.
     """
     found = _SECONDARY.fullmatch(secondary.upper())
     assert found is not None, "the configuration checks it"

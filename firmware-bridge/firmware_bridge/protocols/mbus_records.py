@@ -132,9 +132,9 @@ class _Reader:
         return taken
 
     def extensions(self, first: int) -> list[int]:
-        """Read the extension bytes that follow the byte `first`.
+        """Read the extension bytes after the byte `first`.
 
-        If the highest bit of a byte is set, an extension byte follows.
+        The highest bit of each byte is set if an extension byte follows.
         """
         found: list[int] = []
         while first & 0x80:
@@ -184,8 +184,8 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
 def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
     """Return the meaning of the unit code `vif`, and a suffix for the name of the value.
 
-    The extension codes `vifes` determine the suffix. `text` contains the meaning if the meter sends
-    it as text.
+    The extension codes `vifes` determine the suffix. If the meter describes the value in plain
+    text, `text` contains this description.
     """
     rest = list(vifes)
     if vif in (0xFB, 0xFD) and rest:

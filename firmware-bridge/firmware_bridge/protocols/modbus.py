@@ -1,6 +1,6 @@
 """Protocol Modbus: polls the registers of devices on a serial line or a network connection.
 
-Serial lines use Modbus RTU. Network connections use either Modbus TCP or the bytes of RTU
+Serial lines use Modbus RTU. Network connections use either Modbus TCP or RTU messages sent over TCP
 (`rtu+tcp://`).
 """
 
@@ -68,7 +68,8 @@ class Modbus(PollerSettings):
     def resolved_devices(self) -> tuple[Device, ...]:
         """The devices, with complete settings for all registers.
 
-        If a setting is missing in a register, the device's setting is used, or else the port's.
+        Settings that a register lacks are taken from its device. Settings that the device lacks too
+        are taken from the port.
         """
         return tuple(
             each.resolved(word_order=self.word_order, byte_order=self.byte_order)
@@ -85,7 +86,7 @@ class Modbus(PollerSettings):
         )
 
     def check(self) -> None:
-        """Reject two devices with the same name, or two quantities of a device with the same name.
+        """Reject a device name used for two addresses, or two quantities of a device with one name.
 
         Several device tables with the same name and address are accepted, because they describe one
         device.
@@ -147,7 +148,7 @@ class ModbusPoller(Poller):
         self._quiet_until = 0.0
 
     def begin(self, now_seconds: float) -> None:
-        """Make all devices due now, and forget an unfinished poll."""
+        """Schedule a poll of all devices for now, and forget an unfinished poll."""
         self._due = [now_seconds] * len(self._plans)
         for plan in self._plans:
             plan.begin()
@@ -156,7 +157,7 @@ class ModbusPoller(Poller):
         self._quiet_until = now_seconds + self._silent_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the request for the next block, or a pause if the port must wait before it."""
+        """Return the request for the next block, or a pause if the port must wait first."""
         assert self._asked is None, "one request at a time"
         if self._quiet_until > now_seconds:
             return Pause(self._quiet_until - now_seconds)

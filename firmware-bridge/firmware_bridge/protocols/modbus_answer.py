@@ -4,8 +4,8 @@
     function u8 | bytes u8 | values ...                  response with values
     function u8 + 0x80 | exception u8                    response with an exception
 
-Source: Modbus application protocol 1.1b3. `modbus_rtu.py` and `modbus_tcp.py` add what is needed to
-send these messages over a serial line or a network.
+Source: Modbus application protocol 1.1b3. `modbus_rtu.py` adds the framing for serial lines, and
+`modbus_tcp.py` the framing for networks.
 """
 
 import struct

@@ -49,7 +49,7 @@ class Device(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Complete a configuration table with the keys of the device model's description."""
+        """Return a configuration table, completed with the keys of the device's description."""
         return completed_device(written)
 
     def check(self) -> None:
@@ -75,7 +75,8 @@ class Device(Section):
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":
         """Return a copy of the device with complete settings for all registers.
 
-        If a setting is missing in a register, the device's setting is used, or else the port's.
+        Settings that a register lacks are taken from the device. Settings that the device lacks too
+        are taken from the port.
         """
         return replace(
             self,

@@ -36,8 +36,8 @@ def names_known() -> list[str]:
 def description_of(name: str) -> Mapping[str, Any]:
     """Return the description of a device model.
 
-    If the description has the key `same_as`, it also gets the keys of the description that
-    `same_as` names. The device model's own keys take precedence.
+    If the description names another one in the key `same_as`, the keys that it lacks are taken from
+    the other description.
 
     Raises:
         PydanticCustomError: if the description does not exist or is invalid.

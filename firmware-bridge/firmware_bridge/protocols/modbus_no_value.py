@@ -55,11 +55,11 @@ class NoValue(Quantity):
 
 
 def no_values_for(numbers: NoValues, form: str) -> NoValues:
-    """Return the numbers in a device's `no_value` that apply to registers with this number format.
+    """Return the `numbers` in a device's `no_value` that apply to registers with the format `form`.
 
     An integer applies to registers with as many bits as it needs: 0xFFFF to 16 bits, 0x80000000 to
-    32 bits. A float applies to float registers. An integer such as 0xFFFF does not apply to signed
-    registers, where its bits are an ordinary negative number (here -1).
+    32 bits. A float applies to float registers. 0xFFFF does not apply to signed registers, because
+    its bits are an ordinary number there: -1. The same is true of similar integers.
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)

@@ -70,7 +70,7 @@ class Plan:
         self._silent_count = 0
 
     def begin_poll(self, now_seconds: float) -> None:
-        """Queue all blocks. The first is the block after the one that last got no response."""
+        """Queue all blocks, starting after the block that most recently got no response."""
         rest = self._limits_rest
         if rest is not None and rest.at_seconds <= now_seconds and self._has_learnt:
             self._learnt_max, self._answered_max = None, 0
@@ -165,7 +165,7 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block to request. After a long silence, sometimes return only one quantity.
+        """Return the block or, sometimes after a long silence, a block with one of its quantities.
 
         A single quantity of the block might be the cause of the silence.
         """
@@ -220,7 +220,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record the outcome of a part. Return a sentence for the log if the search is complete."""
+        """Record the outcome for a part of a block. Return a log sentence when the search ends."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""
@@ -278,7 +278,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End a search because a part got no response. Return a sentence for the log, or ""."""
+        """End a search because its part `block` got no response. Return a log sentence or ""."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:

@@ -17,11 +17,11 @@ silence. Finding one of 64 registers takes 7."""
 
 @dataclass(slots=True)
 class Search:
-    """A search for the registers that a device refuses in a block. The block is requested in parts.
+    """A search for the registers that make a device refuse a block.
 
-    If the search is a retry, `wait_seconds` is the pause before it, otherwise 0. `is_for_silence`
-    is True if the device did not respond to the request for the whole block, and False if it
-    refused this request.
+    The block is requested in parts. If the search is a retry, `wait_seconds` is the pause before
+    the search, otherwise it is 0. `is_for_silence` is True if the device did not respond to the
+    request for the whole block, and False if the device refused the request.
     """
 
     whole: Block

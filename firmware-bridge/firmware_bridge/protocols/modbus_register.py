@@ -72,7 +72,7 @@ class Register(Section):
 
     @property
     def end(self) -> int:
-        """The address of the first register after this quantity and its power of ten."""
+        """The address of the first register that follows both the quantity and its power of ten."""
         end = self.at + (1 if self.is_bit else bytes_of_form(self.type) // 2)
         return end if self.scale_at is None else max(end, self.scale_at + 1)
 

@@ -82,9 +82,9 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _other_answer_in(received: bytes) -> bytes | None:
-    """Return a valid response that does not match the request, or None if there is none.
+    """Return the response that `received` begins with, or None if it is incomplete or invalid.
 
-    The response differs from the request in its address, function or length.
+    The response does not match the request: its address, function or length is different.
     """
     if len(received) < _REFUSAL_BYTES:
         return None

@@ -79,7 +79,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A possible interpretation of bytes as a message: the length, and if it is a response."""
+    """A possible interpretation of bytes as a message: its length, and whether it is a response."""
 
     length: int
     is_answer: bool
@@ -131,8 +131,8 @@ class ModbusTraffic:
         """Return the position and the form of the earliest complete message.
 
         The earliest message is the one that ends first. If no message is complete, the form is
-        None, and the position is the first one where an incomplete message could begin. The result
-        does not depend on how the bytes were split into pieces.
+        None, and the position is where the first incomplete message could begin, or the end of the
+        buffer. The result does not depend on how the bytes were split into pieces.
         """
         best: tuple[int, int, _Form] | None = None
         open_at = len(self._buffer)

@@ -59,9 +59,9 @@ class MySensors(DecoderSettings):
 
 
 class MySensorsDecoder(LineDecoder):
-    """Decoder of MySensors messages. Each node is a device of its own.
+    """Decoder of MySensors messages. Each node is a separate device.
 
-    The name of a node's device is the name of the port's device, a dash and the node's number.
+    The device is named after the port's device, with a dash and the node's number appended.
     """
 
     def __init__(self) -> None:
