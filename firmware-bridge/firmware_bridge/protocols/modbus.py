@@ -86,7 +86,7 @@ class Modbus(PollerSettings):
         )
 
     def check(self) -> None:
-        """Reject a device name used for two addresses, or two quantities of a device with one name.
+        """Reject one name for devices with different addresses, or for two quantities of a device.
 
         Several device tables with the same name and address are accepted, because they describe one
         device.

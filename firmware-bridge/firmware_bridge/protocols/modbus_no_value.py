@@ -58,8 +58,8 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
     """Return the `numbers` in a device's `no_value` that apply to registers with the format `form`.
 
     An integer applies to registers with as many bits as it needs: 0xFFFF to 16 bits, 0x80000000 to
-    32 bits. A float applies to float registers. 0xFFFF does not apply to signed registers, because
-    its bits are an ordinary number there: -1. The same is true of similar integers.
+    32 bits. A float applies to float registers. Integers such as 0xFFFF do not apply to signed
+    registers, where the same bits are an ordinary negative number (here -1).
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)
