@@ -75,7 +75,7 @@ async def do_keep(request: Request) -> Response:
 
 @network_page.post("/system/network/undo", dependencies=[Depends(ADMINISTRATORS)])
 async def do_undo(request: Request) -> Response:
-    """Undo the change that is on trial."""
+    """Undo the network change that is not confirmed yet."""
     return await _answered(request, "undo_network")
 
 

@@ -1,7 +1,7 @@
 """Host name and network of a gateway that runs from the SD card.
 
-The settings come from the card's report, and the current values from the kernel. No special
-permission is needed: every user can read the files, and the two system calls change nothing.
+The settings come from the card's report. The current values come from the kernel, through files
+that every user can read and two system calls that need no special permission.
 """
 
 import array

@@ -55,7 +55,7 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
         up_seconds: seconds since the kernel started.
 
     Raises:
-        ValueError: the counters are impossible.
+        ValueError: a counter has a value that is impossible.
     """
     if sectors_written < 0 or sectors <= 0 or up_seconds <= 0:
         raise ValueError("no such counters")

@@ -129,9 +129,9 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
 def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
     """Return the gateway and hash of each unsigned file whose next segment is already ingested.
 
-    Each segment contains the hash of the segment before it, which proves that this file is genuine.
-    The next segment may also be unsigned. In this case, it was checked when the first key of its
-    gateway arrived.
+    Each segment contains the hash of the segment before it. The next segment therefore proves that
+    the file is genuine. If the next segment is also unsigned, it was checked when the gateway's
+    first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})

@@ -1,4 +1,4 @@
-"""Collects the changes to the outbox and the packets to send that follow from MQTT events.
+"""Collects the results of MQTT events: changes to the outbox, and packets to send.
 
 The changes are committed before the packets are sent. This module does no I/O.
 """

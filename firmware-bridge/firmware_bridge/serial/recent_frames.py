@@ -69,9 +69,9 @@ class _Entry:
 
 
 def _shortened(frame: Frame) -> Frame:
-    """Return a copy of a frame with only the first quantities.
+    """Return a copy of a frame with only the first VALUES_KEPT quantities.
 
-    Of each quantity, only the latest measurement is copied.
+    Only the latest measurement of each quantity is copied.
     """
     first = islice(frame.quantities.items(), VALUES_KEPT)
     quantities = {name: measurements[-1:] for name, measurements in first}

@@ -1,4 +1,4 @@
-"""Conversion of `[quotas]` and `[[user_quotas]]` to quotas of the broker core."""
+"""Converts `[quotas]` and `[[user_quotas]]` to the broker core's quotas."""
 
 import re
 

@@ -37,7 +37,7 @@ class Section:
 
 
 def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
-    """Return the dataclass fields of a section that are keys of the file, in file order."""
+    """Return a section's dataclass fields that are keys in the configuration file, in order."""
     return tuple(each for each in fields(section) if each.metadata.get("is_key", True))
 
 

@@ -44,7 +44,7 @@ class Claim:
 
 
 class FanOut:
-    """The check `fan_out`: each message reaches every matching persistent session exactly once."""
+    """The `fan_out` check: each message reaches every matching persistent session exactly once."""
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -17,8 +17,8 @@ from tests.image.boot.machine import MQTT, PAGE, SSH, powered
 
 pytestmark = pytest.mark.timeout(1800)
 SETTLED_SECONDS_MIN, SETTLED_BOOTS = 150.0, 2
-"""Time for four services to start and for the kernel to write the journal to the card. It is at least
-SETTLED_SECONDS_MIN and SETTLED_BOOTS times as long as the boot, because the host may be busy."""
+"""Time for four services to start and for the kernel to write the journal to the card. It is at
+least SETTLED_SECONDS_MIN and SETTLED_BOOTS times as long as the boot: the host may be busy."""
 MISTAKE = '[device]\nhostname = "Cabinet 7"\n'
 
 

@@ -90,7 +90,7 @@ class Checkpoints:
         self._on_rows_possible()
 
     def finish(self, sessions: set[Session]) -> None:
-        """Sync the committed rows, and then free the memory of messages that the tables contain.
+        """Sync the committed rows. Then release the copies in memory of messages that are now stored.
 
         `sessions` are the sessions in this checkpoint.
         """

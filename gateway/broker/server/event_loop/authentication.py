@@ -34,7 +34,7 @@ PAGE: Final = "page"
 
 
 def _do_nothing(username: str) -> None:
-    """Do nothing. This is the default callback if removed users need not be recorded."""
+    """Do nothing. This callback is used when removed users need not be recorded."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
