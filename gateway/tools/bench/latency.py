@@ -55,7 +55,7 @@ class Departures:
         self._seconds = array("d", bytes(8 * (self._mask + 1)))
 
     def leave(self, sequence: int, count: int, seconds: float) -> None:
-        """Record that `count` messages, beginning with `sequence`, were sent at the time `seconds`."""
+        """Record that `count` messages, beginning with `sequence`, were sent at `seconds`."""
         if self.plan is not None:
             return
         for index in self._timed(sequence, count):

@@ -111,7 +111,7 @@ class _Installation:
         return "\n".join(card.sentences_of(self.record, self.start))
 
     def back(self, writable: Writable) -> str:
-        """Select the other slot for the next start, and return text that describes the next step."""
+        """Select the other slot for the next start. Return text that describes the next step."""
         release = self.record.slots[self.start.other]
         reason = card.no_way_back(self.record, self.start)
         if reason or release is None:

@@ -90,7 +90,7 @@ class Checkpoints:
         self._on_rows_possible()
 
     def finish(self, sessions: set[Session]) -> None:
-        """Sync the committed rows. Then release the copies in memory of messages that are now stored.
+        """Sync the committed rows. Then free the memory of messages that are now in the tables.
 
         `sessions` are the sessions in this checkpoint.
         """
