@@ -24,10 +24,10 @@ class ApiSettings:
     socket for operators' commands. If it is None, ``operate.sock`` next to ``status_socket`` is
     used. ``hosts`` are additional host names under which browsers can reach this machine.
 
-    ``roles`` are the users who can log in, and ``group_roles`` are the groups whose members can log
-    in. If both are empty, everyone who can reach the page can read it. The default address is
-    therefore loopback. ``tokens_file`` contains the tokens of programs. If there is a
-    ``certificate``, the page uses HTTPS.
+    ``roles`` contains the role of each user who can log in. ``group_roles`` contains the role of
+    each group whose members can log in. If both are empty, everyone who can reach the page can read
+    it. The default address is therefore loopback. ``tokens_file`` contains the tokens of programs.
+    If there is a ``certificate``, the page uses HTTPS.
 
     ``card_file`` is the report about the SD card. ``block_devices`` is the directory with the
     kernel's counters of written sectors. ``history_dir`` is the directory for the history and the

@@ -19,7 +19,7 @@ from cloud_jobs.tables.delta_tables import Tables
 def signatures_of(tables: Tables) -> list[dict[str, Any]]:
     """Return the number of ingested segments per gateway and key.
 
-    `public_key` is None for unsigned segments.
+    In each result, `public_key` is the key, or None for unsigned segments.
     """
     if not tables.has("gateway_keys"):
         rows = _ingested(tables).groupBy("gateway").count()

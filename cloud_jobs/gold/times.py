@@ -136,11 +136,11 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def steps_of(events: DataFrame) -> DataFrame:
-    """Find the events at which the written times jump because the clock was set.
+    """Find the events at which the times in the log jump because the clock was set.
 
     A gateway logs a clock step up to CLOCK_CHECK_MILLISECONDS after the step. Events that were
-    logged in between already have the new time. The written times may jump by less than the clock
-    step, because a written time is never earlier than the last one of the previous run.
+    logged in between already have the new time. The times in the log may jump by less than the
+    clock step, because a logged time is never earlier than the last one of the previous run.
     """
     in_order = Window.partitionBy(*BOOT).orderBy("sequence")
     leap = F.unix_millis("time") - F.unix_millis(F.lag("time").over(in_order))

@@ -205,7 +205,7 @@ class Batch:
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
-        """Run all steps between `stage` and `sweep`, and return the batch's row of `batches`."""
+        """Run all steps between `stage` and `sweep`. Return the new row of the table `batches`."""
         tables, number = self.tables, self.number
         with small_effort(tables.spark):
             refusals, files, ledger, is_withdrawing = self._load_existing(staged, is_new=is_new)

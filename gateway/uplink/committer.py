@@ -185,5 +185,5 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _subscriptions_key(side: Side) -> str:
-    """Return the key under which the subscriptions at one side's broker are stored, as JSON."""
+    """Return the key of the stored subscriptions (a JSON value) at the broker of one side."""
     return f"subscriptions_{side.name.lower()}"

@@ -202,7 +202,7 @@ class D0Poller(Poller):
         return self._kinds
 
     def take_skipped(self) -> Counter[str]:
-        """Return the number of skipped values since the last call, by reason."""
+        """Return the number of values skipped since the last call, by reason."""
         skipped, self._skipped = self._skipped, Counter()
         return skipped
 

@@ -129,7 +129,7 @@ class Seen:
 
 
 def is_fact(name: str) -> bool:
-    """Return True if a string with this name describes the device, such as its manufacturer."""
+    """Return True if a text value with this name describes the device, like `manufacturer`."""
     return name in _FACTS or (name.startswith("mbus_") and name.endswith("_type"))
 
 

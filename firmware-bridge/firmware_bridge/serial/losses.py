@@ -93,7 +93,9 @@ class Losses:
             )
 
     def note_time_zone(self, device: str, hours: int, utc_offset: int) -> None:
-        """Count a frame whose time is wrong by whole hours. Log it if the count has doubled.
+        """Count a frame whose time is wrong by a whole number of hours.
+
+        A log line is written when the count has doubled since the last line.
 
         `hours` is the difference. `utc_offset` is the value of the setting `utc_offset` that would
         correct the time.

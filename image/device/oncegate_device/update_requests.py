@@ -1,4 +1,4 @@
-"""Requests for updates that the broker sends to the card's system.
+"""Checks and carries out the requests for updates that the broker writes.
 
 `check` runs without Linux capabilities. It reads a request in the same way as the module
 `requests`, and writes a valid request to a file owned by root. `carry_out` runs as root, and reads

@@ -68,7 +68,7 @@ def parse(line: bytes, place: str) -> tuple[str, Entry] | None:
     """Return the user name in a line of the password file, and the user's hash or keys.
 
     The result is None if the line is empty or a comment. Raises PasswordFileError if the line is
-    invalid. `place` is the position of the line, for the message.
+    invalid. `place` is the position of the line, for error messages.
     """
     try:
         text = line.decode().rstrip("\r")
