@@ -12,7 +12,13 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from cloud_jobs.spark.few_rows import as_values
+
 GAP_COLUMNS: Final = ("gateway", "kind", "segment", "from_sequence", "to_sequence", "detail")
+
+GAP_SOURCE: Final = ("name", "gateway", "store", "segment", "state", "reason", "first_sequence",
+                     "last_sequence", "file_sha256", "previous_sha256")  # fmt: skip
+"""Columns of the table `segments` that the query reads."""
 
 GAPS: Final = """
 WITH trusted AS (
@@ -88,5 +94,7 @@ ingested ones). `truncations` are the `log_truncated` events."""
 
 def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
     """Find missing events with the SQL query GAPS, and return one row per gap."""
-    chosen = truncations.select("gateway", "from_sequence", "to_sequence")
-    return segments.sparkSession.sql(GAPS, segments=segments, truncations=chosen)
+    # The query names each table several times. Without copies, Spark would plan a scan of each.
+    chosen = as_values(truncations.select("gateway", "from_sequence", "to_sequence"))
+    copied = as_values(segments.select(*GAP_SOURCE))
+    return segments.sparkSession.sql(GAPS, segments=copied, truncations=chosen)
