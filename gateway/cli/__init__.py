@@ -1,5 +1,4 @@
-"""The command `oncegate`, with a subcommand for each process of the gateway and each task of an
-operator.
+"""The command `oncegate`, with a subcommand for each gateway process and each operator task.
 
 This package is the composition root. It reads settings from options, environment variables and the
 configuration file, and passes them to the package that does the work. It reports a failure as one
@@ -9,5 +8,6 @@ when it runs. Thus `--help` is fast, and a device needs only the dependencies of
 Each module defines a subcommand or a group of subcommands, and `application` registers them all.
 The folders `services` and `supervision` run the gateway's processes. `control` and `serial` are for
 operators, `access` is for users and certificates, and `installation` is about this machine.
-`tables` reads what a fleet has uploaded. `tools` contains the load generator and the audit.
+`tables` works with the data that a fleet has uploaded. `tools` contains the load generator and the
+audit.
 """

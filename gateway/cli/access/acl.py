@@ -83,8 +83,8 @@ def show_rules(
 ) -> None:
     """List the access rules in effect, or only those that concern a user.
 
-    `%u` and `%c` are shown as placeholders. Rules that apply only to certain
-    client ids or listeners are listed too.
+    The placeholders %u (user name) and %c (client id) are shown unchanged.
+    Rules that apply only to certain client ids or listeners are listed too.
 
     Examples:
 
@@ -108,7 +108,7 @@ def show_rules(
 def import_rules(
     file: Annotated[Path, typer.Argument(help="Mosquitto acl file.")],
 ) -> None:
-    """Convert a Mosquitto acl file (acl_file) to rules of Oncegate, and print them.
+    """Convert Mosquitto's access rules (its acl_file) to Oncegate's format, and print them.
 
     Example:
 
@@ -141,7 +141,7 @@ def _refuse_topic(action: str, topic: str) -> None:
 
 
 def _rules_of(file: Path | None, config: Path | None, tenant: str | None) -> "FileRules | None":
-    """Return the rules in `file`, or the rules that the broker would use if `file` is None.
+    """Return the rules in `file`. If `file` is None, return the rules that the broker would use.
 
     The result is None if everything is allowed. Raises CommandFailed if the rules are invalid.
     """

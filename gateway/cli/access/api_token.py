@@ -40,8 +40,8 @@ def add(
 ) -> None:
     """Create a token and print it.
 
-    The token is shown only this once, because the file stores only its hash.
-    The status page accepts it within a second. The last line is the token.
+    The token is the last line of the output. It cannot be shown again, because
+    the file stores only its hash. The status page accepts it within a second.
 
     Examples:
 
@@ -123,9 +123,10 @@ def remove(
 
 
 def _report(action: str, name: str, config: Path | None, tenant: str | None) -> None:
-    """Ask the broker to record a change of the tokens as an event in the session log.
+    """Ask the broker to record a change to the tokens as an event in the session log.
 
-    Print a note if the gateway's broker cannot be reached.
+    `action` is the change, and `name` describes the token. If the broker cannot be reached, print
+    a note instead.
     """
     from gateway.cli.control.client import ask
 

@@ -249,7 +249,7 @@ def _make_key(path: Path) -> None:
 
 
 def _keep(partial: Path, path: Path, mode: int) -> None:
-    """Set the mode of the file `partial`, then durably rename the file to `path`."""
+    """Set the mode of the file `partial`, sync the file to disk, and rename it to `path`."""
     partial.chmod(mode)
     fsync_file(partial)
     move_durably(partial, path)

@@ -57,8 +57,9 @@ def passwd(
 ) -> None:
     """Set a user's password, remove a user, or import Mosquitto's users.
 
-    The file contains Argon2 hashes, or keys for SCRAM-SHA-256 with --scram. Set
-    password_file in the section access to its path, then `oncegate ctl reload`.
+    Passwords are stored as Argon2 hashes, or as SCRAM-SHA-256 keys if --scram
+    is given. Set the key password_file in the section access to the file's
+    path, then run `oncegate ctl reload`.
 
     Examples:
 

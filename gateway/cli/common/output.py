@@ -33,7 +33,7 @@ def show(
 ) -> None:
     """Print `document` as one line of JSON if `as_json` is True, otherwise as human-readable text.
 
-    `drawn` returns the formatted text or table.
+    `drawn` is a function that formats the document as text or as a table.
     """
     if as_json:
         import json

@@ -166,15 +166,15 @@ def _consequences(configuration: "Configuration", kind: str, value: str) -> list
 
 
 def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
-    """Return True if a ban applies to one of the gateway's own clients (bridge or uplink).
+    """Return True if a ban applies to a client of the gateway itself: its bridge or its uplink.
 
     Args:
         kind: what is banned: `client`, `user` or `address`.
         value: the banned client id, user or address.
-        client_id: the client's id, without the dash and 8 digits that can be appended to it.
+        client_id: the client's id. A dash and 8 digits may follow it when the client connects.
         username: the client's user name at the broker, or None.
-        host: address of the broker. The client runs on the same machine and connects from this
-            address.
+        host: address of the broker. The client connects from the same address, because it runs
+            on the same machine.
     """
     from gateway.process.control.own_clients import is_in_network
 

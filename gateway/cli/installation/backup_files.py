@@ -19,14 +19,14 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """The files to back up, and the configured files that a backup leaves out."""
+    """The files to back up. `excluded` are files in the configuration that a backup omits."""
 
     named: tuple["Named", ...]
     excluded: tuple[Path, ...]
 
 
 def files_of(configuration: Configuration) -> BackupFiles:
-    """Return the files to back up for a gateway's configuration and users.
+    """Return the files that a backup of a gateway's configuration and users contains.
 
     Raises `OSError` if a folder cannot be read.
     """
@@ -51,7 +51,7 @@ def gateway_of(configuration: Configuration) -> str:
 
 
 def formats_of_data() -> dict[str, int]:
-    """Return the format version in which this program writes each database, by database name."""
+    """Return each database's name with the format version that this program writes."""
     from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN as OUTBOX
 
     from gateway.broker.store.formats import FORMAT

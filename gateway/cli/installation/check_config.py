@@ -149,7 +149,7 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
-    """Yield errors in the user sources other than the password file, such as a database."""
+    """Check the user sources other than the password file, such as a database. Yield any error."""
     from gateway.broker.access.errors import AccessFileError
     from gateway.broker.server.starting import other_sources_of
 
@@ -161,7 +161,11 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 
 
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
-    """Yield an error for each page user who does not exist, and for an unusable tokens file."""
+    """Yield errors about the status page's users and its tokens file.
+
+    If the password file is the only source of users, it must contain each user of the page. The
+    tokens file must be usable.
+    """
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
     from gateway.process.files.token_file import TokensFileError, read_tokens
 

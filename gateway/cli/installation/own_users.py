@@ -1,6 +1,6 @@
-"""Checks that this gateway's broker will accept the logins of its own bridge and uplink.
+"""Checks that the gateway's broker will accept the logins of the gateway's bridge and uplink.
 
-The checks run before the programs are started.
+The checks run before the bridge and the uplink are started.
 """
 
 from collections.abc import Iterator

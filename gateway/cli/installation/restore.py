@@ -92,6 +92,7 @@ def _restored(
 ) -> tuple["Plan", str | None]:
     """Plan a restore, and perform it if `is_sure` is True.
 
+    `places` are the paths on this machine, and `own` is the id of this machine's gateway.
     Return the plan, and the suffix that is appended to the names of replaced files. The suffix is
     None if the restore was not performed. Raises CommandFailed if the backup cannot be restored.
     """
@@ -138,9 +139,9 @@ def _this_machine(config: Path | None, data_dir: Path | None) -> tuple["Places",
 def _parts_of(
     manifest: "Manifest", own: str, *, data: bool, identity: bool | None
 ) -> frozenset["Part"]:
-    """Return the parts of the backup to restore.
+    """Return the parts of the backup to restore. `own` is the id of this machine's gateway.
 
-    Raises CommandFailed if the options do not match the backup.
+    Raises CommandFailed if the options contradict the backup or each other.
     """
     from gateway.cli.installation.backup_files import formats_of_data
 

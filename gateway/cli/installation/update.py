@@ -35,15 +35,15 @@ def update(
 ) -> None:
     """Install a new version of the SD card's system, as root.
 
-    The bundle is verified and written into the slot that is not in use.
-    Meanwhile the gateway keeps running, and a power failure does no harm. The
-    next restart tries the new slot. It is kept if the gateway turns out to be
-    healthy; otherwise the device returns to the present slot by itself.
+    The card has two slots, each for a whole system. The bundle is verified and
+    written into the slot that is not in use. The gateway keeps running, and a
+    power failure does no harm. The next restart tries the new system. If the
+    gateway is not healthy then, the device returns to the old one by itself.
     Readings, settings and identity are kept. `oncegate-device status` and the
     status page show the progress.
 
-    Other systems are updated in the way in which they were installed: with a
-    newer Debian package, container image, checkout or wheel file.
+    Other installations are updated with a newer version of the Debian package,
+    container image, checkout or wheel file that they were installed from.
 
     Examples:
 

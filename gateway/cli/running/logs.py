@@ -3,12 +3,14 @@
     2026-11-21 09:10:55 bridge  warning: serial port gps lost
     1970-01-01 00:01:12? broker  the clock is not synchronised: the kernel does not trust the time
 
+A question mark after the time means that the clock is not synchronised.
+
 Under systemd, records are sent to the journal with fields (PRIORITY, ONCEGATE_PROCESS, and
 CLIENT_ID if a record is about a client). The command
-`journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3` then finds the records of a client. If
-systemd's library is missing, lines start with a priority instead of the time, because the journal
-adds the time itself. Untrusted text (client ids, topics, serial lines) can neither break a line nor
-send control characters to a terminal.
+`journalctl ONCEGATE_PROCESS=broker CLIENT_ID=pump-3` then finds the broker's records about the
+client `pump-3`. If systemd's library is missing, lines start with a priority instead of the time,
+because the journal adds the time itself. Untrusted text (client ids, topics, serial lines) can
+neither break a line nor send control characters to a terminal.
 """
 
 import logging

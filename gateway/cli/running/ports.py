@@ -9,7 +9,7 @@ from gateway.process.files.disk_errors import line_of
 
 
 def free_port(bind: str, port: int, *, what: str, fix: str) -> int:
-    """Check that `port` is free at `bind` and return it. If `port` is 0, choose a free port.
+    """Return `port` if it is free at the address `bind`. If `port` is 0, return any free port.
 
     `what` names the service, and `fix` describes how to choose another port. Both appear in the
     error message. Raises CommandFailed if the port cannot be used.

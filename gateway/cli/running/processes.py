@@ -1,7 +1,8 @@
 """Common parts of all long-running processes: signals, event loop, log, and readiness notification.
 
-SIGTERM and SIGINT set an event. Then `serve` stops its parts in order. A process that `oncegate up`
-started ends when `oncegate up` ends, even if the terminal is closed.
+Each process has a function `serve`. SIGTERM and SIGINT set an event, and `serve` then stops the
+parts of the process in order. A process that `oncegate up` started also stops when `oncegate up`
+exits, even if the terminal is closed.
 """
 
 import asyncio

@@ -194,8 +194,8 @@ def replay(
 ) -> None:
     """Replay a recording on a pseudo-terminal that the bridge can read as a port.
 
-    The replay starts when the terminal is opened: set `path` of a serial port
-    to the link.
+    For this, set the key `path` of a serial port to the link. The replay starts
+    when a program opens the pseudo-terminal.
 
     Example:
 
@@ -228,7 +228,7 @@ def detect(
     """Find the line settings and protocol of a port, and print what to configure.
 
     Nothing is sent without --ask, so devices that must be polled are not found.
-    A sensor that seldom sends needs more --seconds.
+    For a sensor that seldom sends, increase --seconds.
 
     Example:
 

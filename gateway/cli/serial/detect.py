@@ -21,9 +21,9 @@ NOT_RECOGNISED = (
 
 
 def print_guess(best: Guess, table: str) -> None:
-    """Print a guess about the protocol, with the configuration in `table`.
+    """Print a guess about the protocol: how certain it is, and the latest frame's values.
 
-    The output states how certain the guess is, and shows the values of the latest frame.
+    `table` is the configuration for this protocol. It is printed last.
     """
     print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
     for row in () if best.latest is None else sample_rows(best.latest):
@@ -32,11 +32,10 @@ def print_guess(best: Guess, table: str) -> None:
 
 
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
-    """Return guesses about a port's protocol.
+    """Listen to a port, and return guesses about its protocol.
 
-    Line settings are tried until a guess is certain. `seconds` is the time to listen with each of
-    the line settings. If `lines` is None, only the port's own line settings are tried. Raises
-    CommandFailed if the port fails.
+    `lines` are the line settings to try until a guess is certain, each for `seconds`. If `lines`
+    is None, only the port's own line settings are tried. Raises CommandFailed if the port fails.
     """
     found: list[Guess] = []
 

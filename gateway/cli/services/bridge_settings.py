@@ -59,7 +59,7 @@ def bridge_settings_of(configuration: "Configuration") -> "BridgeSettings":
 
 
 def mistakes_in_files_of(configuration: "Configuration") -> Iterator[str]:
-    """Yield the errors in the certificates that `[bridge]` names."""
+    """Yield the errors in the certificate files that are set in the section `[bridge]`."""
     from gateway.process.mqtt_client.tls import context_of
 
     files = tls_files_of(configuration.bridge.tls)

@@ -27,8 +27,8 @@ def broker(
 ) -> PreparedBroker:
     """Run the MQTT broker until SIGTERM or Ctrl-C.
 
-    Whatever the broker has acknowledged is on disk. It does not need a
-    configuration file.
+    Everything that the broker acknowledges is stored on disk first. No
+    configuration file is needed.
 
     Examples:
 
