@@ -57,9 +57,8 @@ def passwd(
 ) -> None:
     """Set a user's password, remove a user, or import Mosquitto's users.
 
-    Passwords are stored as Argon2 hashes, or as SCRAM-SHA-256 keys if --scram
-    is given. Set the key password_file in the section access to the file's
-    path, then run `oncegate ctl reload`.
+    Passwords are stored as Argon2 hashes, or with --scram as SCRAM-SHA-256 keys.
+    Set password_file in the section access to FILE, then `oncegate ctl reload`.
 
     Examples:
 

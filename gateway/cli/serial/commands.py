@@ -194,8 +194,8 @@ def replay(
 ) -> None:
     """Replay a recording on a pseudo-terminal that the bridge can read as a port.
 
-    For this, set the key `path` of a serial port to the link. The replay starts
-    when a program opens the pseudo-terminal.
+    Set the key `path` of a serial port to the link. The replay starts when a
+    program opens the pseudo-terminal.
 
     Example:
 
