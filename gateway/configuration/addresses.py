@@ -186,7 +186,7 @@ class SocketDirectory(FilePath):
 
 @dataclass(frozen=True, slots=True)
 class Origin(Quantity):
-    """A web origin from which pages may connect, as browsers send it (RFC 6454), or `*` for all."""
+    """The origin of web pages that may connect, as browsers send it (RFC 6454), or `*` for all."""
 
     def value_of(self, written: object) -> str:
         if written != "*" and not (isinstance(written, str) and _ORIGIN.fullmatch(written)):

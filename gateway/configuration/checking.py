@@ -1,4 +1,4 @@
-"""Validates the configuration. Pydantic checks each value, and each section compares its values.
+"""Validates the configuration: pydantic checks single values, and sections check combinations.
 
 The pydantic models are generated from the section classes, so each key is defined only once. No
 other module of this package imports pydantic, so a process that only uses a configuration does not
@@ -61,7 +61,7 @@ def configuration_of(
     unknown: Collection[str] = (),
     tenant: str | None = None,
 ) -> Configuration:
-    """Return the configuration described by `tables`, which have the form of a TOML file.
+    """Return the configuration described by `tables`, the contents of a parsed TOML file.
 
     Args:
         tables: the sections by name, as in the file.
@@ -100,10 +100,9 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return a copy of the tables without the tables that contain mistakes.
+    """Return a copy of `tables` from which every table with a mistake is removed.
 
-    `places` contains the locations of all mistakes. In a list of tables, only the tables with
-    mistakes are removed.
+    `places` contains the locations of all mistakes. A list of tables keeps those without a mistake.
     """
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}

@@ -42,7 +42,7 @@ class PortTable:
     """The parsed table. It is a mapping, unless the file has a mistake."""
 
     def source_of(self, within: Location) -> str:
-        """Return the file's path and the line number of a key in this table, for messages."""
+        """Return the file's path and the line of the key at `within` in the table, for messages."""
         keys = [each for each in within if isinstance(each, str) and each != "protocol"]
         line = self.first_line
         if keys:
@@ -189,7 +189,11 @@ def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
 
 
 def _extent_of(number: int, starts: Sequence[int], lines: Sequence[str]) -> tuple[int, int]:
-    """Return the indices of a table's first line and of the line after the table."""
+    """Return the indices of a table's first line and of the line after the table.
+
+    `number` is the table's position in the file, and `starts` are the indices of the lines at which
+    tables start.
+    """
     if number < len(starts):
         end = starts[number + 1] if number + 1 < len(starts) else len(lines)
         return starts[number], end

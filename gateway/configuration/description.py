@@ -77,7 +77,7 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 
 
 def table_of(section: Section) -> dict[str, Any]:
-    """Return the keys of a section with JSON values, as written in the file.
+    """Return a section as a dictionary: its keys, with JSON values in the form that the file uses.
 
     The value of a key that is not set is None.
     """
@@ -141,9 +141,9 @@ def _keys_of(
 
 
 def _parts_of(section: Section) -> Iterator[Section]:
-    """Yield the section objects whose keys form one table of the file.
+    """Yield the section itself, and for a serial port also the settings of its protocol.
 
-    The table of a serial port consists of the port and its protocol.
+    Together, their keys form one table of the file.
     """
     yield section
     if isinstance(section, Serial):

@@ -66,7 +66,7 @@ def known_log_identity(configuration: Configuration) -> str:
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return the name under which events are logged, for the gateway id `gateway`."""
+    """Return the gateway id `gateway`. For a tenant, append `_` and the tenant's name."""
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 

@@ -24,7 +24,10 @@ _URL = re.compile(r"[\x21-\x7e]{1,2048}")
 
 @dataclass(frozen=True, slots=True)
 class ProviderUrl(Quantity):
-    """URL of an identity provider's public keys. It must use https, except on this machine."""
+    """URL of an identity provider's public keys.
+
+    The URL must use https, unless the provider runs on this machine.
+    """
 
     def value_of(self, written: object) -> str:
         allowed = 'a URL with https, or with http on loopback, like "https://login.example/keys"'

@@ -97,7 +97,7 @@ class Listener(Section):
 
     @property
     def demands_users(self) -> bool:
-        """True if every client must authenticate a user with a certificate."""
+        """True if every client must authenticate as a user with a certificate."""
         return self.tls is not None and self.tls.demands_users
 
     @property

@@ -1,8 +1,8 @@
 """Sources of the configuration: defaults, file, environment and command line.
 
 Later sources override earlier ones, key by key. Files in `conf.d/` add serial ports. Every key has
-an environment variable `ONCEGATE_<SECTION>_<KEY>`. Every list of tables has one too, such as
-`ONCEGATE_LISTENERS`. The variable contains a TOML value. Quotes around a string can be omitted.
+an environment variable `ONCEGATE_<SECTION>_<KEY>`, and every list of tables has one, such as
+`ONCEGATE_LISTENERS`. A variable contains a TOML value. Quotes around a string can be omitted.
 Loading writes no files and opens no connection.
 """
 

@@ -1,4 +1,4 @@
-"""Files that a configuration names, for users, rules, tokens, certificates and keys."""
+"""The files that a configuration names: password, rules and token files, certificates and keys."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass

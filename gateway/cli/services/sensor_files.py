@@ -101,7 +101,7 @@ class _Reader:
         return _answering(_ports_of)(self._configuration())
 
     def listed(self) -> list[dict[str, Any]]:
-        """Return descriptions of all configured ports, followed by the removed ports.
+        """Return descriptions of all configured ports, and of removed ports that can be restored.
 
         Raises Refused if the configuration is invalid.
         """
@@ -119,7 +119,7 @@ class _Reader:
         return [*found, *({"name": each.name, **nothing, **_state_of(each)} for each in gone)]
 
     def file_of(self, name: str) -> dict[str, Any]:
-        """Return the file of a port as JSON values.
+        """Return the configuration file of a port as a dictionary of JSON values.
 
         Raises Refused if no file contains only this port.
         """
@@ -158,7 +158,7 @@ class _Reader:
 
 
 def _ports_of(configuration: "Configuration") -> Ports:
-    """Return the bridge's ports in a configuration, with the contents of files that they name.
+    """Return the settings of the bridge's ports, including the contents of files that they name.
 
     Raises ConfigurationError if one of these files cannot be used.
     """
@@ -173,7 +173,10 @@ def _ports_of(configuration: "Configuration") -> Ports:
 
 
 def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Wrap a function to convert its errors to Refused. The bridge sends Refused as a response."""
+    """Return a function that calls `work` and converts its errors to Refused.
+
+    The bridge sends the code and message of Refused as its response.
+    """
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:
         from gateway.configuration import ConfigurationError
@@ -193,7 +196,7 @@ def _state_of(file: "PortFile | None") -> Mapping[str, object]:
     """Return the version of a port's file, and two flags for the status page.
 
     `can_change` is True if the page can change the file. `has_previous` is True if the page can
-    restore a previous version. `file` is None for a port that is configured in another file.
+    restore a previous version. `file` is None if the port has no file of its own in `conf.d/`.
     """
     if file is None:
         return {"version": None, "can_change": False, "has_previous": False}

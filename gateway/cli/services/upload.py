@@ -34,9 +34,10 @@ def upload(
     quiet: QuietOption = False,
     tenant: TenantOption = None,
 ) -> PreparedUpload:
-    """Write the session log into sealed segments and upload them.
+    """Export the session log to sealed segments and upload them.
 
-    A sealed segment never changes, and uploading it twice has no effect.
+    A sealed segment is a file that never changes. Uploading it again has no
+    effect.
 
     Examples:
 

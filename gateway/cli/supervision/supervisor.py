@@ -1,8 +1,8 @@
 """Keeps a set of child processes running, and stops them in order.
 
 A child that exits is restarted after a delay that doubles each time, from one second up to thirty.
-A child never outlives the supervisor, because each child asks the kernel for SIGTERM when the
-supervisor exits. Each child has its own process group. Thus Ctrl-C reaches only the supervisor,
+A child never outlives the supervisor, because each child asks the kernel to send it SIGTERM when
+the supervisor exits. Each child has its own process group. Thus Ctrl-C reaches only the supervisor,
 which then stops the children in order.
 """
 
@@ -29,7 +29,10 @@ Say = Callable[[str], None]
 
 
 class ChildEnded(Exception):
-    """Error raised if a child exits before it is ready. After a signal, `exit_code` is negative."""
+    """Error raised if a child exits before it is ready.
+
+    `exit_code` is negative if a signal ended the child.
+    """
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)

@@ -55,7 +55,7 @@ def up(
     """Run everything on this machine: broker, bridge, page, uploader. Ctrl-C stops it.
 
     If no serial port is configured, a simulated sensor board runs on a
-    pseudo-terminal. The next start continues where this one ended.
+    pseudo-terminal. All data is kept for the next start.
 
     Examples:
 
@@ -114,10 +114,10 @@ def environment_of(
 ) -> dict[str, str]:
     """Return the environment variables for the child processes.
 
-    Variables for options and for development are added to `around`, the environment of this
-    process. `read` is the configuration that the children would read without these variables. No
-    variable is added for a value that is already in `read`, so that a reload can apply a change in
-    the file.
+    `around` is the environment of this process. The result also has variables for the command line
+    options and, unless `as_services` is True, for development. `read` is the configuration that the
+    children would read without these variables. A value that `read` already contains gets no
+    variable, because a variable would hide later changes in the file.
     """
     from gateway.configuration.description import table_of
 
@@ -243,8 +243,9 @@ def _print_overview(configuration: "Configuration") -> None:
 
 
 def subscribing_command(configuration: "Configuration") -> str | None:
-    """Return a shell command that shows readings, preferably from a listener without passwords.
+    """Return a shell command that subscribes to the readings.
 
+    The command connects to a listener that needs no password if there is one.
     Return None if no listener accepts plain MQTT over TCP.
     """
     if not configuration.reaches_broker:

@@ -78,8 +78,8 @@ def ingest(
 ) -> int:
     """Turn uploaded session logs into tables, and print a summary.
 
-    A further run adds only what is new. Java and PySpark are set up on the
-    first run. Exits with 0, or with 4 if events are missing from the tables.
+    Another run adds only new data. Java and PySpark are set up on the first
+    run. Exits with 0, or with 4 if events are missing from the tables.
 
     Examples:
 

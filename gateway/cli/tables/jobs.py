@@ -118,7 +118,7 @@ def requeue(
 def compact(
     tables: TablesOptions,
 ) -> int:
-    """Merge the small files of each day into a few large ones, ordered by gateway and sequence.
+    """Merge each day's small files into a few large ones, sorted by gateway and sequence number.
 
     Examples:
 
@@ -149,7 +149,7 @@ def vacuum(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the files.")] = False,
     tables: TablesOptions,
 ) -> int:  # fmt: skip
-    """Delete files that no table has used for some days.
+    """Delete files that the tables have not used for some days (--keep-days).
 
     Examples:
 

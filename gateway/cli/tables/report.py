@@ -119,7 +119,10 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _progress(written: int, count: int) -> None:
-    """Show on a terminal how many pages are written, if there are more than a few gateways."""
+    """Show on a terminal for how many of the `count` gateways the pages are written.
+
+    Nothing is shown if there are only a few gateways.
+    """
     if sys.stderr.isatty() and count > PROGRESS_FROM:
         end = "\n" if written == count else ""
         print(f"\r{written:,} of {count:,} gateways", end=end, file=sys.stderr, flush=True)

@@ -80,8 +80,8 @@ def bench(
     """Load a broker with messages, and verify that they all arrive.
 
     Lost, duplicated, changed and reordered messages are counted. If there are
-    any, the exit code is 3. With --rate, a latency is measured from the time at
-    which the message should have been sent.
+    any, the exit code is 3. With --rate, the latency of a message is measured
+    from the time at which the message was due to be sent.
 
     Examples:
 
