@@ -55,7 +55,7 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The configuration as written: tables, the source of each value, and serial protocols."""
+    """A configuration before validation: its tables, each value's source, and the protocols."""
 
     tables: Mapping[str, Any]
     source_of: Callable[[Location], str]

@@ -11,9 +11,9 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """Settings for full queues of clients: one table `[[queues]]`.
+    """Settings for clients whose queue is full: one table `[[queues]]`.
 
-    The first table whose pattern matches the client applies.
+    For each client, the first table whose pattern matches the client identifier applies.
     """
 
     client: Annotated[str, CLIENT_PATTERN]

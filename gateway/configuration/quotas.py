@@ -16,7 +16,7 @@ NAMES = Text(r"[^\x00]{1,1024}", "a user's name, in which * stands for any chara
 
 @dataclass(frozen=True, kw_only=True)
 class Quotas(Section):
-    """Quotas for each address, and for all clients without a user."""
+    """Quotas for each address, and quotas that all clients without a user share."""
 
     anonymous_share: Annotated[int, Whole(1, 100)] = 50
     anonymous_queued_bytes: Annotated[int, Size(MIB, 1 << 50)] | None = None
@@ -36,7 +36,7 @@ class Quotas(Section):
 class UserQuota(Section):
     """Quotas that all clients of a user share: one table `[[user_quotas]]`.
 
-    The first table whose pattern matches the user applies.
+    For each user, the first table whose pattern matches the user's name applies.
     """
 
     user: Annotated[str, Text(r"[^\x00]{1,1024}", "a user's name; * stands for any characters")] = (

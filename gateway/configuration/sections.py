@@ -139,7 +139,7 @@ class Disk(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Access(Section):
-    """Sources of users, and the file with rules for what each client may do."""
+    """The sources of users, and the file with the access rules."""
 
     password_file: Annotated[Path, FilePath()] | None = None
     rules_file: Annotated[Path, FilePath()] | None = None
@@ -236,7 +236,7 @@ class Bridge(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Alarms(Section):
-    """Thresholds for the page's alarms, and the topic prefix for publishing the alarms."""
+    """Thresholds for the status page's alarms, and the prefix of the alarms' topics."""
 
     topic: Annotated[str, Text(r"[^\x00+#$][^\x00+#]{0,255}", TOPIC_ALLOWED)] = "alarms"
     disk_free: Annotated[float, Number(0.9, 0)] = 0.1
@@ -249,6 +249,6 @@ class Alarms(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Console(Section):
-    """Use of the UART on a Raspberry Pi's header."""
+    """The use of the UART on a Raspberry Pi's pin header: for the console or for a sensor."""
 
     uart: Literal["console", "sensors"] | None = None

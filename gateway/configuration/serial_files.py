@@ -1,7 +1,7 @@
 """Changes to sensors in `conf.d/`. Each change is checked, written atomically, and can be undone.
 
-`NAME.toml` defines the port NAME. `NAME.toml.previous` contains the version before the last change.
-It is empty if the last change created `NAME.toml`.
+`NAME.toml` defines the port NAME. `NAME.toml.previous` contains the version before the last change,
+or is empty if the last change created `NAME.toml`.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ class ChangeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortFile:
-    """A sensor's file that can be changed, or a removed file with a previous version."""
+    """A sensor's file that can be changed, or a removed file that can be restored."""
 
     name: str
     version: str | None
@@ -73,7 +73,7 @@ class PortFile:
 
 
 class SerialFiles(Generic[Result]):
-    """Reads and changes the files in `conf.d/`. Only one process may use it at a time."""
+    """Reads and changes the files in `conf.d/`. Only one process may use this class at a time."""
 
     def __init__(self, folder: Path | None, check: Callable[[Contents], Result]) -> None:
         """Store the folder and the function that checks a change.
@@ -133,7 +133,7 @@ class SerialFiles(Generic[Result]):
         return result
 
     def remove(self, name: str, version: str | None) -> Result:
-        """Remove the file of a port. Raises ChangeRefused if the file cannot be removed."""
+        """Remove a port's file. Raises ChangeRefused on failure or if `version` is not current."""
         path = self._path_of(name)
         before = self._current(path, version)
         if before is None:
@@ -143,10 +143,10 @@ class SerialFiles(Generic[Result]):
         return result
 
     def undo(self, name: str, version: str | None) -> Result:
-        """Exchange the file of a port with its previous version. A second undo reverses the first.
+        """Swap the file of a port with its previous version. A second undo reverses the first.
 
-        Raises ChangeRefused if there is no previous version, or if the configuration would become
-        invalid.
+        Raises ChangeRefused if `version` is not current, if there is no previous version, or if the
+        configuration would become invalid.
         """
         path = self._path_of(name)
         before = self._current(path, version)
@@ -282,7 +282,7 @@ def _put(path: Path, content: bytes) -> None:
 
 
 def _create(path: Path, content: bytes) -> None:
-    """Create a file durably. Raises FileExistsError if the file already exists."""
+    """Create a file and sync it to disk. Raises FileExistsError if the file already exists."""
     whole = _hidden(path, "new")
     _put(whole, content)
     try:

@@ -88,7 +88,7 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the table with the keys of the protocol moved into the table `protocol`."""
+        """Return a copy of the table, with the protocol's keys moved to a subtable `protocol`."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 
@@ -189,7 +189,7 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Reject rules that cannot match any quantity, or would convert unrelated values."""
+        """Reject rules that match no quantity, and rules that would convert unrelated values."""
         for rule in () if self.readings is None else self.readings.quantities:
             is_part = "/" in rule.name
             if is_part and not self.protocol.has_several:

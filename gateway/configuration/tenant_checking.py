@@ -78,8 +78,9 @@ def _tenant_of(
 ) -> Configuration:
     """Return a tenant's configuration. Raises ConfigurationError if it is invalid.
 
-    The tenant inherits limits from the top level, unless the top level has a mistake. Mistakes at
-    the top level are reported separately.
+    `own` contains the tenant's tables, and `top` the tables at the top level. `made` is the
+    gateway's configuration, or None if the top level has a mistake, which is reported separately.
+    The tenant inherits limits from the top level, unless `made` is None.
     """
     gateway = made.gateway if made is not None else Configuration().gateway
     place = f"{DIRECTORY}/{name}"

@@ -1,4 +1,4 @@
-"""Hints for common TOML mistakes. Python's parser states only the violated rule and position."""
+"""Hints for common TOML mistakes, which Python's parser reports without explaining the fix."""
 
 from typing import Final
 

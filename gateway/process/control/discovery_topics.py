@@ -13,8 +13,9 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 def topic_for(prefix: str, gateway: str, device: str) -> str:
     """Return the topic of a device's description, which is unique for each gateway and device.
 
-    Home Assistant allows letters, digits, "_" and "-" in the topic. If a name contains another
-    character, or the separator "-" between gateway and device, a digest is appended.
+    The topic contains both names, separated by "-". Home Assistant allows only letters, digits, "_"
+    and "-" here. If a name contains "-" or a character that is not allowed, a digest is appended to
+    keep the topic unique.
     """
     object_id = f"{gateway}-{device}"
     if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):

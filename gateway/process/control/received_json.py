@@ -1,8 +1,8 @@
 """A tolerant JSON parser for sensor data. One unusual value does not invalidate the whole line.
 
-A string from a sensor can contain a lone surrogate. A number can be NaN or have thousands of
-digits. The parser converts such a value. A data model can then reject only this value instead of
-the whole line, and a web page can show it.
+Sensors can send a string with a lone surrogate, NaN, or a number with thousands of digits. The
+parser converts these values. A data model can then reject a single value instead of the whole line,
+and a web page can show the value.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""Building blocks that declare the configuration file's tables, keys and allowed values.
+"""Base classes and types for declaring the configuration file's tables, keys and allowed values.
 
 This package is used by `gateway.configuration`, which reads the file, and by the serial protocols,
-which declare their own settings in a package that `gateway.configuration` does not import. The
-modules of this package import pydantic only when they validate a value. A service that only uses
-values does not load pydantic and needs less memory (docs/decisions/0075-*.md).
+which declare their own settings. Its modules import pydantic only when they validate a value. A
+service that only uses values does not load pydantic and needs less memory
+(docs/decisions/0075-*.md).
 """

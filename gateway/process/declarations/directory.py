@@ -14,9 +14,9 @@ CONFIGURATION_DIRECTORY: Final[ContextVar[Path | None]] = ContextVar(
 
 @contextlib.contextmanager
 def files_next_to(configuration: Path | None) -> Iterator[None]:
-    """Set `CONFIGURATION_DIRECTORY` to the folder of a file within this context.
+    """Set `CONFIGURATION_DIRECTORY` to the configuration file's folder while the context is active.
 
-    `configuration` is the path of the configuration file, or None.
+    `configuration` is the path of the configuration file, or None if there is no file.
     """
     directory = None if configuration is None else configuration.absolute().parent
     token = CONFIGURATION_DIRECTORY.set(directory)

@@ -1,7 +1,7 @@
 """Annotations for values in the configuration, such as `"30s"`, `"64MiB"`, numbers and strings.
 
-Each class annotates a field of a section. The class parses the written value, and formats values in
-the same form. It rejects an invalid value with a description of the allowed values. A duration or
+An instance of a class annotates a field of a section. It parses the value in the file, and formats
+values in the same form. The error for an invalid value describes the allowed values. A duration or
 size without a unit is rejected, because it would be unclear whether 30 means seconds.
 
 pydantic is imported only when a value is validated. A service that only uses values does not load

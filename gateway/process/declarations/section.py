@@ -32,7 +32,7 @@ class Section:
     def check(self) -> None:
         """Check that the section's values do not conflict with each other.
 
-        Raises the error from `refusal` if they do.
+        Raises the error from `quantities.refusal` if two values conflict.
         """
 
 

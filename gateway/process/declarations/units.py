@@ -44,7 +44,7 @@ factor."""
 
 
 def unit_meant_by(unit: str) -> str | None:
-    """Return the registered unit for a different spelling, or None if the spelling is unknown."""
+    """Return the registered unit that a device's spelling means, or None if it is unknown."""
     meant = _MEANT.get(unit.lower())
     if meant is not None:
         return meant

@@ -83,7 +83,10 @@ class BrokerQueue(Generic[Queued]):
         return rows
 
     def start(self, limit: int) -> None:
-        """Start exchanges for up to `limit` of the oldest messages, in the current transaction."""
+        """Start exchanges for the oldest messages, at most `limit`.
+
+        The start is stored in the current transaction.
+        """
         self.started = [self.exchanges.start(*row) for row in self.rows_to_start(limit)]
         self.table.start(self.started)
 
