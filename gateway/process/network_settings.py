@@ -57,7 +57,7 @@ class WifiNetwork:
 
 @dataclass(frozen=True, slots=True)
 class NetworkChange:
-    """A change of the host name and network settings. A setting that is None stays unchanged."""
+    """A change to the host name and the network settings. Settings that are None do not change."""
 
     hostname: str | None = None
     wifi: WifiNetwork | None = None

@@ -115,9 +115,10 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._urgent.set()
 
     async def settle(self) -> None:
-        """Wait until all earlier signals are durable, and the packets that depend on them are sent.
+        """Wait until the effects of all earlier connection events are durable.
 
-        Received messages might still be waiting for room on the disk.
+        The packets that depend on these effects have then been sent. Received messages might still
+        be waiting for room on the disk.
         """
         settled = self._settled
         self._changed.set()
@@ -179,7 +180,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _write(self) -> bool:
         """Commit the pending changes and, if there is room, new messages.
 
-        Return False if the program stops while the disk has no room even for the changes.
+        Return False if the program stops while the disk is too full even for the pending changes.
         """
         if self.disk_full or self.has_arrivals:
             self._note_disk(has_room=self._database.space.has_room())

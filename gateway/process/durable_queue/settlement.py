@@ -1,7 +1,8 @@
 """Collects the effects of a broker's responses, which the next commit stores.
 
-This module does no I/O. Responses are processed in the order in which they arrived. Responses from
-the previous connection still count. If the broker has lost the session, all earlier exchanges end.
+This module does no I/O. Responses are processed in the order in which they arrived, including those
+from the previous connection. If the broker has lost the session, the messages of all exchanges are
+queued again.
 """
 
 from collections.abc import Iterable

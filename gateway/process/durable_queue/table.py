@@ -25,7 +25,7 @@ Queued = TypeVar("Queued", bound=Storable)
 
 
 class QueueTable(Generic[Queued]):
-    """The rows of one queue, written in the transactions of its database.
+    """The rows of one queue. All changes are part of the database's current transaction.
 
     A subclass defines the type and the columns of its messages. `last_number` is the number of the
     newest row.

@@ -1,9 +1,9 @@
-"""Replaces a whole SQLite database, and repairs its write-ahead log (WAL) before it is read.
+"""Replaces a whole SQLite database, and rewrites a write-ahead log (WAL) before it is read.
 
 A new file is created under another name and then renamed, so that a power cut during the
 replacement does no harm. The next start finds either the damaged file or the complete new file::
 
-    x.db.new -> x.db.salvaged; x.db -> x.db.damaged-...; -> x.db
+    x.db.new -> x.db.salvaged; x.db -> x.db.damaged-...; x.db.salvaged -> x.db
 """
 
 import logging
@@ -26,7 +26,7 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 def rewrite_wal(path: Path) -> None:
-    """Write the contents of the WAL from the page cache to the disk again.
+    """Write the contents of a database's WAL from the page cache to the disk again.
 
     After a failed fsync, Linux marks the pages as clean. The data can still be read, but is never
     written to the disk. SQLite would append to such a WAL, and a power cut would lose all of it.

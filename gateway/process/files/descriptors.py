@@ -1,4 +1,4 @@
-"""The limit on open file descriptors, and checks whether any are left.
+"""The limit on open file descriptors, and functions that check whether any are free.
 
 Each connection uses a descriptor. A process without free descriptors cannot open its own files, so
 the limit is raised as far as the system allows, and a part of it is reserved for files.

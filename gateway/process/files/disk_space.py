@@ -82,7 +82,7 @@ class DiskSpace:
     def make_reserve(self) -> None:
         """Create the reserve file and allocate its blocks.
 
-        A small file system gets a smaller file.
+        On a small file system, the reserve file is smaller.
         """
         total_bytes, _ = self._disk()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)

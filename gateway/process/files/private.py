@@ -80,8 +80,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
 def first_line_of(path: Path, bytes_max: int) -> str:
     """Return the first line of a secret file without its line end.
 
-    A line longer than `bytes_max` is cut, but the result is still longer than `bytes_max`. The
-    caller can therefore detect and reject the line.
+    If the line is longer than `bytes_max`, only its beginning is returned, which is also longer
+    than `bytes_max`. The caller can therefore detect and reject the line.
 
     Raises:
         SecretExposed: if other users can read or write the file.
@@ -96,10 +96,11 @@ def first_line_of(path: Path, bytes_max: int) -> str:
 
 
 def prepare(data_dir: Path) -> None:
-    """Create the data directory, or restrict the modes of an existing one and its files.
+    """Create the data directory. If it exists, restrict its mode and the modes of its files.
 
     Only the gateway's own files are changed. They are recognized by owner and name. The directory's
-    mode is changed last. Its mode then shows later starts that all files have been restricted.
+    mode is changed last. A restricted directory therefore means that all files are restricted too,
+    and a later start changes nothing.
 
     Raises:
         OSError: if the directory cannot be created, if another user has created a link with the

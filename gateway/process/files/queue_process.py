@@ -1,4 +1,4 @@
-"""Runs a process with a queue: locks the queue's directory, and opens and closes the queue.
+"""Runs a process that uses a queue: locks the queue's directory, and opens and closes the queue.
 
 If the disk is too full to open the queue, the process waits. The bridge and the uplink use this
 module. Their packages define what they do with the queue.
@@ -101,7 +101,9 @@ async def serve_queue(
 
 @contextlib.contextmanager
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
-    """Within this context, lock the queue's directory. Raises QueueError if the lock is held.
+    """Lock the queue's directory while the context is active.
+
+    Raises QueueError if another process holds the lock.
 
     Without the lock, two processes could use each other's packet identifiers.
     """

@@ -57,7 +57,7 @@ def lengthen_emptied(path: Path) -> bool:
     """Extend an empty database file to one page of zeros. Return True if the file was empty.
 
     A file system can lose a file's contents and leave an empty file. SQLite would treat the empty
-    file as a new database and delete the WAL next to it. The WAL might contain every page.
+    file as a new database and delete the WAL next to it, although the WAL might contain all data.
     """
     if path.stat().st_size:
         return False

@@ -1,4 +1,4 @@
-"""Folders of segment files, with one subfolder per thousand segments.
+"""Folders of segments (the files of the session log), with one subfolder per thousand segments.
 
 Segments 1 to 999 are in the folder itself. Each following thousand is in a subfolder::
 

@@ -1,8 +1,8 @@
 """Imports sqlite-utils without pandas and numpy. sqlite-utils creates and migrates tables.
 
-If pandas and numpy are installed, as for the cloud jobs, sqlite-utils imports them to support their
-types. This takes half a second of CPU time and 100 MB of memory, for types that the gateway does
-not use.
+sqlite-utils imports pandas and numpy if they are installed, because it supports their types. The
+cloud jobs need both packages, but the gateway does not use these types. The import takes half a
+second of CPU time and 100 MB of memory.
 """
 
 import sys

@@ -66,7 +66,7 @@ class Token:
 
 
 def new_token(name: str, role: str, made: str) -> tuple[str, Token]:
-    """Return a new token and the properties to store.
+    """Return a new token and the properties to store. `made` is the creation date.
 
     The caller must show the token to the user now, because only its SHA-256 is stored.
 

@@ -78,9 +78,9 @@ class Exchanges(Generic[Message]):
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange[Message]]:
-        """Return the exchanges to resend now, up to the limit of the window.
+        """Return the exchanges to resend now, as many as the window allows.
 
-        No exchange is returned twice.
+        On each connection, an exchange is returned only once.
         """
         taken: list[Exchange[Message]] = []
         unsent = self._unsent
