@@ -103,7 +103,7 @@ def country_of(written: object) -> str | None:
 
 
 def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) -> EthernetAddress:
-    """Check a fixed address with its gateway and name servers, and return them.
+    """Return a fixed address with its router (`gateway`) and name servers, after checking them.
 
     Raises:
         NetworkSettingsError: if an address cannot be used.

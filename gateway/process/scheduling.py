@@ -1,10 +1,10 @@
 """CPU scheduling: the length of time slices, and processes that yield to all other processes.
 
-Linux shares a core in slices of one to four milliseconds. A process that wakes up, because a packet
-arrived or an fsync finished, waits for the end of the running process's slice. Since Linux 6.12 a
-process can request shorter slices. It then gets the same share of CPU time, but runs as soon as it
-wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels, the request has no
-effect.
+Linux divides the time of a core into slices of one to four milliseconds. A process that wakes up,
+because a packet arrived or an fsync finished, waits for the end of the running process's slice.
+Since Linux 6.12 a process can request shorter slices. It then gets the same share of CPU time, but
+runs as soon as it wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels,
+the request has no effect.
 """
 
 import ctypes

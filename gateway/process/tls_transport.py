@@ -1,9 +1,9 @@
-"""TLS between a socket's transport and an asyncio protocol, for the broker and the page.
+"""TLS between a socket's transport and an asyncio protocol, for the broker and the status page.
 
 OpenSSL works on two buffers in memory, so the protocol gets a connection before its TLS handshake.
 Connections can therefore be counted and have timeouts from the beginning. asyncio's own TLS reports
-a connection only after the handshake. A subclass decides when the handshake starts, and how to
-handle a peer that violates TLS.
+a connection only after the handshake. A subclass decides when the handshake starts, and what
+happens if the peer violates the TLS protocol.
 """
 
 import asyncio

@@ -2,5 +2,5 @@
 
 The audit reads a gateway's log, and its database if there is one. It writes nothing. It implements
 the checks described in docs/audit.md independently of the broker's core, because it verifies the
-core. The only parts of the core that it uses are the readers of records and rows.
+core. From the core it uses only the code that reads records and database rows.
 """

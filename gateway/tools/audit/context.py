@@ -1,4 +1,4 @@
-"""The state of the audit of one database's log, and methods that report findings."""
+"""The state that all checks of one database's log share, and methods that report findings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,11 +59,11 @@ class Context:
         session: SessionState | None = None,
         since: int | None = None,
     ) -> None:
-        """Report a finding at the current event.
+        """Report that the current event contradicts an earlier event.
 
-        `law` is the name of the check that failed, and `detail` describes the finding. The current
-        event contradicts an earlier event. `epoch` and `since` are the earlier event's epoch and
-        sequence number. The finding is a violation if the earlier event is from the current epoch.
+        `law` is the name of the check that failed, and `detail` describes the finding. `epoch` and
+        `since` are the earlier event's epoch and sequence number. The finding is a violation if the
+        earlier event is from the current epoch.
         Otherwise the finding is inconclusive.
         """
         is_firm = epoch == self.epoch

@@ -1,4 +1,4 @@
-"""Checks that each queued message is sent to its subscriber once, in order, and completed once."""
+"""Checks that each queued message is sent once, in order, and that its delivery completes once."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut
@@ -98,7 +98,7 @@ class DeliveryChecks:
             )
 
     def resent(self, event: Event) -> None:
-        """Check the event that records the resending of a PUBLISH or PUBREL."""
+        """Check the event that records that a PUBLISH or PUBREL was sent again."""
         delivery = self._in_flight(event, "resent")
         is_pubrel = event["packet"] == "pubrel"
         if delivery is not None and delivery.is_received != is_pubrel:

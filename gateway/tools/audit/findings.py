@@ -28,7 +28,7 @@ LAWS: Final[dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LawException:
-    """One place in the log where a check failed, or could not be decided."""
+    """A finding: one place in the log where a check failed or was inconclusive."""
 
     verdict: ExceptionVerdict
     law: str

@@ -90,9 +90,9 @@ class LogCheck:
         self.break_here()
 
     def break_here(self) -> None:
-        """Record a break in the log.
+        """Record a break in the log: a place where events are missing.
 
-        A break is a place where events are missing. The state might have changed there.
+        The missing events might have changed the state of every session.
         """
         self.fan_out.close(is_cut=True)
         self.fan_out.batch_over()
@@ -114,7 +114,7 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report open messages as inconclusive, because a gap in the log might hide their end.
+        """Report open messages as inconclusive, because a gap in the log hides how they ended.
 
         `why` describes the gap. If `also_firm` is True, all open messages are reported. Otherwise
         only messages from before the latest break are reported.

@@ -83,7 +83,7 @@ class PublishChecks:
         )
 
     def abandoned(self, event: Event) -> None:
-        """Check the event that records the discarding of a message after `await_rel_timeout`."""
+        """Check the event that records that a message was discarded after `await_rel_timeout`."""
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
             del self.context.session_of(event).held[number_in(event, "packet_id")]

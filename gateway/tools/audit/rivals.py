@@ -86,7 +86,7 @@ def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> S
 
 
 def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """If exactly one segment has a trusted signature, return this segment, otherwise None.
+    """Return the only segment with a trusted signature, or None if there are none or several.
 
     `members` are all segments that have the same number.
     """

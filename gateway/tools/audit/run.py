@@ -192,7 +192,8 @@ def _exported_until(files: list[JournalFile], walk: Walk) -> int:
     """Return the first sequence number of the newest journal batch that might be in a segment.
 
     A batch might be in a segment if a segment from the same broker run has been read. Return 0 if
-    there is no such batch. The search starts at the end of the journal, where it usually is.
+    there is no such batch. The search starts at the end of the journal, because the batch is
+    usually found there.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

@@ -37,7 +37,7 @@ class SignatureTrust:
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
         """Return the reason not to use a segment, or None if it can be used.
 
-        The segment is added to the counts by gateway and key.
+        The call also counts the segment, by gateway and key.
         """
         gateway = name.gateway
         self.segments[gateway, public_key] += 1

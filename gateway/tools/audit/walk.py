@@ -1,4 +1,4 @@
-"""Reads a gateway's log in order, passes each event to the checks of its database, and finds gaps.
+"""Reads a gateway's log in order, runs the checks on each event, and finds gaps in the log.
 
 The check `log` reports a finding for each part of the log that cannot be checked. The verdict
 therefore takes unread data into account.
@@ -39,7 +39,7 @@ class Stretch:
 class Walk:
     """Passes the events of one gateway to the checks, in order.
 
-    It gets them in `Stretch` objects.
+    The caller supplies the events as `Stretch` objects.
     """
 
     def __init__(self, findings: Findings, gateway: str) -> None:
@@ -57,7 +57,10 @@ class Walk:
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
-        """Return True if a segment with this batch of the journal has already been read."""
+        """Return True if a segment that contains a batch of the journal has already been read.
+
+        `last_sequence` is the sequence number of the batch's last event.
+        """
         return boot in self._boots and self.is_past(store, last_sequence)
 
     def has_read(self, boot: str) -> bool:

@@ -27,7 +27,7 @@ def is_identity(path: str) -> bool:
 
 
 def is_data(path: str) -> bool:
-    """Return True if a path in the data directory is a file that a backup of the data contains."""
+    """Return True if a backup with data includes the file at `path` in the data directory."""
     inner = _within_tenant(path)
     if inner in IDENTITY or inner.endswith(_EXCLUDED_ENDINGS):
         return False
@@ -35,7 +35,7 @@ def is_data(path: str) -> bool:
 
 
 def is_top_of_data(name: str) -> bool:
-    """Return True if a name directly in the data directory belongs to the data."""
+    """Return True if the file or folder `name` in the data directory belongs to the data."""
     return name in _FOLDERS or name in _FILES or name.startswith(PREFIXES_OF_OURS)
 
 

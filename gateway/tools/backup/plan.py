@@ -99,7 +99,8 @@ def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan
     """Plan a restore: compare the chosen parts of a backup with the files on this machine.
 
     Raises:
-        BackupRefused: if a member of another part would replace the gateway's data.
+        BackupRefused: if a member would replace the gateway's identity or data, but belongs to
+            neither part.
         OSError: if a file on this machine cannot be read.
     """
     chosen = [member for member in manifest.members if member.part in parts]
@@ -125,9 +126,9 @@ def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Itera
 
 
 def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
-    """Raise BackupRefused if a member of another part would replace the gateway's identity or data.
+    """Raise BackupRefused if a member must not replace the file at `target`.
 
-    Only members of the parts `identity` and `data` may replace them.
+    Only members of the parts `identity` and `data` may replace the gateway's identity and data.
     """
     inside = target.parent.resolve() / target.name
     if member.part in ("identity", "data") or not inside.is_relative_to(data_dir.resolve()):
