@@ -66,7 +66,7 @@ class PageTls(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTls(Section):
-    """TLS settings for a connection to a broker, including the certificates of both sides."""
+    """TLS settings for a connection to a broker: authorities, client certificate, TLS version."""
 
     descriptions: ClassVar[Mapping[str, str]] = {
         "ca": "PEM file of the authorities that are trusted for the broker. Default: the system's.",

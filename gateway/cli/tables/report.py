@@ -119,7 +119,7 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _progress(written: int, count: int) -> None:
-    """Show on a terminal for how many of the `count` gateways the pages are written.
+    """Show the progress on a terminal: `written` of `count` gateways have their pages.
 
     Nothing is shown if there are only a few gateways.
     """

@@ -60,8 +60,8 @@ def audit(
     """Prove that every message was received once, released once and delivered once.
 
     The audit reads the gateway's log and database, and writes nothing. The
-    broker may be running. Every problem is listed. The exit code is 0 (ok), 3
-    (violation) or 4 (inconclusive).
+    broker may be running. The output lists the problems. The exit code is 0
+    (ok), 3 (violation) or 4 (inconclusive).
 
     Examples:
 

@@ -1,8 +1,8 @@
 """Annotations for values in the configuration, such as `"30s"`, `"64MiB"`, numbers and strings.
 
-An instance of a class annotates a field of a section. It parses the value in the file, and formats
-values in the same form. The error for an invalid value describes the allowed values. A duration or
-size without a unit is rejected, because it would be unclear whether 30 means seconds.
+Each class is used to annotate fields of a section. An annotation parses the value in the file, and
+formats values in the same form. The error for an invalid value describes the allowed values. A
+duration or size without a unit is rejected, because it would be unclear whether 30 means seconds.
 
 pydantic is imported only when a value is validated. A service that only uses values does not load
 pydantic and needs less memory (docs/decisions/0075-*.md).

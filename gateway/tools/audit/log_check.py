@@ -114,7 +114,7 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report open messages as inconclusive, because a gap in the log hides how they ended.
+        """Report open messages as inconclusive. Their end might be missing because of a gap.
 
         `why` describes the gap. If `also_firm` is True, all open messages are reported. Otherwise
         only messages from before the latest break are reported.
