@@ -1,10 +1,10 @@
 """Authentication of clients: the only entry point of this package.
 
-The user sources are queried in order until one of them decides about the login (decision 90). A
-source that stores users decides about its own users. A source that checks tokens decides if the
-client sends a token. Enhanced authentication (MQTT 5.0 section 4.12) is a series of messages on one
-connection. Each authentication method belongs to one source. All checks are asynchronous, because a
-check can run in a thread or query another process. Failed guesses delay later checks
+The user sources are queried in order until one of them accepts or rejects the login. A source that
+stores users decides only about its own users. A source that checks tokens decides only about
+clients that send a token. Enhanced authentication (MQTT 5.0 section 4.12) is a series of messages
+on one connection. Each authentication method belongs to one source. All checks are asynchronous,
+because a check can run in a thread or query another process. Failed guesses delay later checks
 (gateway/broker/access/logins/guesses.py). The server limits the number of open authentication
 exchanges and their duration.
 """

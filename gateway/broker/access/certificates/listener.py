@@ -1,4 +1,4 @@
-"""The certificate of a TLS listener: checks of its files, and a TLS context for handshakes.
+"""Loading and checking of a TLS listener's certificate files, and its TLS context.
 
 To load a certificate, this module performs a TLS handshake with itself in memory. A successful
 handshake proves that certificate and key work, and reveals the certificate's fields. Loading
@@ -100,9 +100,9 @@ class Loaded:
         return int((self.not_after - now) // DAY_SECONDS)
 
     def problem_at(self, now: float) -> str | None:
-        """Return why the certificate is invalid at `now`, and the fix, or None if it is valid.
+        """Return a message if the certificate is invalid at `now`, otherwise None.
 
-        `now` is in seconds since 1970.
+        The message states the reason and the fix. `now` is in seconds since 1970.
         """
         if now < self.not_before:
             date = _date_of(self.not_before)
@@ -145,7 +145,7 @@ def load(files: TlsFiles) -> Loaded:
 
 
 def _context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a TLS context for the certificate.
+    """Return a TLS context with the certificate and key in `files`.
 
     The context does not request client certificates.
     """
@@ -198,9 +198,9 @@ def _load_trusted(context: ssl.SSLContext, path: Path) -> None:
 
 
 def revoked_of(crl: Path | None) -> frozenset[Issued]:
-    """Return the certificates in a revocation list file, or an empty set if `crl` is None.
+    """Return the revoked certificates that are listed in the file `crl`.
 
-    Raises CertificateError if the file cannot be used.
+    The result is empty if `crl` is None. Raises CertificateError if the file cannot be used.
     """
     if crl is None:
         return frozenset()

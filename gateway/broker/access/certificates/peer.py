@@ -21,9 +21,10 @@ class Peer(NamedTuple):
 
 
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
-    """Return those details of a client's certificate that the broker stores with the connection.
+    """Return the details of a client's certificate to store with its connection.
 
-    `certificate` is the verified certificate in DER. Raises NotDer if the DER is invalid.
+    `tls` is the connection's TLS object, and `certificate` the verified certificate in DER. Raises
+    NotDer if the DER is invalid.
     """
     chain = _verified_chain_of(tls)
     anchor = hashlib.sha256(chain[-1]).digest() if chain else None

@@ -1,1 +1,1 @@
-"""Checks of logins, with their queue, the delays after wrong guesses, and the results."""
+"""Checks of logins, including the login queue, delays after wrong guesses, and results."""

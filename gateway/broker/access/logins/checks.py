@@ -96,10 +96,10 @@ class Checks:
         )
 
     async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
-        """Wait for a check that has begun. When it is complete, another login may be checked.
+        """Wait for a check that has begun, and return its result.
 
-        The check continues even if the caller is cancelled. Until it is complete, it counts as one
-        of the concurrent checks.
+        The check continues even if the caller is cancelled. When the check is complete, the next
+        login in the queue can be checked.
         """
         running = asyncio.ensure_future(check)
         self._running.add(running)

@@ -52,7 +52,7 @@ FAILURES_OF_KNOWN_MAX = 5
 
 
 class Failed:
-    """Failure count for one origin, user or pair of both, with the time of the last failure."""
+    """Failures counted under one key of a table, and the time of the last failure."""
 
     __slots__ = ("at", "count", "password")
 
@@ -65,7 +65,7 @@ class Failed:
 
 
 class Failures:
-    """A bounded table of failure counts. A key is an origin, a user, or a pair of both."""
+    """A bounded table of failure counts, by origin, by user, or by pair of origin and user."""
 
     def __init__(self, delay_seconds_max: float) -> None:
         self._delay_seconds_max = delay_seconds_max
@@ -94,7 +94,7 @@ class Failures:
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return for how many seconds a key's earlier failures delay a check that begins now."""
+        """Return the delay in seconds that a key's earlier failures cause for a check at `now`."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
@@ -120,9 +120,9 @@ def _decayed(entry: Failed, now: float) -> float:
 
 
 class Place:
-    """The table keys of a login: its origin, its user, and the pair of both.
+    """The table keys of a login: one for its origin, one for its user, and one for the pair.
 
-    Each table key is a digest of fixed length, because names can be 64 KiB long.
+    Each key is a digest of fixed length, because names can be 64 KiB long.
     """
 
     __slots__ = ("origin", "pair", "user")
@@ -134,7 +134,7 @@ class Place:
 
 
 class Guesses:
-    """Failed and successful logins, counted by origin, by user and by pair of both."""
+    """Record of failed and successful logins, by origin (address) and user."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -146,7 +146,7 @@ class Guesses:
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """The three tables of failed logins: by origin, by user, and by both together."""
+        """The three tables of failed logins: by origin, by user, and by pair of origin and user."""
         return self._origins, self._users, self._pairs
 
     def place_of(self, origin: str, username: str) -> Place:
@@ -160,8 +160,8 @@ class Guesses:
     def failed(self, place: Place, password: bytes | None, now: float) -> None:
         """Record a failed login.
 
-        If the same user fails repeatedly from the same origin without a password, this counts as
-        one guess.
+        Repeated failures with the same password, by the same user from the same origin, count as
+        one guess from this origin.
         """
         before = self._pairs.get(place.pair)
         digest = self._digest(b"password", password or b"")
@@ -193,17 +193,17 @@ class Guesses:
         return self._origins.get(place.origin) is not None
 
     def user_wait_seconds(self, place: Place, now: float) -> float:
-        """Return for how many seconds a login is delayed because of failed logins of the same user.
+        """Return the delay of a login, in seconds, that earlier failures of the same user cause.
 
-        A user that recently logged in from the same origin is not delayed.
+        A user who recently logged in from the same origin is not delayed.
         """
         return 0.0 if self.is_known(place) else self._users.delay_seconds(place.user, now)
 
     def free_at(self, place: Place) -> float:
         """Return the earliest time at which a login may be checked.
 
-        Earlier failures of the same pair of origin and user postpone this time. Failures of other
-        users from the same origin postpone it as well, unless the pair is known.
+        Earlier failures of the same user from the same origin delay the login. Failures of other
+        users from this origin delay it too, unless the user recently logged in from this origin.
         """
         free_at = self._pairs.free_at(place.pair)
         if self.is_known(place):

@@ -54,9 +54,9 @@ FILE_MODE = 0o600
 
 
 class PasswordFile:
-    """Users with their hashes or keys, as loaded from the password file.
+    """Users with their password hashes or SCRAM keys, as loaded from the password file.
 
-    The contents never change.
+    The loaded contents never change. After a change of the file, the file is loaded again.
     """
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
@@ -182,8 +182,8 @@ class PasswordFile:
 def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
     """Return a hash that no password matches, or None if the file has no Mosquitto hashes.
 
-    The hash has the iteration count that is most common among the file's Mosquitto hashes.
-    Therefore, verification takes the usual time.
+    The hash has the iteration count that is most common among the file's Mosquitto hashes, so
+    checking a password against it takes the usual time.
     """
     hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
     if not hashes:
@@ -244,8 +244,8 @@ class Imported:
 def import_users(path: Path, source: Path) -> Imported:
     """Add the users from another password file, with their hashes.
 
-    `source` is the path of the other file, which may be Mosquitto's. Users that already exist, or
-    that have an empty password, are not added.
+    `source` is the path of the other file, for example a password file of Mosquitto. Users who
+    already exist, or whose password is empty, are not added.
 
     Raises:
         PasswordFileError: one of the files cannot be used. Nothing was changed.

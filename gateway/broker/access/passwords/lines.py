@@ -1,4 +1,4 @@
-"""One line of the password file, with a user name and the hash or the SCRAM keys of a password."""
+"""A line of the password file: a user name with a password hash or SCRAM keys."""
 
 import re
 

@@ -4,8 +4,8 @@
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
 
 Salt and hash are base64. Our password file keeps an imported hash unchanged until the user gets a
-new password. If an attacker steals a `$6$` hash, or a `$7$` hash with 101 iterations (the default),
-the attacker can guess the password thousands of times faster than with an Argon2 hash.
+new password. An attacker who steals a `$6$` hash, or a `$7$` hash with the default of 101
+iterations, can try passwords thousands of times faster than with an Argon2 hash.
 """
 
 import base64

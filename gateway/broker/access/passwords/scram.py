@@ -57,9 +57,9 @@ class _Refused(Exception):
 
 
 class _Expected(Enum):
-    """The message that the client must send next. This is the state of the exchange.
+    """The state of the exchange: the message that the client must send next.
 
-    The state is an enumeration, because a bound method would create a reference cycle.
+    Storing a bound method as the state would create a reference cycle.
     """
 
     FIRST = "client-first"

@@ -1,7 +1,7 @@
 """Pool of password worker processes, started on demand and restarted after a failure.
 
 The workers run at the lowest priority, so that password guessing does not delay other work. If
-other programs or the broker use all CPU time, workers of normal priority are used for a while
+other processes leave them too little CPU time, workers with normal priority are used for a while
 (docs/decisions/0154).
 """
 

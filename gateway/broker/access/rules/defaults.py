@@ -1,10 +1,11 @@
 """Default access rules, for a gateway with users and a network listener but without a rules file.
 
 Each user may subscribe to `users/NAME/...` and to the topics of sensors, states and device
-discovery. Users other than the bridge's may publish only to `users/NAME/...` and, if device
-discovery is on, to Home Assistant's status topic. From the status page, an operator may publish to
-every topic except the topics for commands and for sensor readings. Listeners without authentication
-are unrestricted. They are on loopback, or the operator has allowed them.
+discovery. Each user may publish to `users/NAME/...` and, if device discovery is on, to Home
+Assistant's status topic. The firmware bridge logs in as a user who may also receive commands, and
+publish sensor readings, command results, states and device discovery. From the status page, an
+operator may publish to every topic except the topics for commands and for sensor readings.
+Everything is allowed on listeners without authentication.
 """
 
 from collections.abc import Sequence
@@ -40,12 +41,11 @@ def default_rules(
 
     Args:
         open_listeners: listeners on which everything is allowed.
-        bridge_user: the user that publishes to `sensors/#`; None if the bridge connects to an open
-            listener.
-        home_assistant_prefix: topic prefix of device discovery, which the bridge publishes and
-            users subscribe to; None if discovery is off.
-        states: topic filters for the states of the gateway, its ports and devices, which the bridge
-            publishes and users subscribe to.
+        bridge_user: the user name of the firmware bridge, which may publish to `sensors/#`; None
+            if the bridge connects to an open listener.
+        home_assistant_prefix: first part of the topics for device discovery; None if discovery is
+            off.
+        states: topic filters for the states of the gateway, its ports and its devices.
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
