@@ -1,4 +1,4 @@
-"""Entry point of the core. The event loop passes events to it, and gets requests and batches.
+"""Entry point of the core. The event loop passes events in, and gets requests and batches back.
 
 The event loop calls a method for each event, and then processes the requests in `effects`. A batch
 is a group of changes that are committed together. If `waits_for_commit` returns True, a client is
@@ -66,10 +66,10 @@ class Broker:
         wall_ms: int,
         clock: ClockQuality,
     ) -> None:
-        """Continue from the recovered state. Publish or schedule wills of the previous run.
+        """Start the broker with the recovered state.
 
-        A run lasts from the start of the broker to its end. Connections from the previous run are
-        recorded as closed. `wall_ms` is the time in milliseconds since 1970, and `clock` is the
+        Connections that were open when the broker last ran are recorded as closed. Their wills are
+        published or scheduled. `wall_ms` is the time in milliseconds since 1970, and `clock` is the
         quality of this time.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
@@ -113,7 +113,7 @@ class Broker:
         revoke.assign_owner(self.core, session, username)
 
     def enforce(self, changed: frozenset[str], now: float) -> int:
-        """Disconnect clients that may no longer connect, and all clients of the users in `changed`.
+        """Disconnect the users in `changed`, and all clients that are no longer allowed to connect.
 
         Return the number of disconnected clients.
         """
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection. If too many connections are open, close the new one."""
+        """Return a new connection. It is already closed if too many connections are open."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -171,7 +171,7 @@ class Broker:
         receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation that was not found in an MQTT packet."""
+        """Close a connection because of a violation that the server found outside the core."""
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
@@ -223,7 +223,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Accept the queued messages that the store has loaded for a request in `effects.pages`."""
+        """Process the queued messages that the store has loaded for `request`."""
         self._time.advance(now)
         deliver.page_loaded(self.core, request, contents, deliveries, now)
 

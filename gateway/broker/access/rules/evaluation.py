@@ -88,7 +88,7 @@ class FileRules(AccessRules):
     # -- decisions for the core
 
     def may_connect(self, client: Client) -> bool:
-        """Return True if a client may connect, according to `decide`."""
+        """Return True if a client may connect. `decide` explains which rule decides this."""
         return self._allowed(self._rights_of(client).connect)
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
@@ -105,8 +105,8 @@ class FileRules(AccessRules):
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
         """Return True if different users may be in the same group of a shared subscription.
 
-        This is the case if the rule that allows the subscription names `$share` or covers
-        everything.
+        This is the case if the subscription is allowed by a rule with a `$share` pattern for this
+        group, or by a rule without patterns.
         """
         by_filter, by_group = self._first_of_filter(client, topic_filter, qos)
         return by_group <= by_filter and self._allowed(by_group)
@@ -145,12 +145,12 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the numbers of two rules: of the first rule for a filter, and for its share group.
+        """Search the rules for a filter twice: without its share group, and with the group.
 
-        A rule's number is its position in the file, or NOTHING if no rule matches. `whole_filter`
-        can be a shared subscription, for example `$share/group/sensors/#`. The first number is of
-        the first rule that matches the plain filter, here `sensors/#`. The second number is of the
-        first rule that matches both this filter and the group. Without a group it is NOTHING.
+        `whole_filter` can be a shared subscription, for example `$share/group/sensors/#`. The first
+        search finds the first rule that matches the plain filter `sensors/#`. The second search
+        finds the first rule that matches this filter and the group. Return the two rules' positions
+        in the file. A position is NOTHING if no rule matches, or if there is no group.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]

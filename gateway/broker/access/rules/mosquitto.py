@@ -1,9 +1,9 @@
 """Conversion of a Mosquitto ACL file to our own rules.
 
-In Mosquitto a `deny` line takes precedence over every other line about the client, wherever it is
-in the file. A topic that no line allows is denied. `topic` lines before the first `user` line apply
-to clients without a user. `topic` lines after a `user` line apply to that user. `pattern` lines
-apply to every client.
+In Mosquitto, a `deny` line takes precedence over all other lines that apply to the same client,
+even if these are earlier in the file. A topic that no line allows is denied. `topic` lines before
+the first `user` line apply to clients without a user. `topic` lines after a `user` line apply to
+that user. `pattern` lines apply to every client.
 """
 
 from gateway.broker.access.rules.file import FILE_BYTES_MAX, RulesFileError
@@ -19,7 +19,7 @@ _ACTIONS = {
 
 
 def rules_text_of(content: bytes, name: str) -> str:
-    """Return our rules for the contents of a Mosquitto ACL file.
+    """Convert the contents of a Mosquitto ACL file to the text of a rules file.
 
     Raises RulesFileError if a line is invalid. `name` is the file's name in messages.
     """

@@ -15,12 +15,12 @@ The bits for publish actions, by QoS and RETAIN, are lower."""
 
 
 def publish_kind(qos: int, retain: bool) -> int:
-    """Return the bit for publishing a message with this QoS and RETAIN flag."""
+    """Return a bit mask that represents publishing with this QoS and RETAIN flag."""
     return 1 << (2 * qos + retain)
 
 
 def subscribe_kind(qos: int) -> int:
-    """Return the bit for subscribing with this QoS."""
+    """Return a bit mask that represents subscribing with this QoS."""
     return 1 << (_SUBSCRIBE_SHIFT + qos)
 
 

@@ -142,10 +142,10 @@ def material_of(key: Key) -> bytes:
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return the keys that can verify signatures, from a key set.
+    """Return those keys in a JSON Web Key Set that can verify signatures.
 
-    Raises NotFetched if `document` is not a key set. `source` is the path or URL of the key set,
-    for the message.
+    Raises NotFetched if `document` is not a key set. `source` is its path or URL, for the error
+    message.
     """
     keys = document.get("keys")
     if not isinstance(keys, list) or len(keys) > KEYS_MAX:
@@ -168,12 +168,12 @@ def from_url(url: str, fetcher: Fetcher) -> Fetch:
 
 
 def from_issuer(issuer: str, fetcher: Fetcher, may_be_fetched: Callable[[str], bool]) -> Fetch:
-    """Return a function that fetches the keys found by OpenID Connect Discovery, section 4.
+    """Return a function that fetches an issuer's keys (OpenID Connect Discovery, section 4).
 
     Args:
         issuer: URL of the issuer.
         fetcher: fetches the discovery document, and the keys from the URL in it.
-        may_be_fetched: returns True if keys may be fetched from a given URL.
+        may_be_fetched: returns True if fetching keys from a given URL is allowed.
     """
 
     def fetch() -> list[Key]:

@@ -80,9 +80,10 @@ class HashRules:
     iterations: int = 0
 
     def parse(self, text: object, salt: object) -> PasswordHash:
-        """Return the hash that the columns `password_hash` and `salt` contain.
+        """Return the password hash in a database row.
 
-        Raises HashRefused if the values are not a supported hash.
+        `text` is the value of the column `password_hash`, and `salt` the value of the column
+        `salt`. Raises HashRefused if the values are not a supported hash.
         """
         written = text.decode("ascii", "replace") if isinstance(text, bytes) else text
         if not isinstance(written, str) or not 1 <= len(written) <= HASH_CHARACTERS_MAX:

@@ -70,7 +70,7 @@ class FileUsers:
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return `digest` unchanged. Removed users are found when the file is reloaded."""
+        """Return `digest` unchanged, because users change only when the file is reloaded."""
         return digest
 
     @property
@@ -79,7 +79,7 @@ class FileUsers:
 
     @property
     def decoys(self) -> Sequence[PasswordHash]:
-        """Hashes to check for unknown users. The hashes of known users have the same types."""
+        """Hashes to check for unknown users, so that the check takes as long as for known users."""
         return self.file.hashes_of("")[0]
 
     def begin(self, login: Login, checks: Checks) -> "ScramLogin":

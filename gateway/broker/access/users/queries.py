@@ -82,7 +82,7 @@ class Database:
 
         Args:
             statement: SQL with `%s` for each value, and `%%` for a percent sign.
-            values: one value for each `%s`. They are sent separately from the statement.
+            values: one value for each `%s`. The values are sent separately from the statement.
 
         Raises:
             DatabaseDown: the query failed.
