@@ -290,7 +290,7 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records added since the last call, encoded as a blob. The batch stays open."""
+        """Return the records added since the last call, in journal format. The batch stays open."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock)
 

@@ -1,4 +1,4 @@
-"""The state of one broker, and the services that all rules use."""
+"""The state of one broker, with the other objects that the rules of MQTT use."""
 
 from gateway.broker.core.bans import Bans
 from gateway.broker.core.effects import Effects

@@ -39,7 +39,7 @@ class Denials:
         """Denials of pairs beyond `ENTRIES_MAX` since they were last logged."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
-        """Count a denied action. `reason` is the type of denial, `topic` a topic or filter."""
+        """Count a denied action. `reason` is the type of denial. `topic` is the topic or filter."""
         key = (client_id, reason)
         entry = self._entries.get(key)
         if entry is None:

@@ -14,7 +14,10 @@ from gateway.broker.core.sessions.session import NO_GROUPS, Session
 
 
 class PageRequest:
-    """A request to load a session's next queued messages, and messages in flight, from disk."""
+    """A request to load a session's next queued messages from disk.
+
+    The request can also name messages in flight that are only on disk.
+    """
 
     def __init__(self, session: Session) -> None:
         session.pages_requested += 1
@@ -46,7 +49,8 @@ class HandOver:
 class AuthenticationRequest:
     """A request to check one step of a login.
 
-    If `method` is None, `username` and `password` are checked.
+    If `method` is None, `username` and `password` are checked. Otherwise `method` is the method of
+    enhanced authentication, and `data` is checked.
     """
 
     def __init__(
@@ -72,9 +76,9 @@ class AuthenticationRequest:
 class AuthenticationAnswer:
     """Response of the authenticator to an authentication request.
 
-    `reason_code` is 0 if the client is accepted, and 0x80 or above if the client is refused. If it
-    is 0x18, `data` must be sent to the client, and authentication continues with the client's
-    response.
+    `reason_code` is 0 if the client is accepted, and 0x80 or above if the client is refused. If the
+    code is 0x18, `data` must be sent to the client, and authentication continues when the client
+    responds.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ class Frames:
     def qos0(
         self, connection: Connection, message: Message, flags: int, release_batch: int
     ) -> bytes:
-        """Encode a PUBLISH that delivers a message at QoS 0. `flags` are those of the delivery.
+        """Encode a PUBLISH that delivers a message at QoS 0. `flags` are the delivery's flags.
 
         The packet is sent once the batch with the number `release_batch` is durable.
         """
@@ -106,10 +106,9 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
-        The packet is sent once the batch with the number `release_batch` is durable. NO_ALIAS means
-        that no alias may be used. If an earlier packet defines the alias but waits for a later
-        batch, the new packet may be sent first. The new packet then contains the topic and defines
-        the alias again.
+        The packet is sent once the batch with the number `release_batch` is durable. If an earlier
+        packet defines the alias but waits for a later batch, this packet contains the topic and
+        defines the alias again, because it might be sent first.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

@@ -94,12 +94,19 @@ class GatewayTime:
     # -- times of batches, live and in recovery
 
     def run_began(self, time_ms: int, next_message: int) -> None:
-        """Record that a run began at gateway time `time_ms`, after an outage of unknown length."""
+        """Record that the broker started at gateway time `time_ms`.
+
+        The length of the outage before this start is not known yet. `next_message` is the number
+        that the next new message will get.
+        """
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
     def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
-        """Record the times at which a batch was sealed. `clock` is the quality of `wall_ms`."""
+        """Record the gateway time and the wall time at which a batch was sealed.
+
+        `clock` is the quality of the wall time.
+        """
         self.time_ms = max(self.time_ms, time_ms)
         self.wall_ms = wall_ms
         self.clock = clock
@@ -113,7 +120,10 @@ class GatewayTime:
         self.run = None
 
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
-        """Set the time from a batch in the older format, in which deadlines are wall times."""
+        """Set the gateway time to the wall time of a batch in the journal's first format.
+
+        Batches in this format contain no gateway time.
+        """
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
         self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None

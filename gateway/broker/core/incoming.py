@@ -47,8 +47,8 @@ class Incoming:
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
         """Count bytes received from a client. `completed` is True if the bytes completed a packet.
 
-        A completed packet moves the connection to the end of the order in which
-        `connection_to_close` selects connections.
+        `connection_to_close` selects the connection that has completed no packet for the longest
+        time.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:

@@ -1,7 +1,8 @@
-"""Login rates of users. This module is pure: it does no I/O and reads no clock.
+"""Limits on the number of logins per second of each user.
 
-Only authenticated logins are counted, so strangers cannot use up a user's rate. Once the rate is
-used up, further logins of this user are rejected without checking the password.
+Only authenticated logins are counted, so strangers cannot lock a user out. While a user exceeds the
+limit, the user's logins are rejected without checking the password. This module is pure: it does no
+I/O and reads no clock.
 """
 
 from typing import Final
@@ -47,9 +48,9 @@ class LoginRates:
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
     def spent(self, username: str, now: float) -> str:
-        """Return the name of the limit that one more login would exceed, or "" if there is none.
+        """Return the name of the limit that another login would exceed, or "" if it is allowed.
 
-        Nothing is counted, so `username` need not be authenticated.
+        The login is not counted, so `username` need not be authenticated.
         """
         bucket = self._buckets.get(username)
         if bucket is None or bucket.has_token(now):

@@ -99,7 +99,8 @@ class Output:
         """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
         If the packet need not wait, return the number of the last committed batch. While CONNACK is
-        waiting for a commit, return NO_ALIAS, because the order of the packets is not known yet.
+        waiting for a commit, the order of the packets is not known yet. In this case, return
+        NO_ALIAS, so that the packet is encoded without a topic alias.
         """
         if withheld:
             return self.recorder.batch_number

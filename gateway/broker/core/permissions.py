@@ -1,10 +1,11 @@
 """Permissions to connect, publish, subscribe and receive, and where each permission is checked.
 
 =========  ==========================================================================
-connect    `admit._refusal_of_access`, when the client has been authenticated; its will is checked
-           too; `revoke.enforce`, for connected clients, when rules or users change
-publish    `admission.refusal_of`, for each PUBLISH; `qos2_receive.receive_pubrel`, again
-will       `publish.publish_will`, when a will is published, since rules may have changed
+connect    `admit._refusal_of_access`, when a client has been authenticated;
+           `revoke.enforce`, for connected clients, when rules or users change
+publish    `admission.refusal_of`, for each PUBLISH; `qos2_receive.receive_pubrel`, for each PUBREL
+will       `admit._refusal_of_access`, when the client connects;
+           `publish.publish_will`, when the will is published, since rules may have changed
 subscribe  `subscribe._refusal_of`, for each filter; `TopicTree.regroup` selects the group of a
            shared subscription again when rules, user or listener change
 receive    `TopicTree.route_of`, when a route is created, so that messages need no check;

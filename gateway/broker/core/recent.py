@@ -1,7 +1,8 @@
-"""Counts of events by client and reason over the last hour, for warnings that then disappear.
+"""Counts of events during the last hour, by client and reason.
 
-Time is divided into steps of ten minutes. `advance` starts a new step and discards the oldest. This
-module is pure: it does no I/O and reads no clock.
+Warnings are based on these counts, so a warning disappears about an hour after its cause. Time is
+divided into steps of ten minutes. `advance` starts a new step and discards the oldest. This module
+is pure: it does no I/O and reads no clock.
 """
 
 from typing import Final
@@ -116,7 +117,7 @@ class RecentCounts:
                 del self._entries[key]
 
     def total(self) -> int:
-        """Return the count of all clients and reasons in the last hour."""
+        """Return the number of all events in the last hour."""
         return self._all.value()
 
     def largest(self, count_max: int) -> list[Recent]:

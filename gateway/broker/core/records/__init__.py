@@ -1,1 +1,1 @@
-"""The records of a journal blob: layout, writing, reading, and replay after a restart."""
+"""Records in the journal: layout, writing, reading, and replay after a restart."""

@@ -1,4 +1,4 @@
-"""The batch that is being collected: its records, and the client ids of their sessions."""
+"""The current batch: records that are collected in order to be committed together."""
 
 from librt.strings import BytesWriter
 

@@ -57,7 +57,7 @@ NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class RecordLayout:
-    """The fixed part of a record. `lengths` are the indexes of the text length fields."""
+    """The fixed part of a record. `lengths` has the index of each field with a text's length."""
 
     def __init__(self, fixed: Struct, lengths: tuple[int, ...] = ()) -> None:
         self.fixed = fixed

@@ -45,10 +45,10 @@ _ORIGINS: Final = list(Origin)
 def records_of(blob: Blob) -> Iterator[Record]:
     """Yield the records of a blob, in order.
 
-    The records have consecutive sequence numbers, from `blob.first_sequence` on.
+    The records have consecutive sequence numbers, starting with `blob.first_sequence`.
 
     Raises:
-        DamagedBlob: the blob is truncated, changed, or of an unknown version.
+        DamagedBlob: the blob is truncated, has been altered, or has an unknown version.
     """
     reader = _Reader(blob)
     for index in range(blob.record_count):
@@ -86,7 +86,7 @@ class _Reader:
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
-        """Return the next record. Damage raises struct.error, LookupError or ValueError."""
+        """Return the next record. Damaged records raise struct.error, LookupError or ValueError."""
         number = self.bytes(1)[0]
         if number not in _KINDS:
             raise ValueError(f"unknown record kind {number}")

@@ -77,7 +77,8 @@ class Filter(Record):
 class Contents(Record):
     """A message with its contents, in a MESSAGE_HELD or MESSAGE_PUBLISHED record.
 
-    `packet_id` is set only in MESSAGE_HELD, `origin` and `matched` only in MESSAGE_PUBLISHED.
+    Only a MESSAGE_HELD record has a `packet_id`. Only a MESSAGE_PUBLISHED record has an `origin`
+    and `matched`, the number of matching receivers.
     """
 
     def __init__(
@@ -136,8 +137,8 @@ class QueueRecord(Record):
     """A record of a message that enters or leaves a queue.
 
     The record's kind is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0.
-    If `flags` contains SINGLE_SUBSCRIPTION, the message came through a single subscription and
-    `key` is its key. Otherwise `key` is 0.
+    If `flags` contains SINGLE_SUBSCRIPTION, `key` identifies the only subscription that the message
+    came through. Otherwise `key` is 0.
     """
 
     def __init__(
