@@ -26,13 +26,13 @@ class RetainedTotals:
         """Memory that these messages can take once they are retained, including topic levels."""
 
     def add(self, message: Message) -> None:
-        """Add a message that is now retained to the totals."""
+        """Add a newly retained message to the totals."""
         self.memory_bytes += message.retained_bytes()
         self.size_bytes += message.size_bytes()
         self._owners.took_place(message)
 
     def remove(self, message: Message) -> None:
-        """Subtract a message that is no longer retained from the totals."""
+        """Subtract a message from the totals, because it is no longer retained."""
         self.memory_bytes -= message.retained_bytes()
         self.size_bytes -= message.size_bytes()
         self._owners.gave_place_up(message)
@@ -45,7 +45,7 @@ class RetainedTotals:
             self.places_bytes += place_bytes_of(message)
 
     def released(self, message: Message) -> None:
-        """Free the reserved place of a message that is no longer held, if the message has one."""
+        """Free the place that is reserved for `message`, if any, because it is no longer held."""
         if message.has_place:
             self._owners.gave_place_up(message)
             self.places -= 1

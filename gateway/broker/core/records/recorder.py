@@ -163,7 +163,7 @@ class Recorder(Batch):
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Remove the first message from its queue, and record the message as dropped."""
+        """Remove `delivery`, the first in its queue, and record its message as dropped."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(

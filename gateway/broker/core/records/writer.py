@@ -1,8 +1,8 @@
 """Encoder of records. No other module writes records. Their layouts are defined in `layout`.
 
-Records that occur for every message are written field by field with a BytesWriter, which takes
-integers directly when compiled. A Struct would create an object for each integer. This would be ten
-times slower, and would take a tenth of the broker's CPU time. Only rare records are packed with a
+Records that occur for every message are written field by field with a BytesWriter. Packing them
+with a Struct would be ten times slower, because compiled code would have to create an object for
+each integer. This would take a tenth of the broker's CPU time. Only rare records are packed with a
 Struct.
 """
 
@@ -54,7 +54,7 @@ def write_u64(records: BytesWriter, value: int) -> None:
 
 
 def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
-    """Write the first fields of every record of a session: record kind and session number."""
+    """Write the record kind and the session number, with which every session's record begins."""
     records.append(kind)
     write_u32(records, session)
 
@@ -62,7 +62,7 @@ def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
 def write_exchange(
     records: BytesWriter, kind: RecordKind, session: int, packet_id: int, message: int
 ) -> None:
-    """Write an EXCHANGE_RECORD, or the first part of a longer record with the same fields."""
+    """Write an EXCHANGE_RECORD, or the same fields at the beginning of a longer record."""
     write_head(records, kind, session)
     write_u16(records, packet_id)
     write_u64(records, message)

@@ -1,8 +1,7 @@
 """Processing of received bytes in slices, and handling of protocol violations.
 
-A slice is the work that a connection may cause in one turn of the event loop (`work.py`). If a
-connection has sent more, its remaining bytes wait for its next slice. Such a connection is
-*behind*.
+A slice is the work that is done for one connection in one turn of the event loop (`work.py`). If a
+connection has sent more, the remaining packets wait for the connection's next slice.
 """
 
 from typing import Final
@@ -102,7 +101,7 @@ def _make_room(core: Core, now: float) -> None:
 
 
 def continue_receiving(core: Core, connection: Connection, now: float) -> None:
-    """Process the next slice of the bytes that a connection received but that still wait."""
+    """Process the next slice of the packets that a connection has sent and that still wait."""
     connection.has_more_work = False
     if connection.session is not None:
         violation = subscribe.continue_subscribe(core, connection.session, connection, now)

@@ -1,7 +1,8 @@
 """Acceptance of a client: takeover, session and will (sections 3.1.4 and 3.2).
 
 Each client identifier has at most one connection. A second CONNECT closes the first connection
-immediately, and packets that waited for the first connection are never sent on the second.
+immediately. Packets that were waiting to be sent on the first connection are never sent on the
+second.
 """
 
 from gateway.broker.core.bans import BANNED_REASON

@@ -1,6 +1,6 @@
-"""Authentication of clients with a password, or enhanced (MQTT 5.0 section 4.12).
+"""Authentication of clients by password or by enhanced authentication (MQTT 5.0 section 4.12).
 
-The core sends requests to the authenticator. When an answer arrives, the client is accepted,
+The core sends requests to the authenticator. Depending on the answer, the client is accepted,
 rejected or asked for more data.
 """
 
@@ -107,8 +107,8 @@ def authenticated(
 ) -> Violation | None:
     """Process the authenticator's answer to an `AuthenticationRequest`.
 
-    An answer can arrive before the client has sent its next AUTH, because the authenticator may end
-    the exchange without waiting for the client.
+    If the authenticator ends the exchange early, the answer can arrive before the client's next
+    AUTH.
     """
     connection.checking = False
     if connection.state is ConnectionState.CONNECTED:

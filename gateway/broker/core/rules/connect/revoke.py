@@ -88,7 +88,7 @@ def assign_owner(core: Core, session: Session, username: str) -> None:
 
 
 def enforce(core: Core, changed: frozenset[str], now: float) -> int:
-    """Disconnect the users in `changed`, and all clients that the access rules no longer allow.
+    """Disconnect the users in `changed`, and all clients that are no longer allowed to connect.
 
     Return the number of disconnected clients.
     """

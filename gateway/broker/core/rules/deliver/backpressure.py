@@ -91,8 +91,8 @@ def _note_filling(core: Core, session: Session) -> None:
 def connected(core: Core, session: Session, now: float) -> None:
     """Check the queue of a client that has reconnected.
 
-    If the queue is deep (half full or more), publishers do not have to wait for it until the client
-    has acknowledged a message.
+    If the queue is deep (half full or more), it does not slow its publishers before the client has
+    acknowledged a message.
     """
     session.is_half_full = _is_filled(core, session, 50)
     session.acknowledged_at = NEVER if session.is_half_full else now

@@ -1,8 +1,8 @@
 """Deferral of PUBLISH packets that cannot be accepted now.
 
-An MQTT 5.0 client can be refused with a reason code. Clients of older versions cannot, so their
-PUBLISH packets are deferred. If a queue slows its publishers, PUBLISH packets for it are deferred
-for clients of every version. A deferred PUBLISH is not acknowledged, and keeps its position among
+A PUBLISH from an MQTT 5.0 client can be refused with a reason code. A PUBLISH from an older client
+is deferred instead. If a queue slows its publishers, every PUBLISH for this queue is deferred,
+whatever the client's version. A deferred PUBLISH is not acknowledged, and keeps its position among
 the packets of its connection. If too many packets are deferred, the broker stops reading from the
 connection.
 """

@@ -271,7 +271,7 @@ def _drop_lost(core: Core, delivery: Delivery) -> None:
 
 
 def evict(core: Core, session: Session) -> None:
-    """Free the memory of queued messages on disk, except the first of a connected client."""
+    """Free the memory of messages that are on disk too, except a connected client's next few."""
     keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
     if not session.loading:
         session.evict(keep)

@@ -2,7 +2,7 @@
 
 The limits are `max_mqueue_len`, `max_mqueue_bytes` and the quota of the session's user. When a
 limit is reached, the session's policy (`WhenFull`) applies. Queues of clean sessions are kept in
-memory and share `max_queue_memory`. When this is used up, the largest queue loses its newest
+memory. If they take more than `max_queue_memory` together, the largest queue loses its newest
 messages.
 """
 
@@ -27,7 +27,7 @@ all."""
 
 
 def apply_policies(core: Core, now: float) -> None:
-    """Apply the `when_full` policies to all sessions, at the start or when the policies change."""
+    """Set each session's `when_full` policy, at startup or when the policies have changed."""
     for session in core.state.sessions.values():
         session.when_full = core.limits.when_full(session.client_id)
         if session.slows and session.connection is not None:
@@ -81,8 +81,8 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
 def drops_retained(core: Core, session: Session, message: Message) -> bool:
     """Drop a retained message if the session's queue is full and slows its publishers.
 
-    Return True if the message was dropped. A new message would not be dropped, because its
-    publisher can wait until the queue has room. A stored retained message has no waiting publisher.
+    Return True if the message was dropped. The publisher of a new message would wait until the
+    queue has room, but a stored retained message has no publisher that could wait.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):

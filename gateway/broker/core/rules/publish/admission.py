@@ -83,7 +83,7 @@ def _resolve_alias(core: Core, connection: Connection, packet: Publish) -> Viola
 def quota_violation_of(connection: Connection) -> Violation | None:
     """Return a violation if another PUBLISH exceeds the receive maximum, or None [MQTT5-3.3.4-7].
 
-    Only MQTT 5.0 clients are granted a receive maximum.
+    The receive maximum applies only to MQTT 5.0 clients.
     """
     if connection.version < 5 or connection.receiving < connection.receive_maximum_granted:
         return None
@@ -186,7 +186,7 @@ def must_record(core: Core, session: Session, message: Message, route: Route) ->
 
 
 def record(core: Core, session: Session, message: Message, route: Route) -> None:
-    """Record the publication of a message that no earlier record contains."""
+    """Record that a message is published. The record contains the message."""
     if message.retain:
         message.owner = session.owner
     core.recorder.message_published(session, message, Origin.CLIENT, route.matched())
@@ -224,7 +224,7 @@ def record_again(core: Core, session: Session, message: Message) -> Message:
 
 
 def size_bytes_of(packet: Publish) -> int:
-    """Return the size of a PUBLISH's message in a queue. It is equal to `Message.size_bytes`."""
+    """Return the size that a PUBLISH's message will have in a queue (`Message.size_bytes`)."""
     size_bytes = len(packet.topic_field) + len(packet.payload)
     if packet.properties is not None:
         size_bytes += len(forwarded_of(packet.properties))

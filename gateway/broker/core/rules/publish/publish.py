@@ -84,7 +84,7 @@ def _acknowledge(
 
 
 def _forward(core: Core, route: Route, version: int, packet: Publish) -> None:
-    """Forward a QoS 0 PUBLISH unchanged to clients that use the sender's protocol version."""
+    """Forward a QoS 0 PUBLISH. Encode it again only for clients that need different bytes."""
     frame = packet.frame
     output = core.output
     statistics = core.statistics
