@@ -214,7 +214,7 @@ class State:
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        """Record a PUBREC. If packets must be resent, PUBREL is now sent instead of PUBLISH."""
+        """Record a PUBREC. From now on, PUBREL is resent instead of PUBLISH."""
         session = delivery.session
         delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1

@@ -1,6 +1,7 @@
 """Detection of devices that share a client identifier and keep disconnecting each other.
 
-A single takeover is normal: a client that lost its network reconnects while its old connection is
+In a takeover, a new connection displaces an older connection with the same client identifier. A
+single takeover is normal: a client that lost its network reconnects while its old connection is
 still open. Devices that share an identifier reconnect again and again. They are detected if a
 displaced address returns and displaces the other address, or if takeovers follow each other within
 seconds.
@@ -40,7 +41,7 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Shared:
-    """Recent takeovers of one client identifier. Several devices may share the identifier."""
+    """Recent takeovers with one client identifier, to find out if several devices share it."""
 
     def __init__(self, client_id: str, now: float) -> None:
         self.client_id = client_id
@@ -64,8 +65,8 @@ class Shared:
     def note(self, displaced: str, newcomer: str, now: float) -> int:
         """Record a takeover. Return the number of takeovers to add to the statistics.
 
-        The number is 0 as long as no devices appear to share the identifier. The first nonzero
-        number includes all earlier takeovers.
+        The number is 0 until several devices appear to share the identifier. The first nonzero
+        number includes recent takeovers that have not been counted yet.
         """
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}

@@ -1,8 +1,8 @@
-"""Timers with due times. The timers do not fire by themselves.
+"""Timers of connections and sessions, ordered by the time at which they are due.
 
-The event loop has the clock, and calls `Broker.wake`. A connection or session has at most one timer
-of each kind. When a connection or session ends, its timers are removed, so a client that reconnects
-a thousand times a second leaves no timers.
+The event loop calls `Broker.wake` to run the due timers. A connection or session has at most one
+timer of each kind. When a connection or session ends, its timers are removed, so a client that
+reconnects a thousand times a second leaves no timers.
 """
 
 from enum import Enum
@@ -75,8 +75,8 @@ class Timers:
     def take_due(self, now: float, order_max: int) -> Timer | None:
         """Remove and return the timer that is due first, or return None if no timer is due.
 
-        Also return None if the `order` of this timer is above `order_max`. To exclude timers that
-        were added after a certain time, pass the value that `count` had at that time.
+        Also return None if this timer was added too recently, so that its `order` is above
+        `order_max`.
         """
         if not self.heap:
             return None

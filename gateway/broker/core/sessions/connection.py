@@ -151,7 +151,7 @@ class Connection:
         return tuple(share for share in (self.share, self.address_share) if share is not None)
 
     def accepts(self, packet: bytes) -> bool:
-        """Return True if a packet fits the client's maximum packet size [MQTT5-3.1.2-24]."""
+        """Return True if a packet is within the client's maximum packet size [MQTT5-3.1.2-24]."""
         return not 0 < self.maximum_packet_size_bytes < len(packet)
 
     def window_of(self, limits: Limits) -> int:

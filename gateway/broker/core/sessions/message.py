@@ -101,7 +101,7 @@ class Message:
         return self.qos | (RETAIN if self.retain else 0) | (HAS_PLACE if self.has_place else 0)
 
     def size_bytes(self) -> int:
-        """Return the total size of topic, payload and properties, as counted in queue limits."""
+        """Return the total size of topic, payload and properties, which counts towards limits."""
         return len(self.topic_field) + len(self.payload) + len(self.forwarded)
 
     def retained_bytes(self) -> int:

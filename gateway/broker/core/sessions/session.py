@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measurement of how fast a client empties a full queue, which slows its publishers."""
+    """Measurement of how fast a client empties its queue while the queue slows publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -170,7 +170,7 @@ class Session:
         return self.queued_count < limits.max_mqueue_len and self.has_bytes_left(limits, size_bytes)
 
     def has_bytes_left(self, limits: Limits, size_bytes: int) -> bool:
-        """Return True if another message of this size is within the queue's limits in bytes."""
+        """Return True if another message of this size would not exceed the queue's byte limits."""
         owner = self.owner
         return self.queued_bytes + size_bytes <= limits.max_mqueue_bytes and (
             owner is None or owner.queued_bytes + size_bytes <= owner.queued_bytes_max

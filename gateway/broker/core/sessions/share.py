@@ -25,7 +25,10 @@ class Share:
     def __init__(
         self, connections_max: int = NO_LIMIT, prefix: str = LISTENER, suffix: str = ""
     ) -> None:
-        """Start without rate limits. A limit's name begins with `prefix` and ends with `suffix`."""
+        """Set the maximum number of connections. All rates are unlimited at first.
+
+        A limit's name, as shown to operators, begins with `prefix` and ends with `suffix`.
+        """
         self.prefix = prefix
         self.suffix = suffix
         self.connections_max = connections_max
@@ -50,8 +53,8 @@ class Share:
     def meters(self, now: float) -> tuple[Meter, ...]:
         """Return the meters that limit a new connection.
 
-        The first meter counts only this connection, the second all connections that share the
-        limits. A meter without a rate limit is left out.
+        The first meter counts only this connection. The second meter counts all connections that
+        share the limits. A meter is left out if its rates are unlimited.
         """
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:
@@ -75,7 +78,7 @@ class Share:
         return (*found, meter)
 
     def has_login(self, now: float) -> bool:
-        """Return True if another login would be within the rate. Do not count a login."""
+        """Return True if another login would be within the rate. The login is not counted."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_token(now)
 

@@ -1,8 +1,8 @@
 """The publisher of a retained message, stored with the message for the access rules.
 
-On disk, a publisher is a string with the parts user, client identifier, listener and groups. The
-part for the user is "=" and the user name, or empty if there is no user. The parts are separated by
-NUL, which no part can contain.
+On disk, a publisher is a string with four parts: user, client identifier, listener and groups. The
+first part is "=" followed by the user name, or empty if there is no user. The parts are separated
+by NUL, which no part can contain.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""A subscription of a session (sections 4.7 and 4.8 of the standard)."""
+"""A subscription of a session (MQTT 5.0 sections 4.7 and 4.8)."""
 
 from typing import Final
 from zlib import crc32

@@ -105,7 +105,7 @@ class Levels:
         return node
 
     def path(self, topic_filter: str) -> list[Node] | None:
-        """Return all levels of a topic or filter from the root on, or None if one is missing."""
+        """Return the root and all levels of a topic or filter, or None if a level is missing."""
         node = self.root
         path = [node]
         for name in topic_filter.split("/"):

@@ -1,6 +1,6 @@
-"""Search for the retained messages that match a filter, in steps of a bounded number of levels.
+"""Search for the retained messages that match a filter, in steps of limited length.
 
-The search is divided into steps because a filter may match all retained messages. The tree may
+The search is divided into steps because a filter can match all retained messages. The tree may
 change between two steps. A level that has been removed since the last step is empty. A message that
 has been retained since the last step has also been delivered as a normal message.
 """

@@ -220,7 +220,7 @@ def _is_refused(core: Core, session: Session, message: Message) -> bool:
 def _has_expired(core: Core, message: Message) -> bool:
     """Return True if a retained message has expired (MQTT 5.0 section 3.3.2.3.3).
 
-    An expired message is removed.
+    If so, the message is removed from the retained messages.
     """
     expired = core.frames.is_expired(message)
     if expired and core.state.retained.get(message.topic) is message:

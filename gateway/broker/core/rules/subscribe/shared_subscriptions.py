@@ -16,10 +16,10 @@ from gateway.broker.core.sessions.subscription import Subscription
 
 
 def begin(core: Core, session: Session, now: float) -> None:
-    """Pass the messages of an ending session to other members of the session's groups.
+    """Pass the messages of an ending session to other members of the shared subscriptions.
 
-    This applies to the messages in memory. Messages that are only on disk are requested from the
-    store.
+    Messages in memory are passed on now. Messages that are only on disk are requested from the
+    store, and passed on by `finish`.
     """
     if not session.keys:
         return
