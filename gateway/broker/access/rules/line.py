@@ -28,7 +28,10 @@ class Mistake(Exception):
 
 
 def actions_of(words: list[str], position: int) -> list[str]:
-    """Return the actions at a position in the line. Raises Mistake if there is no valid action."""
+    """Return the actions listed in the word at `position`.
+
+    Raises Mistake if the word is missing or an action is invalid.
+    """
     if position >= len(words):
         raise Mistake(f"names no action: use one of {', '.join(ACTIONS)}")
     actions = words[position].split(",")

@@ -26,7 +26,7 @@ def subscribe_kind(qos: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ClientPattern:
-    """Pattern for client identifiers or listener names. `*` matches any characters.
+    """Pattern for client identifiers or listener names. `*` matches any sequence of characters.
 
     In a pattern for client identifiers, `%u` is replaced by the client's user name.
     """

@@ -62,9 +62,9 @@ def has_placeholder(pattern: str) -> bool:
 
 
 def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
-    """Return a pattern with the client's values in place of the placeholders, or None.
+    """Return a pattern with the client's values in place of the placeholders.
 
-    None means that the pattern cannot match any topic for this client.
+    The result is None if the pattern cannot match any topic for this client.
     """
     group, topic_filter = split_pattern(pattern)
     if group:

@@ -136,7 +136,7 @@ class ProviderKeys:
 
 
 def material_of(key: Key) -> bytes:
-    """Return the parameters that identify a key independently of the key's name (RFC 7638)."""
+    """Return the parameters that identify a key, without its name, as JSON (RFC 7638)."""
     members = {name: key[name] for name in _MATERIAL if name in key}
     return json.dumps(members, sort_keys=True).encode()
 

@@ -168,7 +168,7 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
     """Log that a session has reached the limit named `limit`.
 
-    The session's limits are not logged again until the session's queue has been empty.
+    No other limit of the session is logged until the session's queue has been empty.
     """
     if not session.overflow_noted:
         session.overflow_noted = True
