@@ -30,7 +30,9 @@ def _page_with(gateway: WholeGateway, *wanted: str) -> str:
     deadline = time.monotonic() + DEADLINE_SECONDS
     paths = ("/", "/clients")
     while not all(word in (page := "".join(map(gateway.get, paths))) for word in wanted):
-        assert time.monotonic() < deadline, f"the page does not show all of {wanted}"
+        assert time.monotonic() < deadline, (
+            f"the page does not show all of {wanted}; alarms: {gateway.get('/api/v1/alarms')}"
+        )
         time.sleep(0.1)
     return page
 
