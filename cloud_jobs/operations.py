@@ -39,7 +39,7 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
     """Update the gold tables from the ingested tables. Return the counts of the run.
 
-    If `is_audited` is True, also audit the messages. Raises IngestError if Spark fails, or if
+    If the option `is_audited` is True, also audit the messages. Raises IngestError if Spark fails, or if
     another run is writing.
     """
     with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:

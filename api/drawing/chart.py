@@ -151,7 +151,7 @@ def _round_step(rough: float) -> float:
 
 
 def _number(value: float, step: float) -> str:
-    """Format a value with as many decimals as labels at intervals of `step` need."""
+    """Format the value of a label. Labels with a small `step` between them need more decimals."""
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:

@@ -194,8 +194,7 @@ async def home_assistant(
 ) -> InHomeAssistant:
     """Return whether Home Assistant can show a device, and if not, how to fix the problem.
 
-    The response contains the device's discovery message and availability that the broker currently
-    retains.
+    The response contains the retained messages with the device's description and availability.
     """
     observer = observer_of(request)
     bridge = (await observer.overview()).serial.status

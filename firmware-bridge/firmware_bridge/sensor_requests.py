@@ -1,4 +1,4 @@
-"""Handles operators' requests about ports and sensors, which they make on the web page.
+"""Handles requests about ports and sensors that operators make on the web page.
 
 The bridge has no socket of its own. It fetches requests from the broker over the control socket,
 handles them one by one, and sends each response with the next fetch. The broker checks the

@@ -16,7 +16,7 @@ UserProperties = Iterable[tuple[str, str]]
 
 
 def hops_of(properties: UserProperties) -> list[str]:
-    """Return the ids of the gateways that a message has passed, in order."""
+    """Return the ids of the gateways that a message has passed through, in order."""
     return [
         hop
         for name, value in properties

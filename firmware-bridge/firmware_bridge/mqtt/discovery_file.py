@@ -42,7 +42,7 @@ _TOPIC_CHARACTERS_MAX: Final = 512
 
 @dataclass
 class Remembered:
-    """The record of the topics with descriptions, and of the described devices."""
+    """Record of the devices described to Home Assistant, and of the topics of the descriptions."""
 
     topics: set[str] = field(default_factory=set)
     devices: dict[str, SeenDevice] = field(default_factory=dict)

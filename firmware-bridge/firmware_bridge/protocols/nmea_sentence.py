@@ -155,8 +155,7 @@ def _fields_of(text: str) -> dict[str, Value]:
 def _value_of(found: object) -> Value | None:
     """Convert a field that pynmeagps has decoded.
 
-    The result is None if the field is empty or out of range. The measurement of the whole sentence
-    still contains the original field.
+    The result is None if the field is empty or out of range.
     """
     if found == "" or found is None:
         return None

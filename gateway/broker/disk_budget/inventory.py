@@ -68,10 +68,10 @@ class Inventory:
         return items
 
     def items(self, oldest_count: int) -> list[Item]:
-        """Return all removable files. The oldest segments of each log folder are separate items.
+        """Return all removable files.
 
-        At most `oldest_count` segments of a log folder are separate items. The other segments of a
-        subfolder are combined into one item. Files that disappear during the call are skipped.
+        The oldest `oldest_count` segments of each log folder are separate items. The newer segments
+        are combined into one item for each subfolder. Files that disappear during the call are skipped.
         Raises OSError if a folder cannot be listed.
         """
         items = self._others()

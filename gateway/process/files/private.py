@@ -45,7 +45,7 @@ def apply_umask() -> None:
 
 
 def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
-    """Open one of the gateway's own files like `os.open`, and return its descriptor.
+    """Open one of the gateway's own files as `os.open` does, and return its descriptor.
 
     Raises:
         OSError: if `os.open` fails, or the path is a link or not a regular file.

@@ -115,7 +115,7 @@ REPORTS: Final = {"operated": reported, "backup_downloaded": backup_downloaded}
 
 
 def who_of(request: Mapping[str, Any]) -> str:
-    """Return the name, role and address of the caller, as the status page has reported them."""
+    """Return the caller's name, role and address, which the status page adds to each request."""
     kind = "the program " if request.get("program") is True else ""
     by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
     return f"{kind}{by} ({role}) from {place}"
