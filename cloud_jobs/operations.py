@@ -39,8 +39,8 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
     """Update the gold tables from the ingested tables. Return the counts of the run.
 
-    If the option `is_audited` is True, also audit the messages. Raises IngestError if Spark fails, or if
-    another run is writing.
+    If the option `is_audited` is True, also audit the messages. Raises IngestError if Spark fails,
+    or if another run is writing.
     """
     with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:
         return gold_of(spark, root, progress, is_audited=is_audited)

@@ -71,8 +71,8 @@ class Inventory:
         """Return all removable files.
 
         The oldest `oldest_count` segments of each log folder are separate items. The newer segments
-        are combined into one item for each subfolder. Files that disappear during the call are skipped.
-        Raises OSError if a folder cannot be listed.
+        are combined into one item for each subfolder. Files that disappear during the call are
+        skipped. Raises OSError if a folder cannot be listed.
         """
         items = self._others()
         for name, kind in LOG_FOLDERS.items():
