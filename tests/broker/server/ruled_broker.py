@@ -118,8 +118,8 @@ async def running(directory: Path, *, anonymous: bool = False) -> AsyncIterator[
 
 
 def slow_down(broker: RuledBroker) -> None:
-    """Add the user `slow`, whose password takes a quarter of a second to check."""
-    set_password(broker.users, "slow", PASSWORD.encode(), scram_iterations=300_000)
+    """Add the user `slow`, whose password takes half a second to check."""
+    set_password(broker.users, "slow", PASSWORD.encode(), scram_iterations=600_000)
     broker.running.reloading.reload()
 
 
