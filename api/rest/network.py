@@ -22,7 +22,7 @@ network_rest = APIRouter(prefix="/api/v1", tags=["card"])
 
 
 def network_of(request: Request) -> Network | None:
-    """Return the SD card's name and network.
+    """Return the gateway's host name and network settings.
 
     Return None if this machine does not run from an SD card.
     """

@@ -65,7 +65,7 @@ class _Question:
 
 
 class Observer:
-    """Client of the broker that all visitors of this process share. Use it from one event loop."""
+    """Client that queries the broker for all visitors of the page. Use it from one event loop."""
 
     def __init__(self, control_socket: ControlSocket) -> None:
         self._control_socket: Final = control_socket

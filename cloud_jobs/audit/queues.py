@@ -57,10 +57,10 @@ def wrong_positions(places: DataFrame) -> DataFrame:
 
 
 def _entered_before(entries: DataFrame) -> DataFrame:
-    """Find the last event that queued a message before each start of a delivery.
+    """For each delivery, find the last event before its start that queued a message.
 
-    Only messages up to the position of the delivery are considered. The column `entered` contains
-    the sequence number of the event that was found.
+    Only messages up to the delivery's position in the queue are considered. The column `entered`
+    contains the sequence number of the event that was found.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")

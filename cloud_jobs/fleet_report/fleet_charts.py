@@ -1,4 +1,4 @@
-"""Charts of the fleet's page, with sums of all gateways by day.
+"""Charts for the fleet's page. They show daily totals over all gateways.
 
 If a chart has no values, it is omitted.
 """

@@ -196,7 +196,7 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
 
 
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
-    """Compute again each row that depends on one of the events in `changed`.
+    """Recompute each row that depends on one of the events in `changed`.
 
     Each row is computed from all of its events, and gets the batch number `through`. Repeating the
     call has no further effect.

@@ -1,4 +1,4 @@
-"""The SenML records in a batch's delivered messages, and their commit as readings.
+"""Commits the SenML records in a batch's delivered messages as readings.
 
 A gateway is called plain if the batch cannot contain any record from the gateway twice. Most
 gateways are plain, and their records are used as they were staged. For the other gateways, the

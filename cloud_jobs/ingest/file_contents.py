@@ -39,7 +39,7 @@ class Contents(NamedTuple):
 
 
 def day_of(began: int) -> date:
-    """Return the day of a file, which is its partition in the tables.
+    """Return the day in whose partition a file's rows are stored.
 
     `began` is the time of the file's first event, in milliseconds since 1970.
     """

@@ -123,7 +123,7 @@ def malformed_part(lines: list[Line]) -> list[dict[str, Any]] | None:
 
 
 def events_part(events: pa.RecordBatch | None) -> dict[str, Any]:
-    """Return valid lines in the format of the columns `began`, `fields` and `events`."""
+    """Convert valid lines to the values of the columns `began`, `fields` and `events`."""
     if events is None or events.num_rows == 0:
         return {"began": None, "fields": None, "events": None}
     began = pc.min(events.column("time")).as_py()

@@ -1,4 +1,4 @@
-"""Authentication of segments by their gateway's key, and by the folder that contains the file.
+"""Authentication of segments by their gateway's key, and by the folder in which they were landed.
 
 The functions have no side effects. From the files of a batch, the rows of `gateway_keys` and the
 keys file, they determine the new keys and the files to refuse. If the keys file names a gateway,

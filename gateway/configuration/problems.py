@@ -79,7 +79,7 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Return a value in the form that the file uses, truncated to fit in a line."""
+    """Return a value as it would be written in TOML, truncated to fit on one line."""
     if isinstance(value, Path):
         value = str(value)
     try:

@@ -1,9 +1,9 @@
 """Converts the values in a DLMS message to measurements. Each manufacturer uses its own layout.
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
-Sagemcom and the Austrian Kaifa meters add scaler and unit after the value. Kamstrup meters do not.
-The Norwegian Kaifa meters send lists of different lengths, without codes. Landis+Gyr meters send a
-list of the objects first, and then the objects' values.
+Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters do
+not. The Norwegian Kaifa meters send lists of different lengths, without codes. Landis+Gyr meters
+send a list of the objects first, and then the objects' values.
 """
 
 from collections import Counter

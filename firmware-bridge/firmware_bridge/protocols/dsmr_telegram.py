@@ -1,8 +1,8 @@
 """Converts the objects of a DSMR telegram to measurements.
 
 The checksum has already shown that the telegram is intact. An object that cannot be read is
-therefore a peculiarity of the meter, and not damage. This object is counted and skipped. All other
-objects are read.
+therefore a peculiarity of the meter, and not damage. Such an object is counted and skipped. All
+other objects are read.
 """
 
 import re

@@ -131,7 +131,7 @@ class Teleinfo(DecoderSettings):
 
 
 class TeleinfoDecoder(DelimitedDecoder):
-    """Decoder of frames. If the checksum of a group is wrong, only this group is damaged."""
+    """Decoder of frames. A group with a wrong checksum is skipped, but no other group."""
 
     def __init__(self, utc_offset_hours: int) -> None:
         super().__init__(_DELIMITER, FRAME_BYTES_MAX)

@@ -28,7 +28,7 @@ class StepClock:
     def steps_ended(self, now: float) -> int:
         """Return the number of ten-minute steps that have ended since the last call.
 
-        `now` is in seconds of the monotonic clock.
+        `now` is the time of the monotonic clock in seconds.
         """
         if self._ends_at is None:
             self._ends_at = now + STEP_SECONDS

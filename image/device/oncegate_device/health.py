@@ -44,7 +44,7 @@ CLIENT_ID = "oncegate-health"
 
 
 class NotHealthyError(Exception):
-    """Raised if the gateway does not work. The message describes what happened."""
+    """Raised if the gateway is not working. The message describes what happened."""
 
 
 def check(configuration_file: Path = CONFIGURATION) -> str:
