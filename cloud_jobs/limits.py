@@ -176,9 +176,9 @@ AUDIT_EXCEPTIONS_MAX: Final = 10_000
 """Exceptions listed in an audit, violations first; the audit counts all of them."""
 
 VALUES_MAX: Final = 20_000
-"""Rows (of some 300 bytes) that the driver holds in memory because many queries read them: gaps and
-findings of an audit, and days that are computed again. If there are more, Spark computes them for
-each query."""
+"""Rows (of some 300 bytes) that the driver holds in memory because many queries read them:
+segments, gaps and findings of an audit, and days that are computed again. If there are more, Spark
+computes them for each query."""
 
 OFFLINE_DAYS_MAX: Final = 366
 """Days between two starts of a gateway that count as offline. A longer time means that the clock

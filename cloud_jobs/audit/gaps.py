@@ -16,9 +16,9 @@ from cloud_jobs.spark.few_rows import as_values
 
 GAP_COLUMNS: Final = ("gateway", "kind", "segment", "from_sequence", "to_sequence", "detail")
 
-GAP_SOURCE: Final = ("name", "gateway", "store", "segment", "state", "reason", "first_sequence",
-                     "last_sequence", "file_sha256", "previous_sha256")  # fmt: skip
-"""Columns of the table `segments` that the query reads."""
+_READ: Final = ("name", "gateway", "store", "segment", "state", "reason", "first_sequence",
+                "last_sequence", "file_sha256", "previous_sha256")  # fmt: skip
+"""Columns of the table `segments` that the query GAPS reads."""
 
 GAPS: Final = """
 WITH trusted AS (
@@ -94,7 +94,7 @@ ingested ones). `truncations` are the `log_truncated` events."""
 
 def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
     """Find missing events with the SQL query GAPS, and return one row per gap."""
-    # The query names each table several times. Without copies, Spark would plan a scan of each.
-    chosen = as_values(truncations.select("gateway", "from_sequence", "to_sequence"))
-    copied = as_values(segments.select(*GAP_SOURCE))
-    return segments.sparkSession.sql(GAPS, segments=copied, truncations=chosen)
+    # GAPS reads the segments several times. Of rows in memory, Spark plans no scan of the table.
+    rows = as_values(segments.select(*_READ))
+    claims = as_values(truncations.select("gateway", "from_sequence", "to_sequence"))
+    return as_values(segments.sparkSession.sql(GAPS, segments=rows, truncations=claims))

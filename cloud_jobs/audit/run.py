@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.audit import fan_out, identifiers, queues, sessions
 from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
-from cloud_jobs.audit.gaps import GAP_SOURCE, gaps_of
+from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.audit.signatures import signatures_of, unvouched
 from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
@@ -94,10 +94,10 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 
     `at` is the sequence number of the first event after a gap.
     """
-    segments = as_values(tables.read("segments").select(*GAP_SOURCE))
+    segments = tables.read("segments")
     stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
                                                        "first_sequence").distinct()  # fmt: skip
-    gaps = as_values(gaps_of(segments, events.where(is_event("log_truncated"))))
+    gaps = gaps_of(segments, events.where(is_event("log_truncated")))
     at = F.coalesce(F.col("to_sequence") + 1, "first_sequence", F.lit(0))
     missing = F.when(
         F.col("from_sequence").isNotNull(),

@@ -17,7 +17,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cloud_jobs.audit.gaps import GAP_COLUMNS, gaps_of
+from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.audit.run import audit_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.daily import Changes, make_daily, make_health, make_sensors, replace
@@ -255,7 +255,7 @@ def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFra
     if corrections is not None:
         events = timed(events, corrections)
     truncations = events.where("event = 'log_truncated'")
-    found = as_values(gaps_of(silver.read("segments"), truncations).select(*GAP_COLUMNS))
+    found = gaps_of(silver.read("segments"), truncations)
     # Days are needed for only a few segments.
     behind = F.broadcast(found.select("gateway", "segment"))
     days = events.join(behind, ["gateway", "segment"], "left_semi")

@@ -43,7 +43,7 @@ _RUNTIME: Final = {
     "spark.sql.maxConcurrentOutputFileWriters": str(OPEN_FILES_PER_TASK_MAX),
     # A row is a whole segment. By default a worker would receive 10,000 of them together.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PYTHON_BATCH_BYTES_MAX),
-    # A checksum file beside each commit was 110 of 426 requests of a small run to an object store.
+    # Delta would also write a checksum file per commit, with many requests to an object store.
     "spark.databricks.delta.writeChecksumFile.enabled": "false",
 }
 """Settings of every session, including a session that the caller created."""

@@ -79,7 +79,7 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Return a value as it would be written in TOML, truncated to fit on one line."""
+    """Return a value as JSON if possible, truncated to fit on one line of an error message."""
     if isinstance(value, Path):
         value = str(value)
     try:

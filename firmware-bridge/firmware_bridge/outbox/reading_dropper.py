@@ -84,7 +84,10 @@ class ReadingDropper:
         self.removable_bytes -= self._bytes_of(exchanges)
 
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Make readings droppable again that were being sent when the broker lost the session."""
+        """Record that readings can be dropped, because the broker has lost the session.
+
+        Their publication had begun, and has to begin again.
+        """
         self.removable_bytes += self._bytes_of(exchanges)
         self._searched_to = 0
 

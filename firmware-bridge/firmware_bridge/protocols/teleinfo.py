@@ -131,7 +131,7 @@ class Teleinfo(DecoderSettings):
 
 
 class TeleinfoDecoder(DelimitedDecoder):
-    """Decoder of frames. A group with a wrong checksum is skipped, but no other group."""
+    """Decoder of frames. A group with a wrong checksum is counted as damaged and skipped."""
 
     def __init__(self, utc_offset_hours: int) -> None:
         super().__init__(_DELIMITER, FRAME_BYTES_MAX)

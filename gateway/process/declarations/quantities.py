@@ -59,7 +59,7 @@ def size_text(size_bytes: int) -> str:
 
 
 class Quantity:
-    """Base class of the types of keys. pydantic calls `value_of` with the value in the file."""
+    """Base class of the annotations. pydantic calls `value_of` with the value in the file."""
 
     def value_of(self, written: object) -> object:
         raise NotImplementedError

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gateway.broker.access.passwords.file import set_password
+from gateway.broker.access.passwords.scram_keys import ITERATIONS_MAX
 from gateway.broker.server.main import RunningBroker
 from gateway.broker.server.status.sessions import session_detail_of
 from gateway.configuration import load
@@ -119,7 +120,7 @@ async def running(directory: Path, *, anonymous: bool = False) -> AsyncIterator[
 
 def slow_down(broker: RuledBroker) -> None:
     """Add the user `slow`, whose password takes half a second to check."""
-    set_password(broker.users, "slow", PASSWORD.encode(), scram_iterations=600_000)
+    set_password(broker.users, "slow", PASSWORD.encode(), scram_iterations=ITERATIONS_MAX)
     broker.running.reloading.reload()
 
 

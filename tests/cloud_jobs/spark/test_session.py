@@ -60,6 +60,7 @@ def test_the_active_session_is_used_and_goes_on(spark: SparkSession) -> None:
     [
         ("spark.sql.session.timeZone", "UTC"),
         ("spark.sql.execution.arrow.maxBytesPerBatch", "4000000"),
+        ("spark.databricks.delta.writeChecksumFile.enabled", "false"),
         ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),
     ],
 )
