@@ -4,7 +4,7 @@
 
     gateway.toml: [mqtt] max_inflight = -1 is not allowed: use a whole number from 0 to 65535
 
-The allowed values come from the annotations of the sections. This module only formats them.
+Each key's annotation describes the values that the key allows.
 """
 
 import difflib
@@ -55,7 +55,10 @@ class ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A configuration before validation: its tables, each value's source, and the protocols."""
+    """A configuration before validation: its tables, and where each value was set.
+
+    `protocols` contains the settings class of each serial protocol.
+    """
 
     tables: Mapping[str, Any]
     source_of: Callable[[Location], str]
@@ -110,8 +113,8 @@ def suggestion(
     """Return a hint for an unknown key: the most similar known key, or else all known keys.
 
     `likeness` is the minimum similarity of a suggested key, from 0 (any) to 1 (equal). If
-    `elsewhere` is given, it contains the protocols for `[[serial]]`. The hint can then also name a
-    key of another section or of a protocol.
+    `elsewhere` contains the serial protocols, the hint can also name a key of a protocol or of
+    another section.
     """
     names = sorted(known)
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:
@@ -174,7 +177,7 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
 
 
 def _table_at(location: Location, written: Written) -> type[Section]:
-    """Return the class of the table at a location."""
+    """Return the section class that declares the keys of the table at a location."""
     if not location:
         return Configuration
     section, within = section_at(str(location[0])), location[1:]

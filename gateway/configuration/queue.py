@@ -1,4 +1,4 @@
-"""Settings for what happens when a client's queue is full: `[[queues]]`."""
+"""The tables `[[queues]]`, which set what happens when a client's queue is full."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -11,7 +11,7 @@ CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """Settings for clients whose queue is full: one table `[[queues]]`.
+    """A table `[[queues]]`, which sets what happens when the queue of a client is full.
 
     For each client, the first table whose pattern matches the client identifier applies.
     """

@@ -16,7 +16,7 @@ NAMES = Text(r"[^\x00]{1,1024}", "a user's name, in which * stands for any chara
 
 @dataclass(frozen=True, kw_only=True)
 class Quotas(Section):
-    """Quotas for each address, and quotas that all clients without a user share."""
+    """Quotas for each client address, and quotas that all anonymous clients share."""
 
     anonymous_share: Annotated[int, Whole(1, 100)] = 50
     anonymous_queued_bytes: Annotated[int, Size(MIB, 1 << 50)] | None = None
@@ -34,7 +34,7 @@ class Quotas(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class UserQuota(Section):
-    """Quotas that all clients of a user share: one table `[[user_quotas]]`.
+    """A table `[[user_quotas]]`, with quotas that all clients of a user share.
 
     For each user, the first table whose pattern matches the user's name applies.
     """

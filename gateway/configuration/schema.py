@@ -85,7 +85,10 @@ def _tenants_schema(sections: Mapping[str, Schema]) -> Schema:
 
 
 def _add_protocols(serial: Schema, protocols: Protocols) -> None:
-    """Add the keys of each protocol to a serial port's table, depending on `framing`."""
+    """Add each protocol's keys to the schema of `[[serial]]`.
+
+    The value of `framing` determines which of these keys are allowed.
+    """
     by_key: dict[str, list[Schema]] = {}
     for protocol in protocols.values():
         for key, made in _keys_of(protocol, protocol.descriptions).items():
@@ -145,7 +148,7 @@ def _default_of(key: Field[Any]) -> Any:
 
 
 def _type_schema(written: Any, name: str) -> Schema:
-    """Return the schema of a type.
+    """Return the schema of a key or section with the type `written`.
 
     The schema of an optional type does not allow null, because TOML has no null.
     """

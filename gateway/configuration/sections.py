@@ -139,7 +139,7 @@ class Disk(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Access(Section):
-    """The sources of users, and the file with the access rules."""
+    """Settings for authenticating users, and the path of the file with the access rules."""
 
     password_file: Annotated[Path, FilePath()] | None = None
     rules_file: Annotated[Path, FilePath()] | None = None
@@ -181,7 +181,7 @@ class Hooks(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionLog(Section):
-    """Settings of the session log: which messages it contains, and when a segment is sealed."""
+    """Settings of the session log: whose payloads it contains, and when a file is completed."""
 
     payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Items()] = ("sensors/#",)
     seal_after: Annotated[float, Duration(0.1, 86400)] = 60.0
@@ -189,7 +189,7 @@ class SessionLog(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Upload(Section):
-    """Upload target for sealed segments, and the number of sent segments to keep."""
+    """The target for uploading the session log, and how many uploaded files to keep."""
 
     target: Annotated[str, UploadTarget()] | None = None
     sent_keep: Annotated[int, Size(0, TIB)] = 256 * MIB
@@ -249,6 +249,6 @@ class Alarms(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Console(Section):
-    """The use of the UART on a Raspberry Pi's pin header: for the console or for a sensor."""
+    """Setting for the UART on a Raspberry Pi's pin header: used by the console or by a sensor."""
 
     uart: Literal["console", "sensors"] | None = None

@@ -52,7 +52,7 @@ class ChangeRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PortFile:
-    """A sensor's file that can be changed, or a removed file that can be restored."""
+    """A file in `conf.d/` that defines a port, or a removed file that can be restored."""
 
     name: str
     version: str | None
@@ -80,8 +80,8 @@ class SerialFiles(Generic[Result]):
 
         Args:
             folder: the folder, or None if the gateway has no configuration file.
-            check: function that loads the configuration as if some files had other contents. Raises
-                ConfigurationError if the result is invalid.
+            check: function that loads the configuration with new contents for some files, without
+                changing the files. Raises ConfigurationError if the configuration is invalid.
         """
         self._folder = folder
         self._check = check
@@ -133,7 +133,7 @@ class SerialFiles(Generic[Result]):
         return result
 
     def remove(self, name: str, version: str | None) -> Result:
-        """Remove a port's file. Raises ChangeRefused on failure or if `version` is not current."""
+        """Remove a port's file. Raises ChangeRefused on failure, or if `version` is outdated."""
         path = self._path_of(name)
         before = self._current(path, version)
         if before is None:
@@ -145,7 +145,7 @@ class SerialFiles(Generic[Result]):
     def undo(self, name: str, version: str | None) -> Result:
         """Swap the file of a port with its previous version. A second undo reverses the first.
 
-        Raises ChangeRefused if `version` is not current, if there is no previous version, or if the
+        Raises ChangeRefused if `version` is outdated, if there is no previous version, or if the
         configuration would become invalid.
         """
         path = self._path_of(name)
@@ -188,7 +188,7 @@ class SerialFiles(Generic[Result]):
         return found
 
     def _checked(self, path: Path, content: bytes | None) -> Result:
-        """Check the configuration with the changed file. Raises ChangeRefused if it is invalid."""
+        """Check the configuration with `content` in the file. Raises ChangeRefused on failure."""
         try:
             return self._check({path.name: content})
         except ConfigurationError as error:
@@ -270,7 +270,7 @@ def _read(path: Path) -> bytes:
 
 
 def _as_json(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table with JSON values. Dates, `nan` and `inf` are converted to strings."""
+    """Convert a table to JSON values. Dates, `nan` and `inf` become strings."""
     found: dict[str, Any] = json.loads(json.dumps(table, default=str), parse_constant=str)
     return found
 

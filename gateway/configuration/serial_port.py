@@ -189,7 +189,11 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Reject rules that match no quantity, or that convert values of different kinds."""
+        """Reject rules that the protocol cannot apply.
+
+        For example, one rule cannot convert all measurements of an NMEA frame, because their units
+        differ.
+        """
         for rule in () if self.readings is None else self.readings.quantities:
             is_part = "/" in rule.name
             if is_part and not self.protocol.has_several:

@@ -109,9 +109,9 @@ def _tenant_of(
 
 
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
-    """Yield a message for each resource that two tenants share but must not share.
+    """Yield an error message for each conflict between two tenants, such as the same port.
 
-    Each message contains the fix.
+    A tenant's listener with port 0 is also an error. Each message contains the fix.
 
     Args:
         configurations: the configurations by tenant name. The gateway itself has the name "".

@@ -89,7 +89,7 @@ def tables_of(
 
 
 def in_tables_of(tenant: str, problems: list[str]) -> list[str]:
-    """Rewrite messages to name the tenant's tables as in the file: `[tenants.NAME.mqtt]`."""
+    """Rewrite section names in messages: for example, `[mqtt]` becomes `[tenants.NAME.mqtt]`."""
     return [_SECTION.sub(rf"\1tenants.{tenant}.\2", line) for line in problems]
 
 

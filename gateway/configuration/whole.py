@@ -113,8 +113,8 @@ class Configuration(Section):
     def reaches_broker(self) -> bool:
         """True if the bridge has a broker to connect to.
 
-        This is the broker at `[bridge] broker`, or this gateway's broker if it has a listener for
-        plain MQTT.
+        The bridge connects to the address in `[bridge] broker`. If this is not set, the bridge
+        connects to this gateway's broker, which then needs a listener for plain MQTT.
         """
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
@@ -137,10 +137,10 @@ class Configuration(Section):
         return self.reaches_broker and not (needs_user and self.bridge.username is None)
 
     def own_listener(self, broker: str | None) -> Listener | None:
-        """Return this gateway's listener for a bridge or uplink that connects to `broker`.
+        """Return this gateway's listener with the address `broker`.
 
-        If `broker` is None, return the first listener for plain MQTT. Return None if no listener
-        matches, for example if `broker` is the address of another program.
+        The bridge and the uplink connect to this listener. If `broker` is None, return the first
+        listener for plain MQTT. Return None if there is no such listener.
         """
         plain = [each for each in self.listeners if each.is_plain]
         if broker is None:

@@ -1,4 +1,4 @@
-"""Validation of the address of an update bundle, used by the broker and the SD card's system."""
+"""Validation of the address from which an update bundle (a `.raucb` file) is downloaded."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ ADDRESS_ALLOWED: Final = (
 
 
 def is_bundle_address(text: str) -> bool:
-    """Return True if a bundle may be downloaded from this address."""
+    """Return True if `text` is an allowed address for the download of an update bundle."""
     if len(text) > ADDRESS_CHARACTERS_MAX or not all("!" <= each <= "~" for each in text):
         return False
     try:

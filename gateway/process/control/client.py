@@ -1,8 +1,8 @@
 """A client for the control sockets, with one connection and one request at a time.
 
-Every failure raises an exception within a fixed time, whatever the other side sends. OSError
-(including TimeoutError) and EOFError mean that no broker responded. `messages.UnusableAnswer` means
-that the response was invalid. `messages.Refused` means that the broker refused the request.
+If a request fails, an exception is raised within a fixed time. OSError (including TimeoutError) and
+EOFError mean that no broker responded. `messages.UnusableAnswer` means that the response was
+invalid. `messages.Refused` means that the broker refused the request.
 """
 
 import asyncio

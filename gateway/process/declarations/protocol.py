@@ -52,7 +52,7 @@ class ProtocolSettings(Section):
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The names of the configured devices. If there are none, the port is the only device."""
+        """The names of the configured devices. If there are none, the port's name is used."""
         return ()
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:

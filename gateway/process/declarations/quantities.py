@@ -4,8 +4,8 @@ Each class is used to annotate fields of a section. An annotation parses the val
 formats values in the same form. The error for an invalid value describes the allowed values. A
 duration or size without a unit is rejected, because it would be unclear whether 30 means seconds.
 
-pydantic is imported only when a value is validated. A service that only uses values does not load
-pydantic and needs less memory (docs/decisions/0075-*.md).
+pydantic is imported only when a value is validated. A service that does not validate values
+therefore needs less memory (docs/decisions/0075-*.md).
 """
 
 import re
@@ -59,7 +59,7 @@ def size_text(size_bytes: int) -> str:
 
 
 class Quantity:
-    """Base class of the annotations. pydantic calls `value_of` with the value in the file."""
+    """Base class of the annotations. To parse a value in the file, pydantic calls `value_of`."""
 
     def value_of(self, written: object) -> object:
         raise NotImplementedError
@@ -68,7 +68,7 @@ class Quantity:
         return str(value)
 
     def schema(self) -> dict[str, Any]:
-        """Return a JSON Schema for the written value, as precise as JSON Schema allows.
+        """Return a JSON Schema for the value in the file, as precise as JSON Schema allows.
 
         The schema accepts every value that `value_of` accepts. Its `description` describes the
         allowed values.

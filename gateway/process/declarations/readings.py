@@ -1,6 +1,6 @@
 """The table `[serial.readings]`, which sets how a serial port's readings are published.
 
-The configuration package validates the table. The bridge uses the validated table unchanged.
+`gateway.configuration` creates these classes from the file, and the bridge uses them.
 """
 
 import math
@@ -87,9 +87,10 @@ class Readings(Section):
     quantities: Annotated[tuple[QuantityRule, ...], Items()] = ()
 
     def check(self) -> None:
-        """Check that each device and quantity is published to its own topic, in a valid format.
+        """Check the topic, the template, the tags and the rules.
 
-        Raises the error from `quantities.refusal` if the check fails.
+        For example, the topic must contain `{device}` and `{quantity}`. Raises the error from
+        `quantities.refusal` if the check fails.
         """
         self._check_tags()
         found = PLACEHOLDER.findall(self.topic)

@@ -26,7 +26,7 @@ class Section:
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the written table, completed with defaults that depend on its other keys."""
+        """Return the table in the form that is validated. A subclass can add or move keys."""
         return written
 
     def check(self) -> None:

@@ -2,6 +2,6 @@
 
 Both programs store messages, publish them at QoS 1 or 2, and remove each message when its exchange
 of packets is complete. One fsync covers everything that arrived during the previous commit. This
-package implements the database table, the exchanges and the commits. The bridge and the uplink each
-add the sources of their messages, and create the packets to send.
+package implements the database table, the exchanges and the commits. The bridge and the uplink
+receive the messages to store, and create the packets to send.
 """

@@ -36,10 +36,10 @@ Signal = TypeVar("Signal")
 
 
 class QueueCommitter(ABC, Generic[Signal]):
-    """The only writer of the database that contains `queues`.
+    """Commits all changes to the queues in `queues`, which are stored in one database.
 
-    A signal is an event on a connection, such as a received packet. A batch waits
-    `commit_delay_seconds` for more signals, unless `hurry` is called.
+    A signal is an event on a connection, such as a received packet. Each commit is delayed by
+    `commit_delay_seconds` to include more signals, unless `hurry` is called.
     """
 
     queues: Sequence[BrokerQueue[Any]]
@@ -99,7 +99,7 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _report_disk(self) -> None:
-        """Report that the disk has become full or has room again. Each program defines how."""
+        """Report that the disk has become full, or that it has room again."""
 
     def signal(self, signal: Signal) -> None:
         """Queue a connection event, to be processed with the next commit."""
