@@ -1,7 +1,7 @@
-"""Validation of the host name and network settings of the SD card's system.
+"""Validation of the host name and network settings of a gateway that was set up from an SD card.
 
-The broker checks a change before it writes a request for the change. The SD card's system checks
-the request again, and applies the same rules to gateway.toml.
+The broker checks a change before it writes a request for the change to a file. The program that
+changes the network settings checks the request again. It also checks gateway.toml in the same way.
 """
 
 import ipaddress

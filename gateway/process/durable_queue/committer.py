@@ -117,8 +117,8 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def settle(self) -> None:
         """Wait until the effects of all earlier connection events are durable.
 
-        The packets that depend on these effects have then been sent. Received messages might still
-        be waiting for room on the disk.
+        When this method returns, the packets that depend on these effects have been sent. Newly
+        received messages might not be stored yet if the disk is full.
         """
         settled = self._settled
         self._changed.set()
@@ -161,10 +161,9 @@ class QueueCommitter(ABC, Generic[Signal]):
                     await self._urgent.wait()
 
     async def _commit_batch(self) -> bool:
-        """Commit a batch and send its packets.
+        """Commit a batch, and then send its packets.
 
-        Return False if the program stops while the disk is full. In that case, the caller must not
-        send any packets.
+        Return False, without sending any packets, if the program is stopped while the disk is full.
         """
         self._changed.clear()
         self._urgent.clear()
@@ -180,7 +179,7 @@ class QueueCommitter(ABC, Generic[Signal]):
     async def _write(self) -> bool:
         """Commit the pending changes and, if there is room, new messages.
 
-        Return False if the program stops while the disk is too full even for the pending changes.
+        Return False if the program is stopped while there is no room even for the pending changes.
         """
         if self.disk_full or self.has_arrivals:
             self._note_disk(has_room=self._database.space.has_room())

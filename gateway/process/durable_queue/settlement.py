@@ -64,7 +64,7 @@ class ExchangeSettlement(Generic[Queued]):
             self.completed.append(exchange)
 
     def lose_session(self) -> None:
-        """Queue the messages of all exchanges again, because the broker has lost their session."""
+        """Queue the messages of all exchanges again, because the broker has lost the session."""
         self.released.clear()
         self.answers.clear()
         self.returned += self._exchanges.forget_all()

@@ -60,8 +60,9 @@ class QueueTable(Generic[Queued]):
     def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
         """Append messages in the given order.
 
-        `values_of_batch` contains values for the first columns in `columns_of_batch`. All messages
-        get the same values. The remaining columns get their default values.
+        `values_of_batch` contains values for the columns in `columns_of_batch`. These values are
+        the same for all messages. If there are fewer values than columns, the remaining columns get
+        their default values.
         """
         names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])
         self._connection.executemany(

@@ -60,7 +60,7 @@ def _frames_end_of(wal: FileIO) -> int:
         header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
         frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page
 
-    The current frames are followed by several MiB of old frames, or of zeros in reserved blocks.
+    After the current frames, the file can contain several MiB of old frames or of zeros.
     """
     header = os.pread(wal.fileno(), _WAL_HEADER.size, 0)
     if len(header) < _WAL_HEADER.size:

@@ -1,7 +1,7 @@
-"""The limit on open file descriptors, and functions that check whether any are free.
+"""Functions that raise the limit on open file descriptors, and check whether any are free.
 
-Each connection uses a descriptor. A process without free descriptors cannot open its own files, so
-the limit is raised as far as the system allows, and a part of it is reserved for files.
+Each connection uses a descriptor. A process without free descriptors cannot open its own files.
+Therefore the limit is raised as far as the system allows, and some descriptors are reserved.
 """
 
 import errno
@@ -48,8 +48,8 @@ def _bounded(value: int) -> int:
 def for_connections() -> int:
     """Return the maximum number of client connections.
 
-    `RESERVED` file descriptors are kept for other purposes. If the limit on open files is low, only
-    a quarter of the descriptors is kept.
+    This is the limit on open files minus the descriptors that are reserved for other purposes:
+    `RESERVED`, or a quarter of the limit if this is less.
     """
     most = limit()
     return max(1, most - min(RESERVED, most // 4))
@@ -68,7 +68,8 @@ def ran_out(error: BaseException) -> bool:
 def are_used_up() -> bool:
     """Return True if this process currently has no free file descriptor.
 
-    Some libraries only report that a file cannot be opened. This function then finds the cause.
+    Some libraries report that a file cannot be opened, but not why. This function checks whether
+    missing descriptors are the reason.
     """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

@@ -22,9 +22,9 @@ _UNREADABLE: Final = frozenset(
 
 
 def is_full(error: BaseException) -> bool:
-    """Return True if a call failed because the disk is full or a quota or limit is exhausted.
+    """Return True if a call failed because the disk is full or a limit is reached.
 
-    The limits include the number of open files. The call can be retried later.
+    The limits are a disk quota and the maximum number of open files. The call can be retried later.
     """
     return isinstance(error, OSError) and error.errno in _FULL
 

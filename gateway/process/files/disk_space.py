@@ -1,7 +1,7 @@
 """Reserved disk space for operations that must work on a full disk, such as deleting messages.
 
-Deleting a message at PUBCOMP also writes to the database. Blocks for the write-ahead log (WAL) are
-therefore allocated in advance. If the database must grow on a full disk, a reserve file next to it
+Even deleting a message writes to the database. Blocks for the write-ahead log (WAL) are therefore
+allocated in advance. If the database must grow on a full disk, a reserve file next to the database
 is shortened step by step.
 """
 
@@ -35,7 +35,7 @@ _RESERVE_STEP_BYTES = 16 * _PAGE_BYTES
 
 
 def lacks_room(error: Exception) -> bool:
-    """Return True if an SQLite error means that the disk or the table of open files is full.
+    """Return True if an SQLite error means that the disk is full or too many files are open.
 
     Such an error does not mean that stored data is damaged.
     """
@@ -46,7 +46,7 @@ def lacks_room(error: Exception) -> bool:
 
 
 class DiskSpace:
-    """The reserved and the free disk space for one SQLite database.
+    """Reserves disk space for one SQLite database, and checks how much space is free.
 
     `connection` must be in autocommit mode. Methods raise `sqlite3.Error` if the file cannot be
     read or written. A full disk raises no error.

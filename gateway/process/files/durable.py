@@ -38,7 +38,7 @@ def make_folder(folder: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of `data`. Several writes might be needed, for example on a nearly full disk."""
+    """Write all of `data` to a file descriptor, with several system calls if necessary."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
@@ -80,7 +80,7 @@ def replace_durably(
         data: new contents of the file.
         partial: path of a temporary file on the same file system. It is removed on failure.
         rights: permissions and owner of the new file.
-        is_new: True to fail if `partial` exists. Otherwise an existing `partial` is overwritten.
+        is_new: True to raise an error if `partial` exists. If False, `partial` is overwritten.
     """
     # With `is_new`, a secret is never written to a file that another user created with other
     # rights.

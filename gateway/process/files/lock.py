@@ -1,6 +1,6 @@
 """File locks between processes, based on flock. The kernel releases a lock when its holder exits.
 
-If a lock is held, `ProcessLock` raises an error, and `alone_in` waits for the lock.
+If another process holds a lock, `ProcessLock` raises an error, and `alone_in` waits.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ class LockTaken(RuntimeError):
 
 
 class ProcessLock:
-    """A file lock that one process can hold. A second process gets `LockTaken`."""
+    """A file lock that only one process can hold. In other processes, `take` raises `LockTaken`."""
 
     def __init__(self, path: Path) -> None:
         """Open the lock file, or create it if necessary. The file is not locked yet.

@@ -45,7 +45,7 @@ def apply_umask() -> None:
 
 
 def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
-    """Open one of the gateway's own files as `os.open` does, and return its descriptor.
+    """Open one of the gateway's own files with `os.open`, and return the descriptor.
 
     Raises:
         OSError: if `os.open` fails, or the path is a link or not a regular file.
@@ -80,8 +80,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
 def first_line_of(path: Path, bytes_max: int) -> str:
     """Return the first line of a secret file without its line end.
 
-    If the line is longer than `bytes_max`, only its beginning is returned, which is also longer
-    than `bytes_max`. The caller can therefore detect and reject the line.
+    If the line is longer than `bytes_max`, the result is truncated, but it is still longer than
+    `bytes_max`. The caller can therefore recognize and reject a line that is too long.
 
     Raises:
         SecretExposed: if other users can read or write the file.

@@ -1,7 +1,7 @@
 """Runs a process that uses a queue: locks the queue's directory, and opens and closes the queue.
 
-If the disk is too full to open the queue, the process waits. The bridge and the uplink use this
-module. Their packages define what they do with the queue.
+If the disk is too full to open the queue, the process waits. This module is used by the bridge and
+the uplink.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Copies the readable rows of a damaged SQLite database into a new one.
 
-This module also decides whether an error means damage. A database must not be replaced if the disk
-is only full. The package that owns a table checks whether the table's rows are valid.
+This module also decides whether an error means damage, because a database must not be replaced
+after a temporary error, such as a full disk. It does not check whether the copied rows are valid.
+The code that uses the table checks this.
 """
 
 import sqlite3

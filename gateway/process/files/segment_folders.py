@@ -5,10 +5,9 @@ Segments 1 to 999 are in the folder itself. Each following thousand is in a subf
     log/sent/<name of segment 999>
     log/sent/00012___/<name of segment 12345>
 
-Even a gateway with little traffic writes 500,000 segments a year. Totals are counted per subfolder,
-and cached until the subfolder changes. The oldest segment is always in the first folder. Subfolders
-also allow the use of a FAT file system, which is limited to about 5,000 names of this length per
-folder.
+Even a gateway with little traffic writes 500,000 segments a year. With subfolders, only the changed
+subfolders must be read to count the segments, and only one folder to find the oldest segment. A FAT
+file system can also be used, although it allows only about 5,000 such long names per folder.
 """
 
 import heapq

@@ -1,8 +1,7 @@
-"""Imports sqlite-utils without pandas and numpy. sqlite-utils creates and migrates tables.
+"""Imports sqlite-utils, which creates and migrates tables, without pandas and numpy.
 
-sqlite-utils imports pandas and numpy if they are installed, because it supports their types. The
-cloud jobs need both packages, but the gateway does not use these types. The import takes half a
-second of CPU time and 100 MB of memory.
+sqlite-utils would import pandas and numpy if they are installed. The cloud jobs need both packages,
+but the gateway does not. Importing them takes half a second of CPU time and 100 MB of memory.
 """
 
 import sys

@@ -1,15 +1,13 @@
 """Client identifiers for the gateway's own MQTT sessions. Each session gets a new identifier.
 
-A broker might still store a packet identifier from an earlier session. It would treat a new message
-with that identifier as a duplicate and drop it. An MQTT 3.1.1 client cannot find out which client
-created the session on a broker, and several brokers can share an address. The client identifier is
-therefore unique for each session::
+A broker might still store a packet identifier from an earlier session. If that session were
+resumed, the broker would drop a new message with this packet identifier as a duplicate. Therefore
+each session has a unique client identifier::
 
     <client_id of the configuration> - 8 random hexadecimal digits
 
-The identifier is stored with the exchanges in flight, and used for every address. If a broker has
-no session with this identifier, a new identifier is chosen. If another broker still stores a
-session with the old identifier, that session is never resumed.
+The client identifier is stored with the exchanges in flight. If the broker has no session with this
+client identifier, a new client identifier is chosen, so that no earlier session is ever resumed.
 """
 
 import re
@@ -36,7 +34,7 @@ def new_name(client_id: str) -> str:
 def is_name_of(name: str, client_id: str) -> bool:
     """Return True if `name` is `client_id`, with or without random digits after it.
 
-    Names in format version 1 had no digits.
+    In format version 1, names had no such digits.
     """
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)
