@@ -189,5 +189,8 @@ def _text_of(request: Mapping[str, object], key: str) -> str:
 
 
 def _refused(key: str, allowed: str) -> NetworkSettingsError:
-    """Return the error for a key's invalid value. The value is omitted, in case it is secret."""
+    """Return the error for a key with an invalid value.
+
+    The message does not contain the value, which might be a password.
+    """
     return NetworkSettingsError(f"'{key}' cannot be used: give {allowed}")

@@ -44,9 +44,9 @@ def take_usual_turns() -> None:
 def yield_to_others() -> None:
     """Make this process yield its core as soon as another process wakes up.
 
-    This uses the scheduling class SCHED_IDLE (sched(7)), which an unprivileged process cannot leave
-    once it has entered it. While other processes keep all cores busy, this process gets almost no
-    CPU time. Raises OSError if the kernel refuses.
+    This uses the scheduling class SCHED_IDLE (sched(7)). An unprivileged process cannot return to
+    its previous class. While other processes keep all cores busy, this process gets almost no CPU
+    time. Raises OSError if the kernel refuses.
     """
     os.sched_setscheduler(_THIS_THREAD, os.SCHED_IDLE, os.sched_param(0))
 

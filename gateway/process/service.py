@@ -1,7 +1,7 @@
 """Notifications to systemd: ready, alive, reloading, stopping, and a one-line status.
 
-Each process calls `alive` only from its main work, so that systemd restarts a process that hangs.
-If the process was not started by systemd, the calls have no effect.
+A process that hangs no longer calls `alive`, and systemd restarts it. If the process was not
+started by systemd, the calls have no effect.
 """
 
 import logging
@@ -47,7 +47,7 @@ class Service:
     def alive(self) -> None:
         """Report that the process is working, so that systemd's watchdog does not restart it.
 
-        This method can be called often, because a call sends a message only if one is due.
+        This method can be called often, because it sends only a few messages per watchdog timeout.
         """
         if self.watchdog_seconds is None:
             return

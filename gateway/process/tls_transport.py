@@ -1,9 +1,9 @@
 """TLS between a socket's transport and an asyncio protocol, for the broker and the status page.
 
-OpenSSL works on two buffers in memory, so the protocol gets a connection before its TLS handshake.
-Connections can therefore be counted and have timeouts from the beginning. asyncio's own TLS reports
-a connection only after the handshake. A subclass decides when the handshake starts, and what
-happens if the peer violates the TLS protocol.
+asyncio's own TLS reports a connection only after the TLS handshake. This module reports a
+connection before the handshake, so that it is counted and has a timeout from the beginning. OpenSSL
+works on two buffers in memory. A subclass decides when the handshake starts, and what happens if
+the peer violates the TLS protocol.
 """
 
 import asyncio

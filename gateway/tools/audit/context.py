@@ -1,4 +1,4 @@
-"""The state that all checks of one database's log share, and methods that report findings."""
+"""The state that the checks of a session log share, and methods that report their findings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -62,9 +62,8 @@ class Context:
         """Report that the current event contradicts an earlier event.
 
         `law` is the name of the check that failed, and `detail` describes the finding. `epoch` and
-        `since` are the earlier event's epoch and sequence number. The finding is a violation if the
-        earlier event is from the current epoch.
-        Otherwise the finding is inconclusive.
+        `since` are the epoch and the sequence number of the earlier event. The finding is a
+        violation if both events have the same epoch. Otherwise it is inconclusive.
         """
         is_firm = epoch == self.epoch
         sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)

@@ -1,9 +1,9 @@
 """Checks that each matching persistent session gets exactly one queue entry for a message.
 
 The broker records the release of a message and the resulting queue entries as consecutive events (a
-run), committed in one batch. There are only two reasons for a later entry. Either the message was
-retained and the session subscribed, or the session took over messages of a shared subscription from
-a session that ended.
+run), committed in one batch. A later queue entry is valid only in two cases. In the first case, the
+message is retained, and a session subscribes to its topic later. In the second case, a session of a
+shared subscription ends, and another session takes over its messages.
 """
 
 from dataclasses import dataclass, field
@@ -34,7 +34,10 @@ class Run:
 
 @dataclass(slots=True)
 class Claim:
-    """A suspicious queue entry. It is valid only if another session ends in the same batch."""
+    """A suspicious queue entry for a message that was released earlier.
+
+    The entry is valid only if the message is taken over from a session that ends in the same batch.
+    """
 
     message: int
     session: SessionState
@@ -74,7 +77,7 @@ class FanOut:
         self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
 
     def entry(self, session: SessionState, message: int) -> None:
-        """Record that a session's message was queued, sent directly or dropped."""
+        """Record a queue entry: a message that was queued, sent or dropped for a session."""
         run = self.run
         self.context.counts.entries += 1
         if run is not None and run.message == message:

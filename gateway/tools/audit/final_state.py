@@ -97,7 +97,10 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report one finding for all of a session's messages that only the database contains."""
+    """Report that the database contains messages of a session that are not open in the log.
+
+    All messages of the session are reported in one finding.
+    """
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch
     context.add(

@@ -1,4 +1,4 @@
-"""All checks of one database's log, event by event."""
+"""Runs all checks of the audit on each event in a session log."""
 
 from collections.abc import Callable, Iterable
 
@@ -103,7 +103,7 @@ class LogCheck:
     def finish(self, *, is_complete: bool) -> None:
         """Finish the check and count the open messages.
 
-        `is_complete` is True if the log contains the whole last batch.
+        `is_complete` is True if the last batch of events in the log is complete.
         """
         self.fan_out.close(is_cut=not is_complete)
         self.fan_out.batch_over()
@@ -114,10 +114,11 @@ class LogCheck:
             counts.in_flight_open += len(session.outbound)
 
     def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report open messages as inconclusive. Their end might be missing because of a gap.
+        """Report that it is unknown what happened to the open messages.
 
-        `why` describes the gap. If `also_firm` is True, all open messages are reported. Otherwise
-        only messages from before the latest break are reported.
+        `why` gives the reason: events that are missing from the log. If `also_firm` is True, all
+        open messages are reported. Otherwise only messages from before the latest break are
+        reported.
         """
         for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [

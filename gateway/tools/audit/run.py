@@ -189,11 +189,10 @@ class Audit:
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Return the first sequence number of the newest journal batch that might be in a segment.
+    """Return the first sequence number of the newest journal batch that a segment might contain.
 
-    A batch might be in a segment if a segment from the same broker run has been read. Return 0 if
-    there is no such batch. The search starts at the end of the journal, because the batch is
-    usually found there.
+    A segment might contain a batch if a segment from the same broker run has been read. Return 0 if
+    there is no such batch.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):

@@ -1,9 +1,9 @@
 """The messages that are open at one point in the log, by session: held, queued or in flight.
 
-Each entry corresponds to data that the gateway had on disk at that point, so the audit's memory is
-limited by the size of that data. A message is forgotten when no session needs it any more. `epoch`
-is the number of breaks (places where events are missing) before an event. Events before the latest
-break prove nothing on their own, because the state might have changed during the break.
+The gateway had all these messages on disk at that point, so the audit needs memory only for them.
+`epoch` is the number of breaks before an event. A break is a place where events are missing. The
+state might have changed during a break, so events before the latest break prove nothing by
+themselves.
 """
 
 from collections import deque

@@ -14,9 +14,9 @@ class SignatureTrust:
     """Checks the signatures of each gateway's segments, in the order of segment numbers."""
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
-        """Create the checks. `pinned` contains the keys from the file given with `--keys`.
+        """Store the public keys of each gateway from the file given with `--keys`.
 
-        A gateway in this file may use only the keys listed for that gateway.
+        If the file lists a gateway, no other keys are trusted for this gateway.
         """
         self._pinned = frozenset(pinned)
         self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}

@@ -1,7 +1,7 @@
 """Reads a gateway's log in order, runs the checks on each event, and finds gaps in the log.
 
-The check `log` reports a finding for each part of the log that cannot be checked. The verdict
-therefore takes unread data into account.
+The check `log` reports each part of the log that is missing or cannot be used. In this case, the
+verdict of the audit is not `ok`.
 """
 
 from collections.abc import Sequence
@@ -57,9 +57,10 @@ class Walk:
         self._is_broken = True
 
     def has_seen(self, store: str, boot: str, last_sequence: int) -> bool:
-        """Return True if a segment that contains a batch of the journal has already been read.
+        """Return True if a batch of the journal has already been read from a segment.
 
-        `last_sequence` is the sequence number of the batch's last event.
+        `store` and `boot` identify the batch's database and broker run. `last_sequence` is the
+        sequence number of its last event.
         """
         return boot in self._boots and self.is_past(store, last_sequence)
 

@@ -54,7 +54,7 @@ def identity_in(data_dir: Path) -> Iterator[str]:
 
 
 def data_in(data_dir: Path) -> Iterator[str]:
-    """Yield the sorted paths of all data files.
+    """Yield the paths of all data files, in sorted order.
 
     Raises `OSError` if a folder cannot be read.
     """

@@ -1,8 +1,8 @@
-"""Opens folders below a base folder level by level, so that no link leads out of the base folder.
+"""Opens folders below a base folder level by level, and rejects links owned by other users.
 
 A restore runs as root in folders that belong to services. A compromised service could create a link
-there. Links owned by a service are therefore rejected. Links owned by root or by the user who runs
-the restore are followed. Operators use them to keep files on another disk.
+there, which would make the restore write to another folder. Links owned by root or by the user who
+runs the restore are followed, because operators use them to keep files on another disk.
 """
 
 import contextlib

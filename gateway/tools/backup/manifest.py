@@ -1,7 +1,7 @@
-"""Manifest of a backup: its first member, which describes all others (docs/formats/backup.md).
+"""The manifest of a backup, which describes all files in the archive (docs/formats/backup.md).
 
-A manifest is read as if an attacker had written it: every name, number and length is checked before
-any other part of the backup is read.
+The manifest is the first member of the archive. A manifest is read as if an attacker had written
+it: every name, number and length is checked before any other part of the backup is read.
 """
 
 import json

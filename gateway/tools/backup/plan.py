@@ -46,8 +46,8 @@ class Step:
 class Plan:
     """The planned restore of one backup.
 
-    `steps` contains the files to restore. `elsewhere` contains the members that are not restored.
-    They came from neither the data directory nor the folder of the configuration file.
+    `steps` contains the files to restore. `elsewhere` contains files that are not restored, because
+    they were neither in the data directory nor in the folder of the configuration file.
     """
 
     manifest: Manifest
@@ -64,8 +64,7 @@ class Plan:
     def writes(self) -> tuple[Step, ...]:
         """The steps that write a file.
 
-        A step for an unchanged file writes only if the existing file is moved away with the old
-        data.
+        An unchanged file is written only if the existing file is moved away with the old data.
         """
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
 
@@ -99,8 +98,8 @@ def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan
     """Plan a restore: compare the chosen parts of a backup with the files on this machine.
 
     Raises:
-        BackupRefused: if a member would replace the gateway's identity or data, but belongs to
-            neither part.
+        BackupRefused: if a file from another part of the backup would replace the gateway's
+            identity or data.
         OSError: if a file on this machine cannot be read.
     """
     chosen = [member for member in manifest.members if member.part in parts]
