@@ -1,6 +1,6 @@
-"""The uplink: carries messages between this gateway's broker and an upstream broker, exactly once.
+"""The uplink forwards messages between this gateway's broker and an upstream broker.
 
-A fleet whose gateways are connected to a clustered broker needs each QoS 2 message exactly once,
-despite failing links and killed processes. The uplink is an MQTT client of both brokers and runs in
-a process of its own. It communicates with this gateway's broker only in MQTT packets.
+Each QoS 2 message is delivered exactly once, even if a connection fails or a process is killed. The
+uplink is an MQTT client of both brokers and runs in a process of its own. It exchanges only MQTT
+packets with the brokers.
 """

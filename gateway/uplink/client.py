@@ -92,11 +92,14 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         return not len(self._lane.exchanges)
 
     def get_all(self) -> list[tuple[int, bytes]]:
-        """Return the packets to resend, in order. The broker's window limits their number."""
+        """Return the packets to resend, in order, as many as the broker accepts now."""
         return self.replayed()
 
     async def wait_empty(self) -> None:
-        """Return immediately. New exchanges start all the time, so the wait might never end."""
+        """Return immediately instead of waiting until no exchange is in flight.
+
+        New exchanges start all the time, so this wait might never end.
+        """
 
     def clear(self) -> None:
         """Do nothing, because the link handles the loss of a session."""

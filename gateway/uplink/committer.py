@@ -41,7 +41,10 @@ A power cut sets the clock back by at most this time.
 
 
 class Committer(QueueCommitter[Signal]):
-    """The only writer of the uplink's store."""
+    """Commits all changes to the uplink's database, and then sends the packets that depend on them.
+
+    No other code writes to the database.
+    """
 
     def __init__(self, store: UplinkStore, *, queue_bytes_max: int) -> None:
         super().__init__(store, CommitThread(store, "uplink-commit"), NAMES)
@@ -185,5 +188,8 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _subscriptions_key(side: Side) -> str:
-    """Return the key of the stored subscriptions (a JSON value) at the broker of one side."""
+    """Return the name of the property that stores the subscriptions at one side's broker.
+
+    The value of this property is JSON.
+    """
     return f"subscriptions_{side.name.lower()}"

@@ -1,8 +1,8 @@
-"""Loop prevention: a user property lists the gateways that a message has passed.
+"""Loop prevention: a user property lists the gateways that a message has passed through.
 
-This module does no I/O. It only works with MQTT 5.0, because MQTT 3.1.1 has no properties. The
-value consists of the gateways' ids in order, separated by commas. If a message contains the
-property several times, all its values are used.
+This module does no I/O. Loops are only prevented with MQTT 5.0, because MQTT 3.1.1 has no
+properties. The property's value consists of the gateways' ids in order, separated by commas. If a
+message contains the property several times, all its values are used.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""Lane of the uplink: the queue on disk for one broker, and the exchanges in flight with it.
+"""A lane of the uplink: the queue of messages for one broker, and their exchanges in flight.
 
-gmqtt uses a lane through its storage interface (`client.py`).
+The queue is stored on disk. gmqtt uses a lane as its storage (`client.py`).
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ The two identifiers above it are for SUBSCRIBE and UNSUBSCRIBE.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlet:
-    """A connection's interface for a lane: the functions for sending, and the broker's limits."""
+    """The functions with which a lane sends packets over a connection, and the broker's limits."""
 
     send: Send
     has_room: Callable[[], bool]
@@ -75,7 +75,10 @@ GivenUp = tuple[int, Message, str]
 
 
 class Lane(BrokerQueue[Message]):
-    """The queue of messages for the broker on the side `target`."""
+    """The queue of messages for one broker, and their exchanges in flight.
+
+    `target` is the side of this broker: local or remote.
+    """
 
     def __init__(self, store: UplinkStore, target: Side, *, bytes_max: int) -> None:
         super().__init__(
@@ -108,7 +111,7 @@ class Lane(BrokerQueue[Message]):
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
         """Apply the effects of the broker's responses.
 
-        The stored refusal counts of completed messages are deleted.
+        For each completed message, the count of its refusals is deleted.
         """
         super().settle(settlement)
         for each in settlement.completed:

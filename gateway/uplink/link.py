@@ -1,8 +1,8 @@
 """One of the uplink's two sessions: connects, subscribes, forwards messages, and reconnects.
 
-The data in the store belongs to the session with the stored name
+The uplink stores the name of the session on disk, together with its exchanges in flight
 (docs/decisions/0061-the-session-s-name-is-its-proof.md). If the broker no longer has this session,
-the link abandons it and begins a session with another name.
+the link begins a session with a new name.
 """
 
 import asyncio
@@ -174,11 +174,11 @@ class Link:
         self._committer.signal(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session that cannot be used, and return a sentence if there was a fault.
+        """Stop using a session. Return a description of the fault, or None if there was no fault.
 
-        If the broker lost the session, it has created an empty session with the same name. The next
-        connection deletes the empty session. It is a fault if the session's name is new, but the
-        broker already has a session with this name. Return None if there was no fault.
+        If the broker has lost the session (`begun` is True), the broker has created an empty
+        session with the same name. The next connection deletes this session. If the session is new,
+        but the broker already has a session with its name, this is a fault.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -248,8 +248,8 @@ class Link:
     def receive_publish(self, publish: Publish) -> None:
         """Forward a message. Drop it if no route matches or the message would loop.
 
-        A message from another session, or from a connection that has ended, is ignored without a
-        response.
+        If the connection has ended, or the broker does not have the uplink's session, the message
+        is ignored and not acknowledged.
         """
         if self._client is None:
             return

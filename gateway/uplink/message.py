@@ -70,7 +70,7 @@ class Message:
 def message_of(publish: Publish, topic: str, gateway_id: str, now: float) -> Message | None:
     """Return the message to forward to `topic`, created from a PUBLISH.
 
-    Return None if it would loop.
+    Return None if the message must not be forwarded, because it would loop.
     """
     given = publish.properties or Properties()
     own = Properties()

@@ -133,8 +133,8 @@ class Sources:
         """Return where the backup stores a file: its place, and the path within the place.
 
         The place is `data` for a file in the data directory, `configuration` for a file in the
-        folder of the configuration file, and `elsewhere` for all other files. If one of the two
-        folders contains the other, and the file is in both, the inner folder determines the place.
+        folder of the configuration file, and `elsewhere` for all other files. If one of these two
+        folders is inside the other folder, a file in both belongs to the inner folder.
         """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:

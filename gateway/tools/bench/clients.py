@@ -90,7 +90,7 @@ class Clients:
         )
 
     def connect(self) -> None:
-        """Connect all clients, and subscribe.
+        """Connect all clients, and create the subscribers' subscriptions.
 
         Raises BenchFailed if the broker refuses a client, and OSError if the broker cannot be
         reached.

@@ -1,8 +1,8 @@
 """The connection of one client: handshake, unsent bytes, and parsing of received packets.
 
-The handshake is short and blocking, and clients connect one after another. After that, the socket
-never blocks. `send` buffers bytes that the kernel does not accept. The loop calls `flush` when the
-kernel accepts more.
+During the handshake, the socket is blocking, because clients connect one after another. After that,
+the socket is non-blocking. `send` buffers bytes that the kernel does not accept. The event loop
+calls `flush` when the kernel accepts more bytes.
 """
 
 import math

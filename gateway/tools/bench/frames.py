@@ -86,10 +86,10 @@ class Frames:
         return min(count, self.rows, BLOCK_MESSAGES - sequence % BLOCK_MESSAGES)
 
     def burst_of(self, sequence: int, count: int) -> memoryview:
-        """Return `count` messages as bytes, with this publisher's own packet identifiers.
+        """Return the bytes of `count` messages, with this publisher's own packet identifiers.
 
         The first message has the sequence number `sequence`. `count` must not exceed the result of
-        `rows_of`. The returned view of the buffer is valid until the next call.
+        `rows_of`. The returned memoryview is overwritten by the next call.
         """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)

@@ -1,10 +1,10 @@
 """Latencies: the time from sending a message to its arrival.
 
-If a message rate is set, the latency is measured from the *planned* time of sending. If a broker
-stalls for a second, the delay then counts for all messages planned for that second, not only for
-the message in transit (coordinated omission). Without a rate, the latency is measured from just
-before the write that passes the message to the kernel. The arrival time is measured once per read.
-Only every `step`-th message is timed.
+If a message rate is set, the latency is measured from the *planned* time of sending. This avoids
+coordinated omission: if a broker stalls for a second, all messages planned for that second are
+late, not only the message in transit. Without a rate, the latency is measured from just before the
+message is written to the socket. The arrival time is measured once per read. Only every `step`-th
+message is timed.
 """
 
 from array import array

@@ -105,7 +105,10 @@ def _ticks(left: int, ticks: Iterable[tuple[float, str]]) -> Iterable[str]:
 
 
 def _line(left: int, points: Sequence[Point], colour: str) -> str:
-    """Return an SVG line through points whose coordinates are fractions of the panel."""
+    """Return an SVG line through points, whose coordinates range from 0 to 1.
+
+    `left` is the left edge of the chart in the SVG image.
+    """
     path = " ".join(
         f"{left + PANEL_WIDTH * min(x, 1.0):.1f},{TOP + PANEL_HEIGHT * (1 - y):.1f}"
         for x, y in points

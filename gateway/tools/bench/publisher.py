@@ -1,10 +1,9 @@
 """Publisher: sends bursts of messages, and completes their exchanges.
 
-The schedule, the window and the receivers limit how many messages are sent. Acknowledgements arrive
-in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. The bytes of consecutive
-acknowledgements are therefore known in advance, and one memcmp verifies them. The PUBRELs that
-follow PUBRECs are prepared in the same way. Acknowledgements that are out of order or have a reason
-code are decoded one by one.
+Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. The bytes
+of consecutive acknowledgements are therefore known in advance, and one memcmp verifies them. The
+PUBRELs that follow PUBRECs are prepared in the same way. Acknowledgements that are out of order or
+have a reason code are decoded one by one.
 """
 
 import math
@@ -44,11 +43,11 @@ class Step:
         self._early: set[int] = set()
 
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
-        """Check the acknowledgements at byte `position` of `data`. Return how many are accepted.
+        """Check up to `count` acknowledgements at byte `position` of `data`.
 
-        At most `count` acknowledgements are checked. Fewer are checked if fewer of the `sent`
-        messages still need one, or if the current block of packet identifiers ends earlier. Either
-        all checked acknowledgements are accepted, or none are.
+        Return their number if they are the expected acknowledgements, and 0 if not. Fewer than
+        `count` are checked if fewer of the `sent` messages are unacknowledged, or if the current
+        block of packet identifiers ends earlier.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)

@@ -60,10 +60,10 @@ class Scenario:
     it is None, messages are sent as fast as possible. After `patience_seconds` without progress,
     missing messages count as lost.
 
-    `outstanding` limits one publisher's messages that have not reached all of its subscribers. If
-    it is None, a number is chosen that is small enough for brokers not to drop messages. With
-    `spin`, the load generator never sleeps. Latencies then do not include wake-up times, but one
-    core is always busy.
+    `outstanding` is the maximum number of a publisher's messages that have not reached all
+    subscribers. The default is small enough that brokers do not drop messages. With `spin`, the
+    load generator never sleeps. Latencies then do not include wake-up times, but one core is always
+    busy.
 
     With `away`, subscribers disconnect after subscribing, so that messages are queued for their
     persistent sessions. If `count` is set, they reconnect when all messages are acknowledged, and

@@ -1,9 +1,9 @@
 """Record of one publisher's messages at one subscriber: detects loss, duplicates and disorder.
 
-Usually messages arrive in order, and one addition counts many of them. Other messages are examined
-one by one. A gap in the sequence numbers is stored as a range. Messages that fill the gap later
-count as late. Those that are still missing when the run ends count as lost. A message whose number
-has already arrived is a duplicate.
+Messages that arrive in order are only counted. Other messages are examined one by one. A gap in the
+sequence numbers is stored as a range. Messages that fill the gap later count as late. Messages that
+are still missing when the run ends count as lost. A message whose number has already arrived is a
+duplicate.
 """
 
 from bisect import bisect_right

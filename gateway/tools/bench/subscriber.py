@@ -143,9 +143,9 @@ class Subscriber(Client):
     def _receive_rows(
         self, data: bytearray, position: int, count: int, source: Source, seconds: float
     ) -> int:
-        """Process rows one by one after the comparison of all rows has failed.
+        """Process rows one by one, because they differ from the expected rows.
 
-        Processing stops before the first row that is not a message of this publisher. Return the
+        Processing stops before the first row that is not a message from this publisher. Return the
         number of bytes processed.
         """
         frames, sequences, row_bytes = source.frames, source.sequences, self._row_bytes
