@@ -99,7 +99,7 @@ class _Descriptions:
 def _gateway_description(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
     """Return the gateway's own description by topic.
 
-    The dictionary is empty if the gateway does not publish its problems.
+    The dictionary is empty if no topic for the gateway's problems is configured.
     """
     if settings.problem_topic is None:
         return {}
@@ -117,9 +117,9 @@ def _gateway_description(settings: BridgeSettings, prefix: str, version: str) ->
 def still_there(
     devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
 ) -> dict[str, SeenDevice]:
-    """Return the devices that are still configured, by name.
+    """Return the devices in `devices` that are still configured, by name.
 
-    Values of these devices that are no longer configured are marked with `is_gone`.
+    If a value of such a device is no longer configured, the value is marked with `is_gone`.
     """
     by_name = {port.name: port for port in ports}
     return {

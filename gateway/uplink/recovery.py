@@ -1,7 +1,7 @@
 """Opens the uplink's database, and recovers it if it is damaged.
 
-Packet identifiers and sessions are copied from a damaged file. Unreadable messages are lost. A
-message that was already deleted might be sent again if a damaged page recorded its deletion.
+All readable data is copied from a damaged file to a new file. Unreadable messages are lost. If the
+deletion of a message was recorded on a damaged page, the message might be sent again.
 """
 
 import sqlite3

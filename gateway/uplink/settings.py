@@ -1,4 +1,4 @@
-"""Settings of the uplink. They are checked when they are created."""
+"""Settings of the uplink, as dataclasses that check their values."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +15,9 @@ WINDOW_MAX = 65_000
 class Endpoint:
     """A broker's address, and the uplink's identity at this broker.
 
-    `client_id` is the first part of the session's name. `fix` names the configuration keys of user
-    name and password. It is shown in error messages. `availability_topic` is None if the
-    connection's state is not published.
+    `client_id` is the first part of the session's name. `fix` is the part of error messages that
+    names the configuration keys for the user name and the password. `availability_topic` is the
+    topic for `online` and `offline`, or None if they are not published.
     """
 
     host: str

@@ -1,7 +1,7 @@
-"""Processing of the signals from both brokers since the last batch.
+"""Processing of signals: events on the connections to the two brokers, such as received packets.
 
-This module does no I/O. Signals are processed in order of arrival. Effects that need a commit are
-collected: row changes for the transaction, and packets to send after the transaction.
+This module does no I/O. Signals are processed in order of arrival. The resulting changes to the
+database are collected for the next transaction, and the resulting packets are sent after it.
 """
 
 from dataclasses import dataclass
@@ -75,9 +75,9 @@ class Disconnected:
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """Signal that the broker has accepted topic filters.
+    """Signal that the broker has accepted new subscriptions.
 
-    `filters` is a JSON object that maps each topic filter to its QoS.
+    `filters` is a JSON object that maps each subscribed topic filter to its QoS.
     """
 
     side: Side

@@ -1,4 +1,4 @@
-"""Database of the uplink. It has the tables of every queue database and the uplink's own tables."""
+"""The database of the uplink, with the messages and packet identifiers of both directions."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ class Messages(QueueTable[Message]):
 class UplinkStore(TableDatabase):
     """The uplink's database in one file.
 
-    Methods can raise any exception that `QueueDatabase` describes.
+    Methods raise the same exceptions as those of the base class `QueueDatabase`.
     """
 
     migration_set = MIGRATION_SET
@@ -70,10 +70,10 @@ class UplinkStore(TableDatabase):
         )
 
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
-        """Delete packet identifiers of received messages after their PUBREL.
+        """Delete the packet identifiers of messages whose PUBREL has been received.
 
-        If `packet_ids` is None, all identifiers of messages from `source` are deleted. This is done
-        when the session has been lost.
+        If the broker has lost the session, `packet_ids` is None, and all identifiers of messages
+        from `source` are deleted.
         """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))

@@ -1,10 +1,11 @@
 """Reports the uploader's status and the exported events to the broker, once a second.
 
-If the broker is not running, the link retries. The export and the upload continue meanwhile.
+If the broker is not running, the connection is retried. The export and the upload continue
+meanwhile.
 
 The command `exported` allows the broker to remove events from its journal. It is sent only if the
-newest sealed segment has the random identifier of the broker's current boot. The events in the
-segment are then certainly from the current journal, and not from a journal that was replaced.
+newest sealed segment is from the current run of the broker. Otherwise the segment's events might be
+from an old journal that has been replaced.
 """
 
 from __future__ import annotations

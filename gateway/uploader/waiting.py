@@ -1,4 +1,4 @@
-"""Functions that wait for events with a timeout. All waits in this package can end early."""
+"""Functions that wait for asyncio events with a timeout, and delays between retries."""
 
 from __future__ import annotations
 

@@ -162,12 +162,12 @@ class Exporter:
             self._on_sealed(self._chain.head)
 
     async def _survey(self) -> None:
-        """Find events that the export would skip, and continue with the first of them.
+        """Find new events that reuse sequence numbers, and continue the export with them.
 
-        The export skips events whose sequence numbers were already exported. New events have such
-        numbers if the database was replaced, or if it lost its last commits because the SD card
-        ignores fsync. In both cases, the skipped events come from a boot without any exported
-        events. The export continues with the first batch of that boot.
+        The export would skip these events, because it has already exported their sequence numbers.
+        Sequence numbers are reused if the database was replaced, or if it lost its last commits
+        because the SD card ignores fsync. In both cases, no events from the same run of the broker
+        have been exported yet. The export continues with the first batch of this run.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}

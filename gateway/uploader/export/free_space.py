@@ -1,4 +1,4 @@
-"""Check of the disk space that the session log must leave free for the broker."""
+"""Checks that the session log leaves enough disk space for the broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads the journal in pages of batches. Damaged batches do not stop the export."""
+"""Reads the journal in pages, which contain several batches of events each.
+
+Damaged batches do not stop the export.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +28,9 @@ preceding blob. Raises `OSError` or `sqlite3.Error` if the journal cannot be rea
 
 
 class JournalPages:
-    """Reads and decodes pages of batches.
+    """Reads and decodes the batches of the journal, one page at a time.
 
-    A damaged batch is copied to log/damaged and skipped. The exported events then have a gap.
+    A damaged batch is copied to log/damaged and skipped. Its events are not exported.
     """
 
     def __init__(self, journal: Journal, log_dir: Path) -> None:
@@ -49,7 +52,7 @@ class JournalPages:
     def headers_after(self, sequence: int) -> list[Blob]:
         """Return the headers of the next encoded batches, without decoding their events.
 
-        The headers show which boots wrote the events.
+        A header contains the identifier of the broker run that wrote the events.
         """
         return self._page(sequence, self._header_of)
 

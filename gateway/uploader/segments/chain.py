@@ -1,11 +1,11 @@
 """The head of the chain of segments: the newest sealed segment. The next segment refers to it.
 
 The head is recorded in `log/chain.json`, because the newest segment's file is removed some time
-after its upload. `log/chain.json` is written after each sealing, so after a crash at most the
-newest segment is missing from it. At every start, it is compared with the segment files. If it is
-unclear whether events are in a segment, they are exported again. Otherwise events could be lost. An
-event in two segments has the same identity `(gateway, boot, sequence)` in both, so readers can drop
-the duplicate.
+after its upload. `log/chain.json` is written after each segment, so after a crash only the newest
+segment might be missing from this file. At every start, the file is compared with the segment
+files. If it is unclear whether events are in a segment, they are exported again, so that no event
+is lost. An event in two segments has the same identity `(gateway, boot, sequence)` in both, so
+readers can drop the duplicate.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. A damaged segment is moved to log/damaged.
 
-        A segment that is not in log/sealed counts as complete, unless it is in log/damaged and not
-        in log/sent.
+        A segment that is no longer in log/sealed was either uploaded, and counts as complete, or it
+        was damaged and moved to log/damaged.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:

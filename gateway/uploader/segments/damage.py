@@ -46,9 +46,9 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
     """Return the damaged segments in `names` whose events were exported again.
 
-    The events are then in a new segment with the same number, which is in log/sealed or log/sent.
-    If the new segment contains fewer events, the segments after it contain the other events,
-    because the journal has no gaps from the first damaged segment on.
+    The events of a damaged segment were exported again if log/sealed or log/sent contains a new
+    segment with the same number, which does not begin later. If the new segment is shorter, the
+    next segments contain the other events.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {
@@ -88,7 +88,7 @@ def restore_readable(log_dir: Path, name: SegmentName) -> None:
 def keep_damaged(log_dir: Path, name: str, data: bytes) -> None:
     """Write damaged data to a file in log/damaged.
 
-    If there are too many files of this kind, the oldest are removed.
+    If log/damaged contains too many files that are not segments, the oldest of them are removed.
     """
     path = _directory_with_room(log_dir) / name
     replace_durably(path, data, partial=path.with_name(f".{name}.partial"))

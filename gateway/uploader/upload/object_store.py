@@ -71,10 +71,9 @@ class ObjectStoreTarget:
             )
 
     def _has(self, name: str, data: bytes) -> bool:
-        """Return True if the target already has these bytes.
+        """Return True if the target already contains the object `name` with these bytes.
 
-        It has them if a crash occurred after the upload, but before the segment was moved to
-        log/sent.
+        This happens after a crash between the upload of a segment and its move to log/sent.
         """
         if self._size(name) != len(data):
             return False

@@ -255,7 +255,7 @@ class Uploader:
         await self._upload(name)
 
     def _show_damaged(self) -> None:
-        """Report the segments in log/damaged in the status, if there are any."""
+        """Update the status message about the segments in log/damaged."""
         self._damaged.list_folders()
         count = self._damaged.count
         if not count:
