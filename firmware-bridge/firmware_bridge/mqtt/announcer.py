@@ -72,10 +72,10 @@ class Announcer(Generic[Port]):
             path: path of the file that records what was published.
             configs: function that returns the descriptions of all devices seen so far, by topic.
             ports: the configured ports.
-            still_there: function that returns the recorded devices on these ports. The descriptions
-                of all other devices are removed.
+            still_there: function that takes the recorded devices and the configured ports, and
+                returns the devices that are still configured.
             status_topic: the topic of Home Assistant's status, or None if descriptions are switched
-                off and only have to be removed.
+                off. In this case, the announcer only removes old descriptions.
         """
         self._settings = settings
         self._path = path

@@ -21,7 +21,7 @@ Send = Callable[[bytes], None]
 
 
 class Availability:
-    """Keeps the retained states at the broker up to date during a connection."""
+    """Publishes the state of the bridge, its ports and its devices when a state changes."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class Availability:
         Args:
             topic: the bridge's topic, above the topics of all ports and devices. If None, only
                 reports are published.
-            states: function that returns True or False for the availability of each name below
-                `topic`.
+            states: function that returns the availability of ports and devices. The keys are topics
+                relative to `topic`.
             reports: function that returns other retained payloads by their full topics.
         """
         self._topic = topic

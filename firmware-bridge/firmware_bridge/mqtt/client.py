@@ -6,8 +6,8 @@ change.
 1. gmqtt's own `publish` sends a message before storing it. The bridge never calls it. The outbox
    stores a reading with its packet identifier, and `send_packet` sends the encoded packet after the
    commit.
-2. gmqtt does not know the packet identifiers that earlier processes used. The bridge therefore
-   chooses identifiers itself in `exchanges.py`, where those of unfinished exchanges are known.
+2. gmqtt does not know which packet identifiers are still in use by the exchanges of an earlier run.
+   The bridge therefore chooses packet identifiers itself, in `exchanges.py`.
 3. gmqtt sends a PUBREL as soon as it has stored the PUBREL. `SessionClient` suppresses this. The
    outbox sends the PUBREL once the receipt of the PUBREC is durable.
 4. gmqtt resends messages without the DUP flag, and before the outbox has committed its state. The

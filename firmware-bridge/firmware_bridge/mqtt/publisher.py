@@ -1,9 +1,9 @@
-"""Connects the bridge to the broker in one MQTT session. The outbox publishes readings in it.
+"""Connects the bridge to the broker, so that the outbox can publish readings.
 
-The session uses MQTT 3.1.1 with clean session 0. The session's name (`session_name.py`) links the
-broker's session to the outbox. In a different session, the broker might have stored the same packet
-identifiers for other readings, and would drop new readings as duplicates. If the broker has lost
-the session, the bridge begins a session with a new name.
+The bridge uses MQTT 3.1.1 with a persistent session. The outbox stores the name of the session
+(`session_name.py`). In any other session, the broker might have stored the same packet identifiers
+for other readings, and would drop new readings as duplicates. If the broker has lost the session,
+the bridge begins a session with a new name.
 """
 
 import asyncio
@@ -134,11 +134,11 @@ class Publisher:
         await close(client)
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Abandon a session that cannot be used, and return a sentence if there was a fault.
+        """Stop using a session. Return a description of the fault, or None if there was no fault.
 
-        If the broker lost the session, it has created an empty session with the same name. The next
-        connection discards the empty session. It is a fault if the session's name is new, but the
-        broker already has a session with this name. Return None if there was no fault.
+        If the broker has lost the session (`begun` is True), the broker has created an empty
+        session with the same name. The next connection deletes this session. If the session is new,
+        but the broker already has a session with its name, this is a fault.
         """
         self._abandoned = session if begun else None
         if begun:

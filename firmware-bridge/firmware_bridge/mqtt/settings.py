@@ -1,4 +1,4 @@
-"""Settings of the connection to the broker: plain values that are checked on creation."""
+"""Settings of the connection to the broker."""
 
 from dataclasses import dataclass
 

@@ -67,8 +67,8 @@ class BoardStart:
     def is_resent(self, sequence: int, digest: bytes) -> bool:
         """Return True if a frame is a repeat: its number was accepted with the same contents.
 
-        A board has at most `RESENDS_MAX` unacknowledged frames, so it can repeat at most this many
-        different frames between two new frames. Any further frame does not count as a repeat.
+        Since the last new frame, at most `RESENDS_MAX` different frames count as repeats, because a
+        board never has more unacknowledged frames.
         """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False

@@ -61,9 +61,8 @@ class BoardRows:
 
     A row in `blocks` contains the key of a start, a block's number, the digests in the block, and a
     counter that grows with each use. A row in `counts` contains the number of starts with the same
-    boot number. A row in `floors` summarises deleted rows of `counts`. It contains a device and a
-    pair (boot, starts): the deleted boot numbers were at most `boot`, with at most `starts` starts
-    each.
+    boot number. Old rows of `counts` are deleted. For each device with deleted rows, a row in
+    `floors` contains their highest boot number and their highest number of starts.
     """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
@@ -222,7 +221,7 @@ class Boards:
             keys.append(key)
 
     def _forget(self, key: StartKey) -> None:
-        """Delete the recorded frames of a start. The start still counts for its boot number."""
+        """Delete the recorded frames of a start. The number of starts in `counts` is unchanged."""
         start = self._starts.pop(key)
         keys = self._by_device[key[0]]
         keys.remove(key)

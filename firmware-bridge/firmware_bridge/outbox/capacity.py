@@ -15,7 +15,7 @@ FullBy = Literal["bytes", "age", "disk"]
 
 
 class Capacity:
-    """The state of the outbox: accepting readings, or full.
+    """Stores whether the outbox is full or accepts readings.
 
     `disk_full` is True if the disk had no room at the last check.
     """
@@ -47,7 +47,8 @@ class Capacity:
         """Compare the outbox with its limits. Log if it has become full or has room again.
 
         Args:
-            held_bytes: total size of all stored and unstored readings that must not be dropped.
+            held_bytes: total size of all readings in the outbox, except readings that may be
+                dropped.
             oldest_is_old: True if an unpublished reading is older than `outbox_max_age`.
         """
         if held_bytes >= self._bytes_max:

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer(QueueCommitter[Signal]):
-    """The only writer of the outbox's database. It decides what each transaction contains."""
+    """Commits all changes to the outbox's database. No other code writes to this database."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class Committer(QueueCommitter[Signal]):
     def note_arrival(self) -> None:
         """Wake the committer after readings were added to `arrivals`.
 
-        If the bridge is connected and more readings are waiting than it may send before the next
-        acknowledgement, the commit begins without delay.
+        The commit begins without delay if the bridge is connected, and the waiting readings are
+        enough to fill the window (the maximum number of unacknowledged readings).
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:

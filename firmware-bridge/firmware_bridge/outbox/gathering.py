@@ -1,9 +1,9 @@
 """Decides whether the commit of a board's frame can be delayed to include later frames.
 
-Each commit writes some ten kilobytes to the SD card, even for one frame. A board keeps its frames
-until they are acknowledged, so a commit can be delayed by up to `commit_delay`. There must be no
-delay in two cases: if the board sends its next frame only after an acknowledgement, or if it has
-almost reached its limit of unacknowledged frames. This module does no I/O.
+Each commit writes about ten kilobytes to the SD card, even for one frame. A board keeps its frames
+until they are acknowledged, so a commit can be delayed by up to `commit_delay`. A commit must not
+be delayed if the board sends its next frame only after an acknowledgement, or if the board has many
+unacknowledged frames. This module does no I/O.
 """
 
 from dataclasses import dataclass
@@ -67,9 +67,8 @@ class Gathering:
         board.answered_at_seconds = now_seconds
 
     def _forget_the_answered(self) -> None:
-        """Forget the boards that have no unacknowledged frames.
+        """Delete the state of all boards that have no unacknowledged frames.
 
-        The outbox limits the number of all other boards. If a forgotten board sends a frame, the
-        board is treated as new.
+        If such a board sends another frame, the board is treated as new.
         """
         self._boards = {number: board for number, board in self._boards.items() if board.waiting}

@@ -1,7 +1,7 @@
 """The interface of the outbox for ports, the MQTT client and the composition root.
 
-Each reading is stored in the outbox before it is used in any other way, and is removed at PUBCOMP.
-`committer.py` decides what is durable and which packets may be sent after that.
+Each reading is stored in the outbox before it is published or acknowledged, and is removed when
+PUBCOMP is received. `committer.py` stores the readings, and then sends the packets.
 """
 
 import asyncio
@@ -152,7 +152,7 @@ class Outbox:
         """Allow the outbox to drop the oldest readings of a port while the outbox is full.
 
         Args:
-            port: name of the port. Publications from this port have it as `gives_way_of`.
+            port: name of the port, which is also the field `gives_way_of` of its publications.
             dropped: called with the reason and the number of dropped readings.
             over: called when the outbox has room again.
         """

@@ -84,10 +84,7 @@ class ReadingDropper:
         self.removable_bytes -= self._bytes_of(exchanges)
 
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Record that readings can be dropped, because the broker has lost the session.
-
-        Their publication had begun, and has to begin again.
-        """
+        """Record that readings can be dropped again, because the broker has lost the session."""
         self.removable_bytes += self._bytes_of(exchanges)
         self._searched_to = 0
 

@@ -1,9 +1,8 @@
-"""Opens the outbox's database, and recovers its readings if it is damaged.
+"""Opens the outbox's database, and recovers the readings from a damaged database.
 
-Readable readings and board rows are copied from a damaged database to a new one. It is then
-uncertain which exchanges the broker still stores. The session is therefore abandoned, and all
-readings are published in a new session. A reading might be published twice, but no readable reading
-is lost.
+The undamaged rows are copied to a new database. It is then unknown which exchanges the broker still
+stores, so all recovered readings are published in a new session. A reading might be published
+twice, but no recovered reading is lost.
 """
 
 import contextlib

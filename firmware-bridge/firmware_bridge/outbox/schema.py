@@ -9,11 +9,12 @@
 | board_frames | digests of 64 frames of one start of one board (`board_start.py`); `used` rises
   with each use; rows older than the latest 1,024 frames of a start are deleted |
 | board_starts | the number of starts of a board with this boot number |
-| board_floors | no boot number of this device up to `boot` had more than `starts` starts |
+| board_floors | summary of deleted rows in board_starts: for boot numbers up to `boot`, this device
+  had at most `starts` starts each |
 | kinds | whether a quantity of a port is a number, a text or a Boolean; `number` rises with each
   new quantity, and only the newest 8,192 rows are kept |
-| properties | `starts` (of the bridge with this database), `session` (the name of its session at
-  the broker), `machine` (where the session began) |
+| properties | `starts` (how often the bridge has started with this database), `session` (the name
+  of the bridge's session at the broker), `machine` (the machine on which the session began) |
 
 A released migration is never changed. For a new version of the tables, a migration is appended, a
 database is added to tests/bridge/golden, and the migration's name is added to `formats.py`. This
