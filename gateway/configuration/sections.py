@@ -181,7 +181,7 @@ class Hooks(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class SessionLog(Section):
-    """Settings of the session log: whose payloads it contains, and when a file is completed."""
+    """Settings of the session log: which payloads it contains, and when a file is completed."""
 
     payload_topics: Annotated[tuple[Annotated[str, TopicFilter()], ...], Items()] = ("sensors/#",)
     seal_after: Annotated[float, Duration(0.1, 86400)] = 60.0

@@ -111,7 +111,7 @@ def _tenant_of(
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
     """Yield an error message for each conflict between two tenants, such as the same port.
 
-    A tenant's listener with port 0 is also an error. Each message contains the fix.
+    Port 0 in a tenant's configuration is also an error. Each message contains the fix.
 
     Args:
         configurations: the configurations by tenant name. The gateway itself has the name "".

@@ -1,7 +1,7 @@
 """The head of the chain of segments: the newest sealed segment. The next segment refers to it.
 
 The head is recorded in `log/chain.json`, because the newest segment's file is removed some time
-after its upload. `log/chain.json` is written after each segment, so after a crash only the newest
+after its upload. `log/chain.json` is written after each new segment. After a crash, only the newest
 segment might be missing from this file. At every start, the file is compared with the segment
 files. If it is unclear whether events are in a segment, they are exported again, so that no event
 is lost. An event in two segments has the same identity `(gateway, boot, sequence)` in both, so
