@@ -30,9 +30,10 @@ class Session:
         self.name, self._unwritten = None, ""
 
     def take_unwritten(self) -> str | None:
-        """Return the session name that the next commit must store, and clear it.
+        """Return the session name that the next commit must store.
 
-        Return an empty string if there is no session, and None if nothing has changed.
+        Return an empty string if the session was abandoned, or None if the name has not changed
+        since the last call.
         """
         unwritten, self._unwritten = self._unwritten, None
         return unwritten
@@ -41,8 +42,8 @@ class Session:
         """Continue the session of the previous run, or begin a new session.
 
         A new session is needed if the client id has changed, or if the outbox was copied to another
-        machine. Even then, the old session is first continued until its open exchanges are
-        complete. `in_flight` is the number of open exchanges.
+        machine. However, while exchanges of the old session are open, the old session continues.
+        `in_flight` is the number of open exchanges.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

@@ -51,7 +51,7 @@ class SessionLost:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """Signals that a connection has ended. `send` identifies this connection."""
+    """Signals that a connection has ended. `send` is the function that used this connection."""
 
     send: Send
 
@@ -60,7 +60,7 @@ Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 
 
 class Settlement(ExchangeSettlement[Publication]):
-    """The changes and packets that follow from the MQTT client's events since the last batch.
+    """Changes to store and packets to send, as a result of recent events from the MQTT client.
 
     `send` sends a packet over the current connection. It is None if there is no connection.
     """

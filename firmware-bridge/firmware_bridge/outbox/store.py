@@ -143,7 +143,7 @@ class OutboxStore(TableDatabase):
         )
 
     def boards(self) -> BoardRows:
-        """Load all rows about boards, ordered by their latest use."""
+        """Load everything that is stored about boards. Frames are ordered by their latest use."""
         execute = self._connection.execute
         return BoardRows(
             blocks=[

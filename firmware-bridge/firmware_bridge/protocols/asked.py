@@ -1,7 +1,7 @@
-"""Polls devices with a fixed request. A device responds with a text line or a declared frame.
+"""Polls devices that respond to a fixed request with a line of text or a binary frame.
 
-The protocol's own decoder reads the response. Noise or an echo of the request before the response
-is skipped.
+The protocol's own decoder reads the response. Noise before the response is skipped, and so is an
+echo of the request.
 """
 
 from abc import ABC
@@ -88,7 +88,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
 
 class AskingPoller(Poller):
-    """Sends a request at each interval, and reads the response with the protocol's decoder."""
+    """Sends a request at regular intervals, and decodes the responses."""
 
     def __init__(self, settings: AskedSettings, line: Line) -> None:
         self._settings = settings

@@ -26,7 +26,7 @@ day is longer than the interval of any board.
 
 
 def command_of(name: str) -> BoardCommand | None:
-    """Return the command with this name in MQTT topics, or None if there is no such command."""
+    """Return the command that has this name in MQTT topics, or None for an unknown name."""
     return next((each for each in BoardCommand if each.name.lower() == name), None)
 
 

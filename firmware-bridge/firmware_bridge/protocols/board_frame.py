@@ -35,11 +35,11 @@ _CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflecte
 def read_frame(stuffed: bytes) -> Frame:
     """Decode a frame of readings or an answer to a command.
 
-    For a frame of readings, the acknowledgement to send is created too.
+    The result for a frame of readings includes the acknowledgement to send.
 
     Raises:
-        Damaged: if the frame is invalid. The reason is "cobs", "length", "checksum", "version",
-            "sequence" or a reason of `read_pack`.
+        Damaged: if the frame is invalid. The reason is "cobs", "length", "checksum", "version" or
+            "sequence", or a reason that `read_pack` gives.
     """
     kind, identity, pack = _unwrap(stuffed)
     if kind == ANSWER_KIND:

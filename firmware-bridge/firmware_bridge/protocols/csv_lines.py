@@ -3,9 +3,9 @@
     21.5,40,1013.2
     21,5;40;1013,2
 
-Values are separated by semicolons or tabs if this results in the right number of columns, otherwise
-by commas. A line has no checksum and no names. If any value is invalid, the whole line therefore
-counts as damaged. Boot messages and headings then do not become readings.
+A line is split at semicolons or tabs if this gives the right number of columns, otherwise at
+commas. A line has no checksum and no names. One invalid value therefore makes the whole line count
+as damaged, so boot messages and headings do not become readings.
 """
 
 import csv
@@ -79,7 +79,8 @@ class CellReader:
     def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of a line.
 
-        A heading has no measurements. Loggers send the heading again when they restart.
+        The result is empty for a heading, which loggers send again when they restart. `skipped`
+        counts values that were not measured.
 
         Raises:
             Damaged: if the line is invalid. The reason is "columns" if the number of columns is
@@ -101,8 +102,7 @@ class CellReader:
     def _cells_of(self, line: str) -> list[str]:
         """Split a line into cells.
 
-        Some sketches print a separator after each value. An empty cell after the last separator is
-        therefore ignored.
+        Some devices print a separator after the last value too, so an empty last cell is ignored.
 
         Raises:
             Damaged: with reason "columns" if the number of cells is wrong, or "syntax" if the line

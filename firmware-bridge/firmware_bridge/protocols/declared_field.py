@@ -77,9 +77,9 @@ def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Qu
 def read_number(
     data: bytes, form: str, order: ByteOrder, scale: float = 1, offset: float = 0
 ) -> float:
-    """Decode a number in the format `form`, such as "u16". `data` contains only its bytes.
+    """Decode the number in `data`. `form` is its format, such as "u16".
 
-    `order` is the byte order. `scale` and `offset` convert the number to its unit.
+    `order` is the byte order. The result is the number multiplied by `scale`, plus `offset`.
 
     Raises:
         Damaged: with reason "value" if the number is infinite, not a number, or out of range.

@@ -75,7 +75,10 @@ class DeclaredFrames(AskedSettings):
     fields: Annotated[tuple[FrameField, ...], Items(1)]
 
     def check(self) -> None:
-        """Reject settings without exactly one length, or with fields that do not fit."""
+        """Check that the frame length is set exactly once, and that all fields fit in a frame.
+
+        Also check that no two fields have the same name.
+        """
         super().check()
         if (self.frame_bytes is None) == (self.length_at is None):
             raise refusal("either frame_bytes or length_at, and not both: one is the length")

@@ -99,8 +99,8 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
 def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
     """Decrypt a ciphered message and return its content.
 
-    The tag is only checked if an authentication key is given. Without this check, a wrong key is
-    only detected later, because the decrypted content is invalid.
+    The tag is only checked if an authentication key is given. Otherwise, a wrong key is not
+    detected here, but the decrypted content will be invalid.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key, "key" if the tag does not match the

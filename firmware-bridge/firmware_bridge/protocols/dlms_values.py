@@ -194,7 +194,7 @@ def _is_list_of_objects(data: Data) -> bool:
 def _landis_values(data: list[Data]) -> Iterator[_Object]:
     """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
-    The first entry of the list can describe the list itself. It then has no value.
+    If the first entry of the list describes the list itself, this entry has no value.
     """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"

@@ -8,8 +8,8 @@
 
 If the checksum is wrong, the whole telegram counts as damaged. If the checksum is right but an
 object is unreadable, only this object is skipped. Some IEC 62056-21 meters that send unprompted put
-the objects between STX and ETX. A BCC follows, which is the XOR of all bytes after STX up to and
-including ETX.
+the objects between STX and ETX, and add a BCC after ETX. The BCC is the XOR of all bytes after STX
+up to and including ETX.
 """
 
 import re
@@ -90,7 +90,7 @@ class DsmrDecoder(ScanningDecoder):
         self._settings = settings
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the line that begins with '!', or None if the line is incomplete."""
+        """Return the end of the telegram at `position`, or None if more bytes are needed."""
         head = buffer[position : position + _HEAD_BYTES]
         if len(head) < _HEAD_BYTES and (len(head) == 1 or head[1:].isalpha()):
             return None
@@ -145,8 +145,9 @@ class EncryptedDecoder(ScanningDecoder):
     def read_frame(self, data: bytes) -> Frame | None:
         """Decrypt a message and parse the telegram in it.
 
-        Raises `Damaged` with reason "key" if the key is wrong. If the telegram is invalid, the
-        reason is one of the reasons of `DsmrDecoder`.
+        Raises:
+            Damaged: with reason "key" if the key is wrong, or with another reason if the message or
+                the telegram is invalid.
         """
         settings = self._settings
         telegram = decrypted(data, settings.key, settings.authentication_key)
@@ -170,9 +171,9 @@ def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
 
 
 def _without_check(data: bytes) -> bytes:
-    """Remove the BCC from a telegram between STX and ETX, after checking the BCC.
+    """Check the BCC of a telegram, and return the telegram without the BCC.
 
-    A telegram without STX and ETX is returned unchanged.
+    Only telegrams with STX and ETX have a BCC. All others are returned unchanged.
 
     Raises:
         Damaged: with reason "checksum" if the BCC is wrong.

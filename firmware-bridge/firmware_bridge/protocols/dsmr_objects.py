@@ -1,7 +1,7 @@
 """Splits a DSMR or IEC 62056-21 telegram into objects such as `1-0:1.8.1(000004.426*kWh)`.
 
-An object is usually a line. Some meters continue an object in the next line, or break a line within
-parentheses. Heat meters put several objects in a line.
+Usually, each line contains one object. Some meters continue an object on the next line, or break a
+line within parentheses. Heat meters put several objects on one line.
 """
 
 import re
@@ -52,9 +52,9 @@ class TelegramObject:
 def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
     """Return the objects of a telegram. The first line identifies the meter, and is skipped.
 
-    If two objects with different OBIS codes would get the same name, the second one is named after
-    its OBIS code. `skipped` counts lines that are not objects. The reason is "text" if a line
-    has characters that are not ASCII, otherwise "syntax".
+    If two objects with different OBIS codes would get the same name, the OBIS code becomes the name
+    of the second object. `skipped` counts lines that are not objects. The reason is "text" if a
+    line has characters that are not ASCII, otherwise "syntax".
     """
     codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
     found = [(code, tuple(_parts_of(groups))) for code, groups in codes_and_groups]
@@ -114,7 +114,8 @@ def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
 def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
     """Yield the lines of a telegram.
 
-    A line that the meter broke within parentheses is joined again.
+    A line that the meter broke within parentheses is joined again. `skipped` counts unreadable
+    lines by reason.
     """
     part = ""
     for each in lines:

@@ -30,8 +30,9 @@ _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
 
 
 def read_telegram(head: bytes, utc_offset_hours: int, skipped: Counter[str]) -> Quantities:
-    """Parse a telegram up to its '!'. `utc_offset_hours` is the offset in winter.
+    """Parse a telegram. `head` contains the telegram up to its '!'.
 
+    `utc_offset_hours` is the offset of the meter's local time from UTC in winter.
     `skipped` counts skipped objects by reason. The reason is "text" if a line has a character that
     is not ASCII, "syntax" if a line is not an object, "type" if an expected number is missing,
     "time" or "value" if a time or value is invalid, and "not_measured" if an object is empty.
@@ -81,7 +82,7 @@ def _now_of(clock: TelegramObject, utc_offset_hours: int) -> float | None:
 def _measurements_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the measurements of an object. An empty object might not contain a measurement.
+    """Yield the measurements of an object. An empty object can have no measurements.
 
     If an object has several values, unreadable values are counted in `skipped`.
 

@@ -24,7 +24,7 @@ _SEASONS = {"0": "W", "1": "S", "2": "Z"}
 
 
 def is_time(text: str) -> bool:
-    """Return True if a string has the form of a time. The date need not exist in the calendar."""
+    """Return True if a string has the form of a time, even if its date does not exist."""
     return _TIME.fullmatch(text) is not None
 
 

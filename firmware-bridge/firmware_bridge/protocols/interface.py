@@ -51,8 +51,8 @@ class Decoder(ABC):
 class Request:
     """Bytes to write to the line, and how the port waits for the response.
 
-    The port waits at most `answer_seconds_max` from the start of writing `data`, including the time
-    that the bytes take on the line. After a timeout, the response might still arrive, so the port
+    The port waits at most `answer_seconds_max`. This time begins when the port begins to write
+    `data`. After a timeout, the response might still arrive, so the port
     discards all bytes for `late_seconds_max`. `device` is the polled device. It is empty for the
     port's own device. `text` describes the purpose of the request, for messages.
 
