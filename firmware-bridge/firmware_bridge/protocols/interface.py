@@ -43,7 +43,7 @@ class Decoder(ABC):
         """Process received bytes. Return the frames that these bytes complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """Return the frames that are complete because of a pause on the line."""
+        """Return the buffered frames that a pause on the line has completed."""
         return []
 
 
@@ -91,9 +91,9 @@ class Pause:
 
 
 def next_due(due_seconds: float, now_seconds: float, interval_seconds: float) -> float:
-    """Return the next scheduled time after `now_seconds`. Times that were missed are skipped.
+    """Return the first scheduled time after `now_seconds`.
 
-    `due_seconds` is the previous scheduled time.
+    `due_seconds` is the previous scheduled time. Any missed times are skipped.
     """
     late_seconds = now_seconds - due_seconds
     return due_seconds + (late_seconds // interval_seconds + 1) * interval_seconds

@@ -27,7 +27,9 @@ _HEXADECIMAL: Final = frozenset("ABCDEF")
 
 
 def parted(text: str) -> tuple[str, str | None]:
-    """Split text such as `21.5C` into number and unit. For other text, the unit is None.
+    """Split text such as `21.5C` into a number and a unit.
+
+    If the text does not have this form, return the whole text and None.
 
     A letter that is also a hexadecimal digit counts as a unit only after a number with a decimal
     point. For example, `12A` is not split, because it could be a hexadecimal identifier.

@@ -63,8 +63,8 @@ class MemberReader:
 
         Raises:
             Damaged: with reason "syntax" if the line is not a JSON object. If no member can be
-                read, the reason is the fault of the first member: "member", "name", "type", "value"
-                or "text".
+                read, the reason describes the fault in the first member: "member", "name", "type",
+                "value" or "text".
         """
         try:
             found = _loaded(line)

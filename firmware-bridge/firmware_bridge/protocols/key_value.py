@@ -63,12 +63,12 @@ class KeyValueLines(TextLineSettings):
 
 
 class PairReader:
-    """Reader of lines of pairs. If a pair cannot be read, only this pair is skipped.
+    """Reader of lines that contain `key=value` pairs. It skips pairs that it cannot read.
 
-    A line is rejected as prose if at least half of its words are not pairs. An example is a board's
-    boot message. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line is
-    also rejected if a quantity does not have its declared type. With `takes_colons`, a pair can
-    also be written as `T:21.5`.
+    A line is rejected as prose, such as a boot message, if at least half of its words are not
+    pairs. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line is also
+    rejected if a value does not have the declared type of its quantity. If `takes_colons` is True,
+    a pair can also be written as `T:21.5`.
     """
 
     def __init__(

@@ -51,9 +51,9 @@ class LineDecoder(DelimitedDecoder):
         self._errors = "surrogateescape" if keeps_other_bytes else "strict"
 
     def begin(self, *, mid_line: bool) -> None:
-        """Discard a line that was incomplete when the port was closed.
+        """Discard a line that was incomplete when the port was closed, and count it as truncated.
 
-        Count the line as truncated.
+        If `mid_line` is True, the first line can also be skipped and counted.
         """
         if self._part:
             self.tally.damaged["truncated"] += 1
@@ -68,7 +68,7 @@ class LineDecoder(DelimitedDecoder):
 
         Raises:
             Damaged: if the line is invalid. The reason is "utf8", "text" if the line contains
-                control characters, or a reason of `parse`.
+                control characters, or a reason that `parse` gives.
         """
         try:
             text = _OF_TERMINAL.sub(b"", data).decode("utf-8", self._errors)

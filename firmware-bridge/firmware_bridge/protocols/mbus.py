@@ -1,6 +1,6 @@
 """Polls heat, water, gas and electricity meters over wired M-Bus (EN 13757) through a converter.
 
-Reading a meter takes several requests (before each arrow) and responses (after the arrow)::
+Reading a meter takes several requests. Each arrow points from a request to its response::
 
     primary address     SND_NKE -> E5, REQ_UD2 -> telegram, repeated while more telegrams follow
     secondary address   select -> E5, REQ_UD2 to 253 -> telegram ...
@@ -152,7 +152,7 @@ class MBusPoller(Poller):
         self._now = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the first request to a meter whose poll is due, or a pause until a poll is due."""
+        """Return the first request to a meter whose poll is due, or a pause until the next poll."""
         index = min(range(len(self._due)), key=lambda each: self._due[each])
         if self._due[index] > now_seconds:
             return Pause(self._due[index] - now_seconds)
@@ -230,7 +230,7 @@ class MBusPoller(Poller):
         return Frame({**of_meter, **now.quantities}, device=now.meter.name)
 
     def _repeated(self) -> Request | None:
-        """Return the last request again. Return None if it was already repeated."""
+        """Return the last request again, or None if it has already been repeated."""
         now = self._conversation
         if now.repeats >= REPEATS_MAX:
             return None
@@ -240,7 +240,8 @@ class MBusPoller(Poller):
     def time_out(self, answer: bytes) -> Outcome | Request:
         """Repeat the request once. If the repeated request also times out, return the reason.
 
-        If a meter with a primary address does not send E5, its data is requested anyway.
+        If a meter with a primary address does not send the acknowledgement E5, its data is
+        requested anyway.
         """
         now = self._conversation
         if not now.is_begun and now.meter.secondary is None:
@@ -253,7 +254,7 @@ class MBusPoller(Poller):
         return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """End the reading of this meter.
+        """End the reading of the current meter.
 
         Return an empty string, because the outcome of a reading needs no message in the log.
         """

@@ -26,7 +26,7 @@ _SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))
 
 
 def initialisation(address: int) -> bytes:
-    """Return the frame SND_NKE, which resets a meter. Its next telegram is then its first one."""
+    """Return the frame SND_NKE. It resets a meter, which then starts with its first telegram."""
     return _short(_SND_NKE, address)
 
 

@@ -2,9 +2,9 @@
 
 The last two bytes of the header are a little-endian word. Bits 8 to 12 contain the mode, and bits 4
 to 7 contain the number of encrypted blocks of 16 bytes. Bytes after these blocks are not encrypted.
-The initialisation vector consists of the header's maker, number, version and medium, and of the
-access number, repeated eight times. Decrypted text begins with two filler bytes, which show that
-the key is right.
+The initialisation vector consists of the header's maker, number, version and medium, followed by
+eight copies of the access number. Decrypted text begins with two filler bytes, which show that the
+key is right.
 """
 
 from typing import Final

@@ -86,7 +86,7 @@ class Modbus(PollerSettings):
         )
 
     def check(self) -> None:
-        """Reject one name for devices with different addresses, or for two quantities of a device.
+        """Check that a device name has only one address, and that quantity names are unique.
 
         Several device tables with the same name and address are accepted, because they describe one
         device.

@@ -122,7 +122,7 @@ def blocks_of(
         registers: the registers, in any order.
         registers_max: maximum registers per block. A quantity with more registers gets its own
             block.
-        cuts: pairs of table and register at which a new block must begin.
+        cuts: the registers at which a new block must begin, each as (table, register).
     """
     blocks: list[list[Register]] = []
     for each in sorted(registers, key=lambda each: (each.kind, each.at)):
@@ -143,7 +143,7 @@ def blocks_of(
 
 
 def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
-    """Decode a complete response to the request for `block`. RTU or TCP framing must be removed."""
+    """Decode a complete response to the request for `block`, without its RTU or TCP framing."""
     if len(answer) == _EXCEPTION_BYTES and answer[0] == block.function | EXCEPTION:
         return Refused(exception_of(answer[1]))
     if is_short(answer, block):
@@ -184,7 +184,9 @@ def refusal_text(reason: str) -> str:
 def quantities_of(
     values: bytes, registers: Sequence[Register], first: int
 ) -> tuple[Quantities, dict[str, str]]:
-    """Decode registers from the values of a response. `first` is the register of the first value.
+    """Decode quantities from the values of a response.
+
+    `first` is the address of the register that contains the first value.
 
     Returns:
         The quantities that have a value, and the reason for each quantity that has none.

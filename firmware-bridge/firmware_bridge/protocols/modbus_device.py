@@ -49,7 +49,7 @@ class Device(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a configuration table, completed with the keys of the device's description."""
+        """Return a device's configuration table with the missing keys from its description."""
         return completed_device(written)
 
     def check(self) -> None:

@@ -36,8 +36,8 @@ def names_known() -> list[str]:
 def description_of(name: str) -> Mapping[str, Any]:
     """Return the description of a device model.
 
-    If the description names another one in the key `same_as`, the keys that it lacks are taken from
-    the other description.
+    A description can refer to a second description with the key `same_as`. Keys that the first one
+    lacks are then taken from the second one.
 
     Raises:
         PydanticCustomError: if the description does not exist or is invalid.
@@ -52,7 +52,7 @@ def description_of(name: str) -> Mapping[str, Any]:
 
 
 def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the configuration table of a device, completed with the keys of its description.
+    """Return a device's configuration table with the missing keys from its description.
 
     The table's own keys take precedence. A register in the table replaces the register of the same
     name in the description. `quantities` selects registers of the description.

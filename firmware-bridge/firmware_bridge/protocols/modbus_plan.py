@@ -165,9 +165,10 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block or, sometimes after a long silence, a block with one of its quantities.
+        """Return the block, or a smaller block that contains only one of its quantities.
 
-        A single quantity of the block might be the cause of the silence.
+        If the device has been silent for a long time, both are tried alternately, because a single
+        quantity might be the cause.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -184,7 +185,10 @@ class Plan:
             self._first = self._blocks.index(block) + 1
 
     def _repeats(self, block: Block) -> bool:
-        """Queue a block again because the device is busy. Return False after too many repeats."""
+        """Queue a block again because the device is busy.
+
+        Return False without queueing the block if there have been too many repeats.
+        """
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1
@@ -220,7 +224,10 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record the outcome for a part of a block. Return a log sentence when the search ends."""
+        """Record the outcome for a part of a block. `reason` is None if the device responded.
+
+        If this is the last part of a search, return a sentence for the log, otherwise "".
+        """
         search = self._searches.pop(block, None)
         if search is None:
             return ""
@@ -278,7 +285,10 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End a search because its part `block` got no response. Return a log sentence or ""."""
+        """End the search that requested `block`, because the device did not respond.
+
+        Return a sentence for the log, or an empty string.
+        """
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:
@@ -287,7 +297,7 @@ class Plan:
         return self._conclude(search, now_seconds)
 
     def _abandon_search_of(self, block: Block) -> list[Block]:
-        """Abandon the search that includes a block. Return the parts that have no outcome yet."""
+        """Abandon the search that requested `block`. Return the parts that have no outcome yet."""
         search = self._searches.get(block)
         parts = (
             []

@@ -82,9 +82,9 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _other_answer_in(received: bytes) -> bytes | None:
-    """Return the response that `received` begins with, or None if it is incomplete or invalid.
+    """Return the response at the start of `received`, or None if it is incomplete or invalid.
 
-    The response does not match the request: its address, function or length is different.
+    The caller has already found that the response does not match the request.
     """
     if len(received) < _REFUSAL_BYTES:
         return None

@@ -46,7 +46,7 @@ class MessageStream:
         """Process received bytes. Return the messages that are now complete, concatenated.
 
         Raises:
-            NotModbusTcp: the bytes are invalid, so the start of the next message is unknown.
+            NotModbusTcp: if the bytes are invalid. The next message can then not be found.
         """
         self._buffer += data
         at = 0
