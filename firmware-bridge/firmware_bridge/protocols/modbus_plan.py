@@ -165,10 +165,9 @@ class Plan:
         return self._has_failed(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block, or a smaller block that contains only one of its quantities.
+        """Return the block to request: `block`, or a block with only one of its quantities.
 
-        If the device has been silent for a long time, both are tried alternately, because a single
-        quantity might be the cause.
+        After a long silence, both are tried, because a single quantity might be the cause.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -185,10 +184,7 @@ class Plan:
             self._first = self._blocks.index(block) + 1
 
     def _repeats(self, block: Block) -> bool:
-        """Queue a block again because the device is busy.
-
-        Return False without queueing the block if there have been too many repeats.
-        """
+        """Queue a block again for a busy device, or return False after too many repeats."""
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1
@@ -224,10 +220,7 @@ class Plan:
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record the outcome for a part of a block. `reason` is None if the device responded.
-
-        If this is the last part of a search, return a sentence for the log, otherwise "".
-        """
+        """Record the outcome for a part of a block. Return a sentence for the log, or ""."""
         search = self._searches.pop(block, None)
         if search is None:
             return ""
@@ -285,10 +278,7 @@ class Plan:
         )
 
     def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End the search that requested `block`, because the device did not respond.
-
-        Return a sentence for the log, or an empty string.
-        """
+        """End the search that requested `block`. Return a sentence for the log, or ""."""
         search = self._searches.get(block)
         parts = self._abandon_search_of(block)
         if search is None or not search.is_for_silence:
