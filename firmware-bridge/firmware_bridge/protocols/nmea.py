@@ -60,9 +60,9 @@ class Nmea(DecoderSettings):
 class NmeaDecoder(Decoder):
     """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
 
-    If `checksum_required` is False, a complete line without a checksum is also accepted, unless an
-    earlier sentence with the same address had a checksum. In that case, the end of the line was
-    probably lost, and the line counts as damaged.
+    If `checksum_required` is False, a complete line without a checksum is also accepted. However,
+    if an earlier sentence with the same address had a checksum, the end of the line was probably
+    lost. The line then counts as damaged.
     """
 
     def __init__(self, *, checksum_required: bool = True) -> None:
@@ -95,7 +95,7 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Search the buffered bytes for sentences after a pause on the line.
+        """After a pause on the line, return the complete sentences among the buffered bytes.
 
         A UBX frame that was incomplete before the pause will not be completed. However, its bytes
         may contain sentences.

@@ -89,11 +89,11 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
 
 
 def _without_impossible_positions(text: str) -> tuple[str, int]:
-    """Remove impossible positions from the sentence. Return the new text and the number removed.
+    """Remove impossible positions from the sentence.
 
     A position is impossible if its latitude or longitude is out of range. Both are removed, because
-    a consumer would otherwise combine the valid coordinate with an earlier value of the invalid
-    one.
+    the valid one would otherwise be combined with an earlier value of the other. Return the new
+    text and the number of removed positions.
     """
     count = 0
 
@@ -124,10 +124,10 @@ def _unit_of(name: str, value: Value) -> str | None:
 
 
 def _quantity_of(text: str) -> str:
-    """Return the quantity for a sentence: its type in lower case, such as `gga` for `GPGGA`.
+    """Return the name of a sentence's quantity, such as `gga` for `GPGGA`.
 
-    For a proprietary sentence, the quantity is the whole address in lower case. If the result is
-    not a valid name, "unknown" is returned.
+    The name is the type of the sentence in lower case. A proprietary sentence is named after its
+    whole address. If the name would not be valid, "unknown" is returned.
     """
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")

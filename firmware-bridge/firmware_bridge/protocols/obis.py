@@ -186,8 +186,8 @@ def name_of(code: Code) -> str:
 def is_of_heat(code: Code, groups: Sequence[str]) -> bool:
     """Return True if a value with this code can only come from a heat meter.
 
-    `groups` are the texts of the value in the message. For some codes, the unit at the end of a
-    text decides.
+    `groups` contains the strings in parentheses after the code. For the code 6.8, the result
+    depends on the unit at the end of these strings.
     """
     if not code.is_short or (code.c, code.d) not in (("6", "8"), ("6", "26")):
         return False
@@ -203,15 +203,12 @@ def heat_name_of(code: Code) -> str:
 
 
 def is_number_of_heat(code: Code) -> bool:
-    """Return True if the values of this short code are numbers in heat meters.
-
-    This is also true for values without a unit.
-    """
+    """Return True if heat meters send numbers with this short code, even without a unit."""
     return code.is_short and f"{code.c}.{code.d}" in _NUMBERS_OF_HEAT
 
 
 def is_number(code: Code) -> bool:
-    """Return True if the values of this code are numbers, although they may have no unit."""
+    """Return True if the values of this code are numbers, even without a unit."""
     if name_of(code) in COUNTS:
         return True
     if not code.c.isdecimal() or code.quantity in _TEXTS_OF_MBUS:

@@ -32,8 +32,9 @@ def read_pack(pack: bytes) -> list[Measurement]:
     """Decode the measurements of a pack, in order.
 
     Raises:
-        Damaged: with reason "cbor" if the bytes are not CBOR, "senml" if the pack is not valid
-            SenML, or "version", "name", "value", "time" or "text" for the invalid part of a record.
+        Damaged: with reason "cbor" if the bytes are not CBOR, or "senml" if the pack is not valid
+            SenML. The reasons "version", "name", "value", "time" and "text" name the part of a
+            record that is invalid.
     """
     records = _decode(pack)
     if not isinstance(records, list) or not 1 <= len(records) <= MEASUREMENTS_MAX:

@@ -56,7 +56,7 @@ class SmlDecoder(ScanningDecoder):
         super().__init__(_START)
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the file that begins at `position`, or None if it has not arrived."""
+        """Return the end of the file at `position`, or None if more bytes are needed."""
         limit = position + FILE_BYTES_MAX
         again = buffer.find(_START, position + len(_START), limit)
         at = position + len(_START)

@@ -88,11 +88,10 @@ def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
 
 
 def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
-    """Yield the status word, and the power with its sign if the meter sends only the amount.
+    """Yield the status word and, if the status word contains the direction, the power with a sign.
 
     Two-way meters such as EMH's ED300L, Honeywell's AS2020 and older Holley meters send the power
-    without a sign. The status word contains the direction. A power that is already negative is not
-    changed.
+    without a sign. A power that is already negative is not changed.
     """
     if status is None:
         return
@@ -203,7 +202,7 @@ class _Shortened(int):
     """
 
     def __new__(cls, number: int, bytes_count: int) -> Self:
-        """Create the integer. `unsigned` is the value of the same bytes without a sign."""
+        """Create the integer. Its attribute `unsigned` is the unsigned value of the same bytes."""
         found = super().__new__(cls, number)
         found.unsigned = number + (1 << 8 * bytes_count)
         return found

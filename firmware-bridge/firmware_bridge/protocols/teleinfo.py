@@ -131,7 +131,7 @@ class Teleinfo(DecoderSettings):
 
 
 class TeleinfoDecoder(DelimitedDecoder):
-    """Decoder of frames. A group with a wrong checksum is counted as damaged and skipped."""
+    """Decoder of Teleinfo frames. Only groups with a wrong checksum are skipped."""
 
     def __init__(self, utc_offset_hours: int) -> None:
         super().__init__(_DELIMITER, FRAME_BYTES_MAX)

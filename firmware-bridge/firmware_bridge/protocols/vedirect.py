@@ -194,12 +194,11 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Find a valid block in `data`. Return the block without HEX messages, and a Boolean.
+    """Return a valid block in `data` without HEX messages, or None if its checksum is wrong.
 
-    The block is None if its checksum is wrong. The Boolean is True if the block begins after the
-    start of `data`. This happens if the checksum of the previous block was lost, so that `data`
-    contains bytes of two blocks. A repeated label shows this even if the sum of all bytes happens
-    to be 0.
+    The second result is True if `data` also contains an earlier block, because the checksum of the
+    earlier block was lost. A repeated label reveals an earlier block, even if the sum of all bytes
+    happens to be 0.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end

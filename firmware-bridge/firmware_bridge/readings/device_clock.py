@@ -35,10 +35,10 @@ _GATEWAY_IS_SET: Final = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
 def checked_times(
     quantities: Quantities, arrival_seconds: float
 ) -> tuple[Quantities, float | None]:
-    """Replace implausible times of quantities by the time of arrival.
+    """Replace implausible times of quantities with the time of arrival.
 
-    Return the quantities, and the latest time that was replaced. The latest time is None if no time
-    was replaced. No times are replaced if the gateway's own clock is not set.
+    Return the quantities, and the latest of the replaced times, or None if no time was replaced. No
+    times are replaced if the gateway's own clock is not set.
     """
     if arrival_seconds < _GATEWAY_IS_SET:
         return quantities, None

@@ -1,8 +1,8 @@
 """Data types (kinds) of quantities: number, text or Boolean.
 
-The type of a quantity is declared, or else is the type of its first value. It never changes,
-because Home Assistant and other programs that store readings keep the type of the first value. The
-outbox stores the types for the next start of the bridge.
+A quantity has the type that the configuration declares, or else the type of its first value. The
+type never changes, because Home Assistant and other programs that store readings keep the type of
+the first value. The outbox stores the types for the next start of the bridge.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ class Kinds:
     def remember(self, known: Mapping[str, Kind]) -> None:
         """Add the data types that an earlier run of the bridge stored.
 
-        If a quantity already has a data type, its data type is not changed.
+        Quantities that already have a data type are not changed.
         """
         for name, kind in known.items():
             if len(self._kinds) < KINDS_KEPT_MAX:

@@ -34,7 +34,7 @@ class Measurement:
 
     @property
     def absolute_time_seconds(self) -> float | None:
-        """Time of the measurement in seconds since 1970, or None if the sensor sent no time."""
+        """Time of the measurement in seconds since 1970, or None if the sensor sent no date."""
         given = self.time_seconds
         return None if given is None or given < ABSOLUTE_TIME_SECONDS_MIN else float(given)
 

@@ -1,4 +1,4 @@
-"""Sequence numbers of frames. Boards assign them, and they are published with the readings."""
+"""Sequence numbers of frames. They are published together with the readings of the frame."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Converts measurements to publications: topic and payload (docs/formats/readings.md)."""
+"""Converts measurements to MQTT messages (docs/formats/readings.md)."""
 
 import base64
 import json
@@ -50,7 +50,7 @@ def publications_of(
     readings: Readings = AS_SENML,
     port: str = "",
 ) -> list[Publication]:
-    """Return the publications for the quantities.
+    """Return the messages that publish the quantities.
 
     A SenML payload contains a whole quantity. In other formats, each value has a payload of its
     own. A unit in `units` was configured by the operator, and replaces the unit that the sensor

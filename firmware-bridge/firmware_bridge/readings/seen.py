@@ -52,11 +52,11 @@ class SeenDevice:
 
 
 class Seen:
-    """The values that devices have sent since the bridge started or in an earlier run.
+    """The values that devices have sent in this run or an earlier run of the bridge.
 
-    A value is recorded when it is first sent after the start. After that, a new data type is
-    recorded only if text becomes a number. A unit is recorded only if none was known. A sensor that
-    alternates between two data types therefore does not cause endless changes.
+    The data type and unit of a value are recorded when it is first sent after the start. After
+    that, the data type can only change from text to number, and a missing unit can be added. A
+    sensor that alternates between two data types therefore does not cause endless changes.
     """
 
     def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:
@@ -134,9 +134,9 @@ def is_fact(name: str) -> bool:
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:
-    """Forget one value that was removed from the configuration.
+    """Forget one value of the device that was removed from the configuration.
 
-    Return False if the device has no value of this kind.
+    Return False if there is no such value.
     """
     gone = next((name for name, value in device.values.items() if value.is_gone), None)
     if gone is not None:

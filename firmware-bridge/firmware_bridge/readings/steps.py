@@ -1,4 +1,4 @@
-"""Statistics of a quantity that arrives often: lowest, mean and highest value per 5 s.
+"""Statistics of a frequent quantity: its lowest, mean and highest value in each 5 seconds.
 
 The web page requests the status only every 5 seconds. Without the statistics, the web page would
 miss the values between two requests (docs/formats/control-socket.md).

@@ -47,7 +47,7 @@ class _Open:
 
 
 class Commands:
-    """A table of the commands that boards have not answered yet, with a limited size."""
+    """The commands that boards have not answered yet. Their number is limited."""
 
     def __init__(self, answer_seconds_max: float = ANSWER_SECONDS_MAX) -> None:
         self._answer_seconds_max = answer_seconds_max

@@ -41,9 +41,9 @@ class _Sample:
 class DamageShare:
     """Measures the share of damaged frames on one port. A high share causes a warning.
 
-    `share` is the fraction of damaged frames in the latest `seconds`, or None if there were no
-    frames. `warns` becomes True when the share reaches `SHARE_BEGINS`, and False when it falls
-    below `SHARE_ENDS`.
+    `share` is the fraction of damaged frames, or None if there were no frames. It is measured over
+    the last `seconds` seconds. `warns` becomes True when the share reaches `SHARE_BEGINS`, and
+    False when the share falls below `SHARE_ENDS`.
     """
 
     def __init__(self, port: str) -> None:

@@ -47,7 +47,7 @@ _DELIMITERS = (b";", b"\t", b",")
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A guess at a device: how well one line setting and one protocol decode the received bytes."""
+    """A line setting and protocol that a device might use, and how well they decode its bytes."""
 
     line: Line
     framing: str

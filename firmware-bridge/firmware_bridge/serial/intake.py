@@ -140,7 +140,7 @@ class Intake:
             self._take_other_frame(frame, quantities, arrival_seconds)
 
     def _checked(self, device: str, quantities: Quantities, arrival_seconds: float) -> Quantities:
-        """Replace implausible times by the time of arrival, and return the quantities.
+        """Replace implausible times with the time of arrival, and return the quantities.
 
         If the device's clock is wrong, this is logged and shown in the status. The quantities are
         also recorded in `seen`.
