@@ -94,7 +94,7 @@ class Detection:
     def progress(self) -> dict[str, Any]:
         """Return the state and the result so far.
 
-        Each call also extends the detection, because it shows that a person is still watching.
+        Each call also keeps the detection running, because it shows that a person is watching.
         """
         self.asked_at = now = time.monotonic()
         count = len(self._tried)
@@ -124,9 +124,9 @@ class Detection:
         }
 
     async def run(self) -> None:
-        """Detect the device, then read its values until cancelled, for at most `SECONDS_MAX`.
+        """Detect the device, and then read its values until cancelled.
 
-        A failure is recorded in the state and not raised.
+        All of this takes at most `SECONDS_MAX`. A failure is recorded in the state and not raised.
         """
         try:
             async with asyncio.timeout(SECONDS_MAX):

@@ -117,8 +117,8 @@ class Detections:
     def _is_of_use(self, port: str, *, asks: bool) -> bool:
         """Return True if the running detection on the port can be continued.
 
-        A detection that has found nothing or failed cannot be continued. If `asks` is True, a new
-        detection is needed in any case, because it must also poll for a meter.
+        A detection that has found nothing or failed cannot be continued. If `asks` is True, the
+        result is always False, because only a new detection will also poll for a meter.
         """
         return self._running[port][0].state not in ("nothing", "failed") and not asks
 

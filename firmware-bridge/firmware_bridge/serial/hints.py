@@ -1,7 +1,7 @@
 """Hints about USB serial devices: the likely product, and the process that has the port open.
 
-The product names are from usb.ids (linux-usb.org, 2024). Some hints also list devices that often
-contain the product, after a colon.
+The product names are from usb.ids (linux-usb.org, 2024). In some hints, a colon follows the name,
+and then devices that often contain the product.
 
 No port is opened, because many boards restart when their port is opened.
 """
@@ -46,7 +46,7 @@ def hint_of(vendor: int | None, product: int | None) -> str | None:
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return the process that has each device file open, as `name (pid)`, by device file.
+    """Return a dict from each open device file to the process that uses it, as `name (pid)`.
 
     Only processes that the current user can inspect are found.
     """

@@ -143,7 +143,7 @@ class SerialLink(Link):
         """Open the port, which may block. `control_lines` contains the settings of DTR and RTS.
 
         Raises:
-            PortLost: if the port is missing, forbidden or in use, or cannot use RS-485 mode.
+            PortLost: if the port cannot be opened, is in use, or does not support RS-485 mode.
         """
         super().__init__(path)
         # A sensor also sends while the port is closed. The writer of a pseudo-terminal waits.

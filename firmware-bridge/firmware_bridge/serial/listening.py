@@ -48,7 +48,7 @@ class Listening:
         """Read the port until it is lost.
 
         Raises:
-            PortLost: always, when the port is lost.
+            PortLost: if the port is lost. The method never returns normally.
         """
         opened_at, first = time.monotonic(), True
         while True:

@@ -1,4 +1,4 @@
-"""Logs the losses of a port (damaged frames, omitted values, dropped readings) without flooding.
+"""Logs a port's losses (damaged frames, omitted values, dropped readings) without flooding the log.
 
 For each reason, the 1st, 2nd, 4th, 8th loss and so on are logged. If the outbox is full, one line
 is logged when the port begins to drop readings, and another when readings are accepted again. When
@@ -46,7 +46,7 @@ class Losses:
         self._summarised: Counter[tuple[str, str]] = Counter()
 
     def check_damage(self, damaged: Mapping[str, int]) -> None:
-        """Log each reason for damaged frames whose count has doubled since it was last logged.
+        """Log the reasons for damaged frames. A reason is logged again when its count has doubled.
 
         `damaged` contains the total count for each reason.
         """
@@ -61,9 +61,10 @@ class Losses:
                 )
 
     def check_skipped(self, skipped: Mapping[str, int]) -> None:
-        """Log why values of valid frames were omitted, if the count of that reason has doubled.
+        """Log why values of valid frames were omitted.
 
-        `skipped` contains the total count for each reason.
+        A reason is logged again when its count has doubled. `skipped` contains the total count for
+        each reason.
         """
         for reason, count in skipped.items():
             if self._has_doubled("left_out", reason, count):
@@ -77,9 +78,9 @@ class Losses:
                 )
 
     def note_clock(self, device: str, given_seconds: float) -> None:
-        """Count a frame with a wrong time from a device.
+        """Count a frame in which a device reports a wrong time.
 
-        The wrong time is logged if the device's count has doubled since it was last logged.
+        The wrong time is logged for the first frame, and again when the device's count has doubled.
         `given_seconds` is the wrong time in Unix seconds.
         """
         self._clocks[device] += 1
@@ -95,10 +96,9 @@ class Losses:
     def note_time_zone(self, device: str, hours: int, utc_offset: int) -> None:
         """Count a frame whose time is wrong by a whole number of hours.
 
-        A log line is written when the count has doubled since the last line.
-
-        `hours` is the difference. `utc_offset` is the value of the setting `utc_offset` that would
-        correct the time.
+        This is logged for the first frame, and again when the count has doubled. `hours` is the
+        difference. `utc_offset` is the value of the setting `utc_offset` that would correct the
+        time.
         """
         self._zones[device] += 1
         if self._has_doubled("zone", device, self._zones[device]):

@@ -54,7 +54,7 @@ class Overhearing:
         return [self._text_of(each) for each in self._traffic.feed(data)]
 
     def read_silence(self) -> list[str]:
-        """Return the texts of frames that are complete because no more bytes arrive."""
+        """Return the texts of the buffered frames that silence on the line has completed."""
         return [self._text_of(each) for each in self._traffic.flush()]
 
     def _text_of(self, found: Message | Damage) -> str:

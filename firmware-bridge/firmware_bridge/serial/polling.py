@@ -61,7 +61,7 @@ class Audience(Protocol):
 class ToIntake:
     """Observer that passes the responses on a line to the intake of its port.
 
-    Some requests do not name a device. Their readings get the device name `own_device`.
+    If a request does not name a device, its outcome is recorded for `own_device`.
     """
 
     def __init__(self, intake: Intake, own_device: str) -> None:
@@ -127,7 +127,7 @@ class Polling:
         """Poll the devices until the port is lost.
 
         Raises:
-            PortLost: always, when the port is lost.
+            PortLost: if the port is lost. The method never returns normally.
         """
         self._poller.begin(_now())
         while True:

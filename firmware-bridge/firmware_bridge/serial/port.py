@@ -274,8 +274,8 @@ class Port:
 def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
     """Return the stored value types that still apply to the port's quantities.
 
-    The type `text` is left out if the protocol has no setting `types`. Without this setting, a user
-    could not change the quantity back to a number.
+    If the protocol has no setting `types`, the type `text` does not apply, because a user could not
+    change such a quantity back to a number.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):

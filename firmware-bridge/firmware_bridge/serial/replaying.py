@@ -74,7 +74,7 @@ def _write(master: int, lines: Iterable[bytes], *, fast: bool) -> int:
 
 
 def _drain(name: str) -> None:
-    """Wait until the reader has read all bytes or closed the terminal, with a timeout."""
+    """Wait until all bytes on the terminal `name` have been read, or until a timeout."""
     deadline = time.monotonic() + DRAIN_SECONDS_MAX
     with contextlib.suppress(OSError):
         slave = os.open(name, os.O_RDWR | os.O_NOCTTY)

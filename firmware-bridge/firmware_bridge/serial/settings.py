@@ -70,7 +70,8 @@ class PortSettings:
     def policy(self) -> WhenFull:
         """The action while the outbox is full: the setting `when_full` or its default.
 
-        The default is `stop_reading` if the device can wait. Otherwise, it is `drop_newest`.
+        The default is `stop_reading` if the device can wait before it sends more data. Otherwise,
+        it is `drop_newest`.
         """
         if self.when_full is not None:
             return self.when_full

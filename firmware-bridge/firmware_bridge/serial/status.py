@@ -89,8 +89,8 @@ class DeviceStatus:
     ) -> dict[str, object]:
         """Return the device's part of the port's status as JSON.
 
-        `unread` contains the quantities without a value, of all devices on the port. Only those of
-        this device are included.
+        `unread` lists the quantities without a value for all devices on the port. The result
+        includes only the quantities of this device.
         """
         return {
             "device": self.device,
@@ -178,10 +178,10 @@ class PortStatus:
         self.last_frame_ms = int(arrival_seconds * 1000)
 
     def note_line_errors(self, counted: Mapping[str, int], base: Mapping[str, int]) -> None:
-        """Add the line errors that have occurred since an earlier reading of the driver's counters.
+        """Add the line errors that have occurred since the driver's counters were last read.
 
-        `counted` contains the counters now. `base` contains the counters at the opening of the port
-        or at the previous call. Overruns are logged when their total has doubled.
+        `counted` contains the current counters, and `base` contains the earlier ones. Overruns are
+        logged when their total has doubled.
         """
         before = self.overruns
         for name, count in counted.items():
@@ -272,7 +272,7 @@ class PortStatus:
         }
 
     def _devices_shown(self, silent: Mapping[str, float]) -> dict[str, DeviceStatus]:
-        """Return the devices that have sent a frame, followed by devices that never have.
+        """Return the devices that have sent a frame, followed by those that have never sent one.
 
         The total is limited to `DEVICES_SHOWN_MAX`.
         """
